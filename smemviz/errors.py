@@ -1,0 +1,62 @@
+"""Everything smemviz can refuse or report, as one tree; each class carries the exit code of the command line.
+
+    SmemvizError
+     +-- InputError          2  bad usage or bad input
+     |    +-- KernelFileError   a kernel file, or a place in one
+     |    +-- ConstantError     a constant that is unknown, or a value that does not fit it
+     |    +-- UnsupportedError  a construct that the lockstep engine does not execute
+     |    +-- LaunchError       a launch that no GPU would accept
+     |    +-- RecordingError    a recording that cannot be read
+     +-- MissingError        3  this machine lacks what was asked for
+"""
+
+from __future__ import annotations
+
+
+class SmemvizError(Exception):
+    """Base of every error a user can meet; its text is one line: what, where, what to do."""
+
+    exit_code = 2
+
+
+class InputError(SmemvizError):
+    """Bad usage or bad input."""
+
+
+class PlaceError(InputError):
+    """An error at a place in a source file: reads ``file:line: what``."""
+
+    def __init__(self, file: str, line: int, what: str) -> None:
+        super().__init__(f"{file}:{line}: {what}")
+        self.file = file
+        self.line = line
+        self.what = what
+
+    def __reduce__(self) -> tuple[type[PlaceError], tuple[str, int, str]]:
+        return type(self), (self.file, self.line, self.what)
+
+
+class KernelFileError(PlaceError):
+    """A kernel file that cannot be read, lacks a part, or fails while it runs."""
+
+
+class ConstantError(PlaceError):
+    """A constant that the kernel file does not have, or a value that does not fit it."""
+
+
+class UnsupportedError(PlaceError):
+    """A construct outside what an engine executes; says what would run it."""
+
+
+class LaunchError(PlaceError):
+    """A launch that the device would refuse: too many threads, too much shared memory."""
+
+
+class RecordingError(InputError):
+    """A file that is not a readable recording."""
+
+
+class MissingError(SmemvizError):
+    """This machine lacks what was asked for: a GPU, a browser, a profiler."""
+
+    exit_code = 3

@@ -1,0 +1,234 @@
+"""What one run of a kernel file captured: frozen data, nothing but selecting in it.
+
+Reading and writing the file is in ``recording_file``, counting in ``model``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from smemviz.model.summary import SiteSummary
+
+Dim3 = tuple[int, int, int]
+Space = Literal["shared", "global"]
+ConstantValue = int | float | bool | str  # a Numba dtype is held by its name: "float32"
+
+WARP_SIZE = 32
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place in the source that loads, stores or updates an array element.
+
+    ``line`` is 1-based and ``column`` 0-based, as in ``ast``. A site inside a device function exists once
+    for every chain of calls that reaches it; ``calls`` is that chain as (line, column) pairs, outermost first,
+    and empty in the kernel itself. ``width`` is bytes per lane, ``dtype`` NumPy's name of the element type.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    source: str
+    array: str
+    space: Space
+    op: str
+    width: int
+    dtype: str
+    function: str
+    calls: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class ArrayInfo:
+    """A shared or global array of one launch.
+
+    ``address`` is the byte address of its first element: in the shared window of a block for a shared array, in the
+    device's address space (invented by the lockstep engine) for a global one. ``strides`` are bytes.
+    ``line`` is where it is declared; for a kernel's argument, the line of the ``def``.
+    """
+
+    name: str
+    space: Space
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    address: int
+    line: int
+    dynamic: bool = False
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes from the first element to the end of the last, 0 for an empty array."""
+        if 0 in self.shape:
+            return 0
+        return self.itemsize + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+
+
+@dataclass(frozen=True)
+class Requests:
+    """The logged requests of a launch, one row each, ordered by block, warp and step.
+
+    ``addresses`` is (n, 32) int64, a lane's byte address or -1 for a lane that is off; ``site`` (n,) indexes the
+    launch's sites; ``block`` is the linear block index, ``warp`` the warp within the block, ``step`` the position
+    among the requests of that warp, ``epoch`` the number of barriers the warp had passed. ``values`` is
+    (n, 32) float64: what a shared store wrote, NaN where nothing was stored.
+    """
+
+    addresses: NDArray[np.int64]
+    site: NDArray[np.int32]
+    block: NDArray[np.int64]
+    warp: NDArray[np.int32]
+    step: NDArray[np.int32]
+    epoch: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.site)
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Requests:
+        """Return the rows that a mask or an index array picks, in its order."""
+        return Requests(
+            self.addresses[rows],
+            self.site[rows],
+            self.block[rows],
+            self.warp[rows],
+            self.step[rows],
+            self.epoch[rows],
+            self.values[rows],
+        )
+
+    @staticmethod
+    def empty() -> Requests:
+        """Return a log of no requests."""
+        none = np.zeros(0, np.int32)
+        return Requests(
+            np.zeros((0, WARP_SIZE), np.int64),
+            none,
+            np.zeros(0, np.int64),
+            none,
+            none,
+            none,
+            np.zeros((0, WARP_SIZE), np.float64),
+        )
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Exact counts over the whole grid, for a launch too large to log: every array has one row per site.
+
+    ``degrees`` is (sites, 33): how many requests had each degree, 0 to 32. Wavefronts, ideal and degrees hold for
+    compute capability 5.0 and later; they are 0 for global sites, ``sectors`` is 0 for shared ones.
+    """
+
+    requests: NDArray[np.int64]
+    wavefronts: NDArray[np.int64]
+    ideal: NDArray[np.int64]
+    sectors: NDArray[np.int64]
+    degrees: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of one kernel. ``totals`` is None when ``requests`` holds every request there was."""
+
+    kernel: str
+    line: int
+    grid: Dim3
+    block: Dim3
+    dynamic_shared: int
+    shared_bytes: int
+    sites: tuple[Site, ...]
+    arrays: tuple[ArrayInfo, ...]
+    requests: Requests
+    totals: Totals | None = None
+
+    @property
+    def shared_arrays(self) -> tuple[ArrayInfo, ...]:
+        """The shared arrays, in order of declaration."""
+        return tuple(a for a in self.arrays if a.space == "shared")
+
+    @property
+    def request_count(self) -> int:
+        """How many requests the launch made, logged or not."""
+        return len(self.requests) if self.totals is None else int(self.totals.requests.sum())
+
+    @property
+    def missing(self) -> int:
+        """How many requests were counted but not logged."""
+        return self.request_count - len(self.requests)
+
+    @property
+    def warps_per_block(self) -> int:
+        """Warps in a block, the last one possibly partly filled."""
+        return -(-self.block[0] * self.block[1] * self.block[2] // WARP_SIZE)
+
+    def summary(self, cc: tuple[int, int] = (9, 0)) -> tuple[SiteSummary, ...]:
+        """Count each site on a compute capability; see ``smemviz.model.summary``."""
+        from smemviz.model.summary import summarize
+
+        return summarize(self, cc)
+
+
+@dataclass(frozen=True)
+class Device:
+    """The GPU a recording was made on."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    driver: str
+    runtime: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake met while the kernel ran: what, where, and who."""
+
+    kind: str
+    kernel: str
+    line: int
+    block: tuple[int, int, int]
+    threads: tuple[tuple[int, int, int], ...]
+    message: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Everything captured by one run of a kernel file. ``date`` is UTC, ISO 8601; ``version`` is smemviz's."""
+
+    file: str
+    source: str
+    sha256: str
+    constants: Mapping[str, ConstantValue]
+    engine: Literal["gpu", "lockstep"]
+    device: Device | None
+    date: str
+    version: str
+    launches: tuple[Launch, ...]
+    findings: tuple[Finding, ...] = field(default=())
+
+    def __getitem__(self, kernel: str) -> Launch:
+        """Return the first launch of a kernel, by the kernel's name."""
+        for launch in self.launches:
+            if launch.kernel == kernel:
+                return launch
+        names = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches)) or "none"
+        raise KeyError(f"no launch of {kernel!r} in this recording; it has: {names}")
+
+    def save(self, path: str | Path, *, force: bool = True) -> None:
+        """Write the recording to a ``*.smem.npz`` file; see ``smemviz.recording_file``."""
+        from smemviz.recording_file import save
+
+        save(self, path, force=force)
