@@ -227,8 +227,8 @@ class Recording:
         names = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches)) or "none"
         raise KeyError(f"no launch of {kernel!r} in this recording; it has: {names}")
 
-    def save(self, path: str | Path, *, force: bool = True) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the recording to a ``*.smem.npz`` file; see ``smemviz.recording_file``."""
         from smemviz.recording_file import save
 
-        save(self, path, force=force)
+        save(self, path)
