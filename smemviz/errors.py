@@ -1,13 +1,13 @@
 """Everything smemviz can refuse or report, as one tree; each class carries the exit code of the command line.
 
-    SmemvizError
-     +-- InputError          2  bad usage or bad input
-     |    +-- KernelFileError   a kernel file, or a place in one
-     |    +-- ConstantError     a constant that is unknown, or a value that does not fit it
-     |    +-- UnsupportedError  a construct that the lockstep engine does not execute
-     |    +-- LaunchError       a launch that no GPU would accept
-     |    +-- RecordingError    a recording that cannot be read
-     +-- MissingError        3  this machine lacks what was asked for
+SmemvizError
+ +-- InputError          2  bad usage or bad input
+ |    +-- KernelFileError   a kernel file, or a place in one
+ |    +-- ConstantError     a constant that is unknown, or a value that does not fit it
+ |    +-- UnsupportedError  a construct that the lockstep engine does not execute
+ |    +-- LaunchError       a launch that no GPU would accept
+ |    +-- RecordingError    a recording that cannot be read
+ +-- MissingError        3  this machine lacks what was asked for
 """
 
 from __future__ import annotations

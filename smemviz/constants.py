@@ -1,0 +1,191 @@
+"""Constants of kernel files: reading their values from the syntax tree, and values for them from text.
+
+``evaluate`` is a small safe evaluator: numbers, arithmetic, names already known, dtype names and a few pure
+functions. It never calls into the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from smemviz.errors import ConstantError
+from smemviz.recording import ConstantValue
+
+# Numba's scalar types by name, and the NumPy type each stands for.
+DTYPES = {
+    name: name
+    for name in (
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128", "bool"),
+    )
+}
+DTYPES |= {"boolean": "bool", "bool_": "bool", "intp": "int64", "uintp": "uint64", "byte": "uint8"}
+DTYPES |= {np.dtype(name).str[1:]: name for name in DTYPES.values()}  # i4, f4, c8: Numba's short names
+
+Kind = Literal["int", "float", "bool", "dtype"]
+_MAX_BITS = 4096
+
+
+class DtypeName(str):
+    """The name of a dtype, told apart from other text."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One knob: its value, its kind, the line and text of its assignment, and the constants it is computed from."""
+
+    name: str
+    value: ConstantValue
+    kind: Kind | str
+    line: int
+    text: str
+    depends: tuple[str, ...] = ()
+
+
+def parse_value(file: str, constant: Constant, value: object) -> ConstantValue:
+    """Read a value for a constant, from text or from Python.
+
+    Raises:
+        ConstantError: when the value is of another kind than the constant.
+    """
+    parsed = value
+    if isinstance(value, str) and constant.kind != "dtype":
+        parsed = _number(value.strip())
+    elif constant.kind == "dtype":
+        name = value if isinstance(value, str) else str(getattr(value, "__name__", getattr(value, "name", value)))
+        name = name.strip().rpartition(".")[2]
+        if name in DTYPES:
+            return name
+    if constant.kind == "bool" and isinstance(parsed, bool):
+        return parsed
+    parsed = getattr(parsed, "item", lambda: parsed)()  # a NumPy scalar
+    if constant.kind == "int" and isinstance(parsed, int) and not isinstance(parsed, bool):
+        return parsed
+    if constant.kind == "float" and isinstance(parsed, int | float) and not isinstance(parsed, bool):
+        return float(parsed)
+    wanted = {
+        "int": "an integer",
+        "float": "a number",
+        "bool": "True or False",
+        "dtype": "a Numba dtype such as float32",
+    }[constant.kind]
+    raise ConstantError(file, constant.line, f"{constant.name} is {wanted} ({constant.text}); {value!r} is not")
+
+
+def _number(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _bounded_power(a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int) and abs(a).bit_length() * max(b, 0) > _MAX_BITS:
+        raise OverflowError
+    return a**b
+
+
+def _bounded_shift(a: int, b: int) -> int:
+    if b > _MAX_BITS:
+        raise OverflowError
+    return a << b
+
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _bounded_power,
+    ast.LShift: _bounded_shift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_CALLS: dict[str, Callable[..., Any]] = {
+    "int": int,
+    "float": float,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": round,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "math.sqrt": math.sqrt,
+    "math.gcd": math.gcd,
+    "math.log2": math.log2,
+}
+_NUMBERS = {"math.pi": math.pi, "math.e": math.e}
+
+
+def dotted_name(node: ast.expr) -> str:
+    """Return ``a.b.c`` for a chain of attributes on a name, else an empty string."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = dotted_name(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return ""
+
+
+def evaluate(node: ast.expr, scope: Mapping[str, object]) -> object:
+    """Evaluate a constant expression; ``None`` for anything that is not one."""
+    try:
+        return _evaluate(node, scope)
+    except (_NotConstantError, ArithmeticError, TypeError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+class _NotConstantError(Exception):
+    pass
+
+
+def _evaluate(node: ast.expr, scope: Mapping[str, object]) -> Any:
+    match node:
+        case ast.Constant(value=bool() | int() | float()):
+            return node.value
+        case ast.Name() | ast.Attribute():
+            name = dotted_name(node)
+            if name in scope:
+                return scope[name]
+            if name in _NUMBERS:
+                return _NUMBERS[name]
+            last = name.rpartition(".")[2]
+            if last in DTYPES:
+                return DtypeName(last)
+        case ast.BinOp():
+            left, right = _evaluate(node.left, scope), _evaluate(node.right, scope)
+            return _BINARY[type(node.op)](left, right)
+        case ast.UnaryOp():
+            return _UNARY[type(node.op)](_evaluate(node.operand, scope))
+        case ast.IfExp():
+            return _evaluate(node.body if _evaluate(node.test, scope) else node.orelse, scope)
+        case ast.Compare(ops=[op], comparators=[right_node]) if type(op) in _COMPARE:
+            return _COMPARE[type(op)](_evaluate(node.left, scope), _evaluate(right_node, scope))
+        case ast.Call(keywords=[]) if dotted_name(node.func) in _CALLS:
+            return _CALLS[dotted_name(node.func)](*(_evaluate(a, scope) for a in node.args))
+    raise _NotConstantError

@@ -1,0 +1,227 @@
+"""A kernel file as data: its source, its syntax tree, its constants and its kernels.
+
+One mechanism serves the gallery, a user's file, a knob in the browser and ``--set IPAD=2``: ``with_constants``
+replaces the right-hand side of a constant's assignment in the tree, so whatever is computed from it is recomputed
+when the tree runs. Nothing is executed here.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import CodeType
+
+from smemviz.constants import DTYPES, Constant, DtypeName, evaluate, parse_value
+from smemviz.errors import ConstantError, InputError, KernelFileError
+from smemviz.recording import ConstantValue
+
+_CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
+_MAX_SOURCE_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel file with values for its constants.
+
+    ``kernels`` and ``functions`` name the module-level functions under ``@cuda.jit``: those a launch starts, and
+    those declared ``device=True``. ``overrides`` are the constants that differ from the source.
+    """
+
+    file: str
+    source: str
+    tree: ast.Module = field(repr=False)
+    constants: Mapping[str, Constant]
+    kernels: Mapping[str, ast.FunctionDef] = field(repr=False)
+    functions: Mapping[str, ast.FunctionDef] = field(repr=False)
+    overrides: Mapping[str, ConstantValue] = field(default_factory=dict)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the source, as hexadecimal."""
+        return source_sha256(self.source)
+
+    @property
+    def values(self) -> dict[str, ConstantValue]:
+        """The value of every constant, overrides and what follows from them included."""
+        return {name: constant.value for name, constant in self.constants.items()}
+
+    def with_constants(self, values: Mapping[str, object]) -> Program:
+        """Return the program with constants replaced; text is read as on the command line (``"2"``, ``"float32"``).
+
+        Raises:
+            ConstantError: for a name the file does not have, or a value of another kind.
+        """
+        overrides = dict(self.overrides)
+        for name, value in values.items():
+            if name not in self.constants:
+                known = ", ".join(self.constants) or "none"
+                raise ConstantError(self.file, 1, f"there is no constant {name}; the file has: {known}")
+            constant = self.constants[name]
+            overrides[name] = parse_value(self.file, constant, value)
+        return replace(self, overrides=overrides, constants=_read_constants(self.file, self.tree, overrides))
+
+    def require_main(self) -> None:
+        """Raise unless the file has a ``main()`` and a kernel, the two things a run needs."""
+        if not self.kernels:
+            raise KernelFileError(self.file, 1, "no kernel here; decorate a module-level function with @cuda.jit")
+        main = _find_main(self.tree)
+        if main is None:
+            raise KernelFileError(self.file, 1, "no main() here; write one that allocates and launches")
+        needed = len(main.args.posonlyargs) + len(main.args.args) - len(main.args.defaults)
+        if needed > 0:
+            raise KernelFileError(self.file, main.lineno, "main() is called without arguments; give each a default")
+
+    def code(self) -> CodeType:
+        """Compile the module with its overrides in place; dtypes are looked up by ``__smemviz_dtype__(name)``."""
+        tree = self.tree
+        if self.overrides:
+            tree = copy.deepcopy(self.tree)
+            for statement in tree.body:
+                target = _constant_target(statement)
+                if target is not None and target in self.overrides:
+                    assert isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None
+                    statement.value = _literal(self.overrides[target], statement.value)
+        return compile(tree, self.file, "exec", dont_inherit=True)
+
+
+def source_sha256(source: str) -> str:
+    """Hash a source text, line ends normalised so that a checkout on Windows hashes the same."""
+    return hashlib.sha256(source.replace("\r\n", "\n").encode()).hexdigest()
+
+
+def read_program(path: str | Path) -> Program:
+    """Read a kernel file.
+
+    Raises:
+        InputError: when it is not a readable text file.
+        KernelFileError: when it is not valid Python.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > _MAX_SOURCE_BYTES:
+            raise InputError(f"{path}: larger than 4 MiB; that is no kernel file")
+        source = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder; name a kernel file in it") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    return parse_program(source, path.as_posix())
+
+
+def parse_program(source: str, file: str) -> Program:
+    """Read a kernel file's text; ``file`` is the name that errors show."""
+    try:
+        tree = ast.parse(source, filename=file)
+    except SyntaxError as error:
+        raise KernelFileError(file, error.lineno or 1, f"is not valid Python: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise KernelFileError(file, 1, f"cannot be parsed: {error}") from None
+    kernels: dict[str, ast.FunctionDef] = {}
+    functions: dict[str, ast.FunctionDef] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            kind = _jit_kind(statement)
+            if kind is not None:
+                (functions if kind == "device" else kernels)[statement.name] = statement
+    return Program(file, source, tree, _read_constants(file, tree, {}), kernels, functions)
+
+
+def find_function(tree: ast.Module, name: str, line: int) -> ast.FunctionDef | None:
+    """Find the definition of a function by its name and the line of its ``def`` or first decorator."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if first <= line <= node.lineno:
+                return node
+    return None
+
+
+def _find_main(tree: ast.Module) -> ast.FunctionDef | None:
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "main":
+            return statement
+    return None
+
+
+def _jit_kind(function: ast.FunctionDef) -> str | None:
+    """Tell whether decorators make a function a kernel or a device function."""
+    for decorator in function.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        name = call.func if call else decorator
+        dotted = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+        if dotted != "jit":
+            continue
+        device = call and any(
+            k.arg == "device" and isinstance(k.value, ast.Constant) and k.value.value is True for k in call.keywords
+        )
+        return "device" if device else "kernel"
+    return None
+
+
+def _constant_target(statement: ast.stmt) -> str | None:
+    """Return the name that a statement assigns if it has the form of a constant."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target: ast.expr = statement.targets[0]
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        target = statement.target
+    else:
+        return None
+    if isinstance(target, ast.Name) and _CONSTANT_NAME.fullmatch(target.id):
+        return target.id
+    return None
+
+
+def _read_constants(file: str, tree: ast.Module, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
+    """Evaluate the constants in file order; what is not a number or a dtype is no constant."""
+    constants: dict[str, Constant] = {}
+    scope: dict[str, object] = {}
+    for statement in tree.body:
+        name = _constant_target(statement)
+        if name is None:
+            continue
+        assert isinstance(statement, ast.Assign | ast.AnnAssign)
+        assert statement.value is not None
+        value: object
+        if name in overrides:
+            value = overrides[name]
+            value = DtypeName(value) if isinstance(value, str) else value
+        else:
+            value = evaluate(statement.value, scope)
+        scope.pop(name, None)
+        constants.pop(name, None)
+        if isinstance(value, bool | int | float | DtypeName):
+            scope[name] = value
+            depends = tuple(
+                dict.fromkeys(
+                    node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name) and node.id in constants
+                )
+            )
+            constants[name] = Constant(
+                name,
+                str(value) if isinstance(value, DtypeName) else value,
+                "dtype" if isinstance(value, DtypeName) else type(value).__name__,
+                statement.lineno,
+                ast.unparse(statement.value),
+                depends,
+            )
+    return constants
+
+
+def _literal(value: ConstantValue, like: ast.expr) -> ast.expr:
+    """Build the expression of a value at the place of the one it replaces."""
+    node: ast.expr
+    if isinstance(value, str):
+        assert value in DTYPES
+        node = ast.Call(ast.Name("__smemviz_dtype__", ast.Load()), [ast.Constant(value)], [])
+    else:
+        node = ast.Constant(value)
+    return ast.fix_missing_locations(ast.copy_location(node, like))
