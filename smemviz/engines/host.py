@@ -1,0 +1,167 @@
+"""Running the host part of a kernel file, with another module in the place of ``numba.cuda``.
+
+The file is executed as it is; only what it imports as ``numba.cuda`` differs, so a kernel file needs nothing of
+smemviz and, in lockstep, nothing of CUDA.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+import threading
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from smemviz.errors import KernelFileError, LaunchError, SmemvizError
+from smemviz.program import Program
+from smemviz.recording import Dim3
+
+_MODULE_NAME = "smemviz_kernel_file"
+_path_lock = threading.RLock()
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What stands in the brackets of ``kernel[grid, block, stream, dynamic_shared]``, sizes as three numbers."""
+
+    grid: Dim3
+    block: Dim3
+    stream: Any = 0
+    dynamic_shared: int = 0
+
+
+def configuration(place: tuple[str, int], given: object) -> Configuration:
+    """Read a launch configuration; ``place`` is the file and line that errors name.
+
+    Raises:
+        LaunchError: when it is not two to four values, or a size is not a positive integer.
+    """
+    values = given if isinstance(given, tuple) else (given,)
+    if not 2 <= len(values) <= 4:
+        raise LaunchError(*place, "a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes")
+    grid, block = _dim3(place, "grid", values[0]), _dim3(place, "block", values[1])
+    shared = values[3] if len(values) > 3 else 0
+    if not hasattr(shared, "__index__") or int(shared) < 0:
+        raise LaunchError(*place, f"dynamic shared memory is a number of bytes; {shared!r} is not")
+    return Configuration(grid, block, values[2] if len(values) > 2 else 0, int(shared))
+
+
+def _dim3(place: tuple[str, int], what: str, given: object) -> Dim3:
+    values = tuple(given) if isinstance(given, Sequence) else (given,)
+    if not 1 <= len(values) <= 3 or not all(hasattr(v, "__index__") for v in values):
+        raise LaunchError(*place, f"the {what} is one to three integers; {given!r} is not")
+    sizes = [int(v) for v in values] + [1] * (3 - len(values))
+    if min(sizes) < 1:
+        raise LaunchError(*place, f"the {what} {tuple(sizes)} has a size below 1")
+    return sizes[0], sizes[1], sizes[2]
+
+
+def launch_place(file: str) -> tuple[str, int]:
+    """Return the file and line of the innermost running frame of ``file``: the launch a user wrote."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            return file, frame.f_lineno
+        frame = frame.f_back
+    return file, 1
+
+
+def run_main(program: Program, cuda: ModuleType) -> None:
+    """Execute a kernel file with ``cuda`` as its ``numba.cuda``, then call its ``main()``.
+
+    Raises:
+        KernelFileError: when the file lacks a part or raises; it names the line in the file.
+    """
+    program.require_main()
+    namespace = namespace_for(program.file, cuda)
+    with _import_path(program.file):
+        _guarded(program.file, program.code(), namespace)
+
+
+def namespace_for(file: str, cuda: ModuleType) -> dict[str, Any]:
+    """Return the globals a kernel file starts with; its imports of ``numba.cuda`` find ``cuda``."""
+
+    def import_module(
+        name: str,
+        globals: Mapping[str, Any] | None = None,
+        locals: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        if level == 0 and name == "numba" and fromlist:
+            return _Numba(cuda)
+        if level == 0 and (name == "numba" or name.startswith("numba.cuda")):
+            return _submodule(cuda, name) if fromlist else _Numba(cuda)
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+
+    return {
+        "__name__": _MODULE_NAME,
+        "__file__": file,
+        "__builtins__": {**vars(builtins), "__import__": import_module},
+        "__smemviz_dtype__": _numba_type,
+    }
+
+
+class _Numba(ModuleType):
+    """``numba`` with another ``cuda`` in it."""
+
+    def __init__(self, cuda: ModuleType) -> None:
+        super().__init__("numba")
+        self.cuda = cuda
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("numba"), name)
+
+
+def _submodule(cuda: ModuleType, name: str) -> Any:
+    module: Any = cuda
+    for part in name.split(".")[2:]:
+        try:
+            module = getattr(module, part)
+        except AttributeError:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name) from None
+    return module
+
+
+def _numba_type(name: str) -> Any:
+    return getattr(importlib.import_module("numba").types, name)
+
+
+def _guarded(file: str, code: CodeType, namespace: dict[str, Any]) -> None:
+    try:
+        exec(code, namespace)
+        namespace["main"]()
+    except SmemvizError:
+        raise
+    except SystemExit as error:
+        if error.code:
+            raise KernelFileError(file, _line_in(file, error), f"exits with {error.code!r}") from None
+    except Exception as error:
+        what = str(error).strip().partition("\n")[0]
+        text = f"{type(error).__name__}: {what}" if what else type(error).__name__
+        raise KernelFileError(file, _line_in(file, error), text) from error
+
+
+def _line_in(file: str, error: BaseException) -> int:
+    """Return the innermost line of ``file`` that an exception passed through."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return (lines[-1] if lines else None) or 1
+
+
+@contextmanager
+def _import_path(file: str) -> Iterator[None]:
+    """Let a kernel file import what stands beside it."""
+    folder = str(Path(file).resolve().parent)
+    with _path_lock:
+        sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        with _path_lock:
+            sys.path.remove(folder)
