@@ -442,7 +442,7 @@ class _FunctionWalk:
         operation = {"compare_and_swap": "cas"}.get(operation, operation.strip("_"))
         if used or operation in ("cas", "exch"):
             op = f"atomic_{operation}"
-        elif operation == "add" and evaluate(node.args[-1], {}) == 1:
+        elif operation == "add" and np.dtype(array.dtype).kind in "iu" and evaluate(node.args[-1], {}) == 1:
             op = "reduce_inc"  # compiled to a population count (H200, counters.csv)
         else:
             op = f"reduce_{operation}"
