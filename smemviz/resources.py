@@ -1,0 +1,32 @@
+"""Where the gallery and the browser's files lie: in the installed package first, in the checkout second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def kernels_dir() -> Path:
+    """Return the folder of the gallery's kernel files."""
+    return _resolve("kernels")
+
+
+def assets_dir() -> Path:
+    """Return the folder of what the browser loads."""
+    return _resolve("assets")
+
+
+def gallery() -> list[Path]:
+    """Return the gallery's kernel files in alphabetical order."""
+    return sorted(kernels_dir().glob("*.py"))
+
+
+def recording_for(kernel_file: Path) -> Path | None:
+    """Return the recording made from a kernel file on a real GPU, ``recordings/<gpu>/<stem>.smem.npz`` beside it."""
+    return min(kernel_file.parent.glob(f"recordings/*/{kernel_file.stem}.smem.npz"), default=None)
+
+
+def _resolve(name: str) -> Path:
+    packaged = _PACKAGE / "_data" / name
+    return packaged if packaged.is_dir() else _PACKAGE.parent / name

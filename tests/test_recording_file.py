@@ -1,0 +1,425 @@
+"""What a recording's file keeps, and what a hostile one cannot do."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import a_launch, a_recording, recordings, requests, totals
+
+from smemviz.errors import InputError, RecordingError
+from smemviz.recording import Recording
+from smemviz.recording_file import MAX_REQUESTS, load, save
+
+LIMIT_SECONDS = 1.0
+LIMIT_BYTES = 200e6
+
+
+def assert_same(one: Recording, other: Recording) -> None:
+    """Compare two recordings field by field, NaN equal to NaN and every array of the same dtype."""
+
+    def bare(recording: Recording) -> Recording:
+        none = requests(0)
+        return replace(
+            recording, launches=tuple(replace(launch, requests=none, totals=None) for launch in recording.launches)
+        )
+
+    assert repr(bare(one)) == repr(bare(other))
+    for a, b in zip(one.launches, other.launches, strict=True):
+        pairs = [(a.requests, b.requests)]
+        assert (a.totals is None) == (b.totals is None)
+        if a.totals is not None and b.totals is not None:
+            pairs.append((a.totals, b.totals))
+        for x, y in pairs:
+            for name in asdict(x):
+                left, right = getattr(x, name), getattr(y, name)
+                assert left.dtype == right.dtype
+                np.testing.assert_array_equal(left, right)
+
+
+def members_of(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write_members(path: Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def npy(array: np.ndarray, allow_pickle: bool = False) -> bytes:
+    content = io.BytesIO()
+    np.lib.format.write_array(content, array, allow_pickle=allow_pickle)
+    return content.getvalue()
+
+
+def refusal(path: Path) -> str:
+    """Load a file that must be refused, in bounded time and memory, and return the one line it is refused with."""
+    tracemalloc.start()
+    start = perf_counter()
+    with pytest.raises(RecordingError) as caught:
+        load(path)
+    seconds = perf_counter() - start
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seconds < LIMIT_SECONDS
+    assert peak < LIMIT_BYTES - 60e6  # the interpreter and NumPy have their share
+    line = str(caught.value)
+    assert "\n" not in line
+    assert line.startswith(f"{path}: ")
+    return line.removeprefix(f"{path}: ").removeprefix("is not a recording: ")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with a good recording in it, to be spoiled."""
+    save(a_recording(), tmp_path / "a.smem.npz")
+    return tmp_path / "a.smem.npz"
+
+
+def spoil(path: Path, **changes: object) -> None:
+    """Replace keys of the metadata, or of its first launch where the key is written launch_KEY."""
+    members = members_of(path)
+    metadata = json.loads(members["metadata.json"])
+    for key, value in changes.items():
+        if key.startswith("launch_"):
+            metadata["launches"][0][key.removeprefix("launch_")] = value
+        else:
+            metadata[key] = value
+    members["metadata.json"] = json.dumps(metadata).encode()
+    write_members(path, members)
+
+
+# --- what is kept
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(recording=recordings())
+def test_what_is_saved_is_what_is_loaded(recording: Recording, tmp_path: Path) -> None:
+    save(recording, tmp_path / "r.smem.npz")
+    assert_same(load(tmp_path / "r.smem.npz"), recording)
+
+
+def test_launches_of_different_length_keep_their_own_requests_and_totals(tmp_path: Path) -> None:
+    short, long = a_launch(3), a_launch(70)
+    recording = a_recording(short, replace(long, totals=totals(long)), a_launch(0))
+    recording.save(tmp_path / "r.smem.npz")
+    loaded = load(tmp_path / "r.smem.npz")
+    assert_same(loaded, recording)
+    assert [launch.missing for launch in loaded.launches] == [0, 3000, 0]
+
+
+def test_the_same_recording_gives_the_same_bytes(tmp_path: Path) -> None:
+    save(a_recording(), tmp_path / "one")
+    save(a_recording(), tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_numpy_alone_reads_the_columns(path: Path) -> None:
+    with np.load(path, allow_pickle=False) as file:
+        assert file["addresses"].shape == (96, 32)
+        assert file["site"].dtype == np.int8
+        assert json.loads(file["metadata.json"])["schema"] == 1
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path.read_bytes()
+
+    def full(self: zipfile.ZipFile, *_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    with pytest.raises(InputError, match=r"a\.smem\.npz: cannot be written: No space left on device"):
+        save(a_recording(), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["a.smem.npz"]
+
+
+def test_saving_into_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x\.smem\.npz: cannot be written: No such file or directory"):
+        save(a_recording(), tmp_path / "no" / "x.smem.npz")
+
+
+def test_more_requests_than_a_file_holds_are_not_saved(tmp_path: Path) -> None:
+    half = a_launch(0)
+    half = replace(half, requests=requests(MAX_REQUESTS // 2 + 1))
+    with pytest.raises(RecordingError, match=f"{MAX_REQUESTS + 2} logged requests; a file holds {MAX_REQUESTS}"):
+        save(a_recording(half, half), tmp_path / "r.smem.npz")
+
+
+# --- what is refused: files that are none
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none.smem.npz") == "no such file"
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == "is not a file; name a *.smem.npz file"
+
+
+def test_an_empty_file_is_refused(path: Path) -> None:
+    path.write_bytes(b"")
+    assert refusal(path) == "it is empty"
+
+
+def test_random_bytes_are_refused(path: Path) -> None:
+    path.write_bytes(np.random.default_rng(1).bytes(10_000))
+    assert refusal(path) == "it is cut short, or was never a zip archive"
+
+
+def test_another_zip_is_refused(path: Path) -> None:
+    write_members(path, {"hello.txt": b"hello"})
+    assert refusal(path) == "it has no metadata.json"
+
+
+def test_a_file_cut_anywhere_is_refused(path: Path) -> None:
+    whole = path.read_bytes()
+    for size in (1, 21, 22, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        assert "it is cut short" in refusal(path)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_file_with_any_bytes_changed_is_refused_or_read(data: st.DataObject, tmp_path: Path) -> None:
+    path = tmp_path / "changed.smem.npz"
+    save(a_recording(a_launch(4)), path)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    try:
+        load(path)
+    except RecordingError as error:
+        assert "\n" not in str(error)  # noqa: PT017  either outcome is right; a traceback is not
+
+
+# --- what is refused: bombs
+
+
+def test_a_bomb_that_says_so_is_refused(path: Path) -> None:
+    members = members_of(path)
+    members["addresses.npy"] = bytes(600 << 20)
+    write_members(path, members)
+    assert "addresses.npy is not a NumPy array" in refusal(path)
+    members["addresses.npy"] = b""
+    members["metadata.json"] = bytes(600 << 20)
+    write_members(path, members)
+    assert refusal(path) == "its member metadata.json declares 629145600 bytes; 6291456 are allowed"
+
+
+def test_a_bomb_with_a_true_header_is_refused(path: Path) -> None:
+    members = members_of(path)
+    members["addresses.npy"] = npy(np.zeros((2_000_000, 32), np.int64))
+    write_members(path, members)
+    assert refusal(path) == "its member addresses.npy has shape (2000000, 32); (96, 32) is needed"
+
+
+def test_metadata_that_declares_a_bomb_is_refused(path: Path) -> None:
+    spoil(path, launch_logged=10**12)
+    assert refusal(path) == "it declares 1000000000000 requests; a file holds 262144"
+
+
+def test_a_bomb_whose_directory_lies_is_refused(path: Path) -> None:
+    """The zip says 1,000 bytes; the stream behind it inflates to 300 MB."""
+    members = members_of(path)
+    members["metadata.json"] = bytes(300 << 20)
+    write_members(path, members)
+    content = path.read_bytes()
+    assert content.count((300 << 20).to_bytes(4, "little")) == 2  # local header and directory
+    path.write_bytes(content.replace((300 << 20).to_bytes(4, "little"), (1000).to_bytes(4, "little")))
+    assert refusal(path) == "it is damaged (Bad CRC-32 for file 'metadata.json')"
+
+
+def test_an_array_shorter_than_its_header_is_refused(path: Path) -> None:
+    members = members_of(path)
+    members["addresses.npy"] = members["addresses.npy"][:-8]
+    write_members(path, members)
+    assert "addresses.npy has shape (96, 32)" in refusal(path)
+
+
+def test_a_zip_directory_of_a_million_entries_is_refused(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for i in range(3000):
+            archive.writestr(f"{i}.npy", b"")
+    assert refusal(path) == "its zip directory is larger than a recording's"
+
+
+def test_deeply_nested_metadata_is_refused(path: Path) -> None:
+    members = members_of(path)
+    members["metadata.json"] = b"[" * 5_000_000
+    write_members(path, members)
+    assert refusal(path) == "metadata.json is nested too deeply"
+
+
+def test_the_command_refuses_a_bomb_within_its_bounds(path: Path) -> None:
+    """Exit 2, one line, and under 200 MB for the whole process."""
+    resource = pytest.importorskip("resource", reason="Windows has no resource module")
+    members = members_of(path)
+    members["values.npy"] = npy(np.zeros((3_000_000, 32)))
+    write_members(path, members)
+    done = subprocess.run([sys.executable, "-m", "smemviz", "show", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"smemviz: {path}: is not a recording: its member values.npy has shape (3000000, 32); (96, 32) is needed\n"
+    )
+    assert done.stdout == ""
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit < LIMIT_BYTES
+
+
+# --- what is refused: members
+
+
+class Loaded:
+    """Says so when it is unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return print, ("unpickled",)
+
+
+def test_a_pickled_member_is_refused_and_not_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    members = members_of(path)
+    members["site.npy"] = npy(np.array([Loaded()] * 96, object), allow_pickle=True)
+    write_members(path, members)
+    assert refusal(path).startswith("its member site.npy has dtype |O;")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_name_are_refused(path: Path) -> None:
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("site.npy", b"")
+    assert refusal(path) == "two of its members have the same name"
+
+
+def test_an_unknown_member_is_refused(path: Path) -> None:
+    write_members(path, members_of(path) | {"../evil": b""})
+    assert refusal(path) == "its member '../evil' is unknown"
+
+
+def test_a_missing_member_is_refused(path: Path) -> None:
+    members = members_of(path)
+    del members["warp.npy"]
+    write_members(path, members)
+    assert refusal(path) == "its member 'warp.npy' is missing"
+
+
+def test_another_compression_is_refused(path: Path) -> None:
+    members = members_of(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    assert refusal(path) == "its member 'metadata.json' is encrypted or compressed in another way"
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        (np.zeros(95, np.int32), "has shape (95,); (96,) is needed"),
+        (np.zeros((96, 1), np.int32), "has shape (96, 1); (96,) is needed"),
+        (np.zeros(96, np.float64), "has dtype <f8; |i1 or <i2 or <i4 or <i8 is allowed"),
+        (np.zeros(96, np.uint8), "has dtype |u1; |i1 or <i2 or <i4 or <i8 is allowed"),
+        (np.full(96, -1, np.int8), "holds a number below 0"),
+    ],
+)
+def test_a_column_of_another_shape_type_or_range_is_refused(path: Path, array: np.ndarray, said: str) -> None:
+    write_members(path, members_of(path) | {"site.npy": npy(array)})
+    assert refusal(path) == f"its member site.npy {said}"
+
+
+def test_addresses_of_other_than_32_lanes_are_refused(path: Path) -> None:
+    write_members(path, members_of(path) | {"addresses.npy": npy(np.zeros((96, 31), np.int64))})
+    assert refusal(path) == "its member addresses.npy has shape (96, 31); (96, 32) is needed"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "limit"),
+    [("site", 3, 3), ("block", 1, 1), ("warp", 32, 32), ("step", 1 << 31, 1 << 31), ("epoch", 1 << 40, 1 << 31)],
+)
+def test_a_row_that_refers_to_nothing_is_refused(path: Path, column: str, value: int, limit: int) -> None:
+    write_members(path, members_of(path) | {f"{column}.npy": npy(np.full(96, value, np.int64))})
+    assert refusal(path) == f"set_row_read_col has a request whose {column} is not below {limit}"
+
+
+# --- what is refused: metadata
+
+
+def test_a_future_schema_is_refused(path: Path) -> None:
+    spoil(path, schema=2, launches="something new")
+    assert refusal(path) == "it has schema 2 and this smemviz reads 1; update smemviz"
+
+
+@pytest.mark.parametrize("schema", [None, "1", 1.0, True, 0, -1])
+def test_no_schema_is_refused(path: Path, schema: object) -> None:
+    spoil(path, schema=schema)
+    assert refusal(path) == "metadata.json names no schema"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe{}", b'{"a": "\x80"}', b"[1" + b"0" * 5000 + b"]"])
+def test_what_is_not_json_in_utf8_is_refused(path: Path, content: bytes) -> None:
+    write_members(path, members_of(path) | {"metadata.json": content})
+    assert "metadata.json is not JSON in UTF-8" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"file": 3}, "metadata.file has the wrong type"),
+        ({"engine": "guess"}, "metadata.engine is none of gpu, lockstep"),
+        ({"engine": ["gpu"]}, "metadata.engine is none of gpu, lockstep"),
+        ({"constants": {"N": [1]}}, "metadata.constants.N has the wrong type"),
+        ({"device": {"name": "H200"}}, "metadata.device has no compute_capability"),
+        ({"device": 9}, "metadata.device has the wrong type"),
+        ({"launches": None}, "metadata.launches is no list"),
+        ({"launches": [7]}, "metadata.launches[0] has the wrong type"),
+        ({"launch_grid": [1, 1]}, "metadata.launches[0].grid has 2 entries; it needs 3"),
+        ({"launch_grid": [1, 1, True]}, "metadata.launches[0].grid[2] has the wrong type"),
+        ({"launch_grid": [0, 1, 1]}, "metadata.launches[0] has no possible grid or block"),
+        ({"launch_block": [32, 33, 1]}, "metadata.launches[0] has no possible grid or block"),
+        ({"launch_logged": -1}, "metadata.launches[0] does not say how many requests are logged"),
+        ({"launch_logged": 95}, "its member addresses.npy has shape (96, 32); (95, 32) is needed"),
+        ({"launch_has_totals": True}, "its member 'totals_degrees.npy' is missing"),
+        ({"launch_sites": [{"line": 1}]}, "metadata.launches[0].sites[0] has no column"),
+        ({"findings": {}}, "metadata.findings has the wrong type"),
+    ],
+)
+def test_metadata_of_another_type_or_range_is_refused(path: Path, change: dict[str, object], said: str) -> None:
+    spoil(path, **change)
+    assert refusal(path) == said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"dtype": "O"}, "an array of no possible type or shape: tile"),
+        ({"dtype": "i4,i4"}, "an array of no possible type or shape: tile"),
+        ({"shape": [-1, 32]}, "an array of no possible type or shape: tile"),
+        ({"shape": [32]}, "an array whose shape and strides differ in length: tile"),
+        ({"shape": [10**9, 10**9]}, "a shared array larger than any GPU's: tile"),
+    ],
+)
+def test_an_array_that_no_gpu_has_is_refused(path: Path, change: dict[str, object], said: str) -> None:
+    array = asdict(a_launch().arrays[0]) | change
+    spoil(path, launch_arrays=[array])
+    assert refusal(path) == f"metadata.launches[0] has {said}"
+
+
+def test_totals_below_what_is_logged_are_refused(tmp_path: Path) -> None:
+    launch = a_launch()
+    path = tmp_path / "r.smem.npz"
+    save(a_recording(replace(launch, totals=totals(launch, more=-1))), path)
+    assert refusal(path) == "set_row_read_col has more requests logged than counted"
