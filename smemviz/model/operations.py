@@ -1,0 +1,102 @@
+"""What a site can do to shared memory, where each operation exists, and which of them can be counted ahead."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from smemviz.errors import InputError
+from smemviz.model.devices import Basis, device
+
+WIDTHS = (1, 2, 4, 8, 16)
+
+_ATOMIC_NAMES = ("add", "sub", "and", "or", "xor", "min", "max", "nanmin", "nanmax", "inc", "dec", "exch", "cas")
+ATOMICS = frozenset(f"atomic_{name}" for name in _ATOMIC_NAMES)
+
+# ``reduce_inc`` adds the constant 1 and is compiled to a population count; ``cuda.atomic.inc`` is ``atomic_inc``.
+POPULATION_COUNT = "reduce_inc"
+REDUCTIONS = frozenset(f"reduce_{name}" for name in _ATOMIC_NAMES if name not in ("exch", "cas"))
+
+# 8 x 8 matrices of 2-byte elements that one instruction moves.
+MATRICES = {f"{kind}_x{n}": n for kind in ("ldmatrix", "stmatrix") for n in (1, 2, 4)}
+OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES})
+
+NATIVE_ATOMICS_SINCE = (5, 0)
+
+# The operations and widths that were counted on the H200.
+_MEASURED = frozenset(
+    {(op, width) for op in ("load", "store") for width in WIDTHS}
+    | {(op, 4) for op in ("atomic_add", "atomic_exch", "atomic_max", "reduce_add", "reduce_inc")}
+    | {(op, 16) for op in ("ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "stmatrix_x4")}
+)
+
+
+def is_atomic(op: str) -> bool:
+    """Whether an operation reads, changes and writes a word in one go, with or without returning it."""
+    return op in ATOMICS or op in REDUCTIONS
+
+
+def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
+    """Refuse an operation that does not exist, or not at this width, or not on this compute capability.
+
+    Raises:
+        InputError: naming what would be accepted.
+    """
+    name = device(cc).name
+    if op not in OPERATIONS:
+        raise InputError(f"unknown operation {op!r}; known: {', '.join(sorted(OPERATIONS))}")
+    if width not in WIDTHS:
+        raise InputError(f"a lane cannot access {width!r} bytes; the widths are 1, 2, 4, 8 and 16")
+    if op in MATRICES:
+        since = (7, 5) if op.startswith("ld") else (9, 0)
+        if width != 16:
+            raise InputError(f"{op} reads rows of 16 bytes, not {width}")
+        if cc < since:
+            raise InputError(f"{op} does not exist on compute capability {name}; it came with {device(since).name}")
+    elif is_atomic(op):
+        if width != 4:
+            raise InputError(f"{op} of {width} bytes cannot be counted ahead; only 32-bit integers can")
+        if cc < NATIVE_ATOMICS_SINCE:
+            raise InputError(f"{op} cannot be counted ahead on compute capability {name}: {_LOCK_LOOP}")
+
+
+def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> str | None:
+    """Say in one sentence why the wavefronts of an operation cannot be told from its addresses, None if they can.
+
+    Which atomics are one instruction and which a loop was read from the machine code that ptxas 13.0 makes for 9.0.
+    """
+    kind = np.dtype(dtype)
+    if is_atomic(op):
+        if cc < NATIVE_ATOMICS_SINCE:
+            return _LOCK_LOOP
+        if kind.kind not in "iu":
+            return "A float atomic is a compare-and-swap loop; how often it runs depends on the data."
+        if kind.itemsize == 4:
+            return None
+        if op in ("atomic_exch", "atomic_cas"):
+            return "The rule for atomics was measured for 32-bit integers only."
+        return "A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data."
+    if kind.kind == "c":
+        return "A complex number is two floats; whether one instruction moves both is the compiler's choice."
+    return None
+
+
+def predictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> bool:
+    """Whether the wavefronts of an operation follow from its addresses alone."""
+    return unpredictable(op, dtype, cc) is None
+
+
+def basis(op: str, width: int, cc: tuple[int, int] = (9, 0)) -> Basis:
+    """Say whether the count of such a request was measured on this compute capability, or rests on documentation.
+
+    Raises:
+        InputError: as ``check_operation``.
+    """
+    check_operation(op, width, cc)
+    row = device(cc)
+    if row.basis.kind == "measured" and (op, width) not in _MEASURED:
+        return Basis("documented", "The rule of the operations that were measured on an H200; this one was not.")
+    return row.basis
+
+
+_LOCK_LOOP = "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
