@@ -1,0 +1,48 @@
+"""See what a CUDA kernel really does to shared memory.
+
+The public names are loaded when they are first used, so that ``import smemviz`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smemviz.app import create_app
+    from smemviz.engines import record, run
+    from smemviz.model.banks import wavefronts
+    from smemviz.model.sectors import sectors
+    from smemviz.recording import Recording
+    from smemviz.recording_file import load
+
+    __version__: str
+
+__all__ = ["Recording", "__version__", "create_app", "load", "record", "run", "sectors", "wavefronts"]
+
+_HOMES = {
+    "Recording": "smemviz.recording",
+    "create_app": "smemviz.app",
+    "load": "smemviz.recording_file",
+    "record": "smemviz.engines",
+    "run": "smemviz.engines",
+    "sectors": "smemviz.model.sectors",
+    "wavefronts": "smemviz.model.banks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("smemviz")
+        except PackageNotFoundError:
+            return "0+checkout"  # on the path without being installed
+    raise AttributeError(f"module 'smemviz' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

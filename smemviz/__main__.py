@@ -1,0 +1,8 @@
+"""``python -m smemviz`` is the command line."""
+
+import sys
+
+from smemviz.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""The command line: ``smemviz [PATH...]`` serves, ``smemviz VERB ...`` does what one file of ``commands`` says.
+
+A verb's module has a docstring, which is its help, ``add_arguments(parser)`` and ``execute(arguments) -> int``, the
+exit code. Whatever is heavy is imported in ``execute``, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from smemviz.errors import SmemvizError
+
+VERBS = ("run", "show")
+INTERRUPTED = 130  # as a shell reports SIGINT
+BROKEN_PIPE = 141  # and SIGPIPE
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code: 0 done, 1 a check failed, 2 bad input, 3 this machine lacks it."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    verb = arguments.pop(0) if arguments and arguments[0] in VERBS else None
+    command = import_module(f"smemviz.commands.{verb or 'serve'}")
+    parsed = _parser(verb, command).parse_args(arguments)
+    try:
+        code: int = command.execute(parsed)
+        sys.stdout.flush()
+    except SmemvizError as error:
+        print(f"smemviz: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left; let the interpreter's last flush go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return code
+
+
+def _parser(verb: str | None, command: ModuleType) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"smemviz {verb}" if verb else "smemviz",
+        description=command.__doc__,
+        epilog=None if verb else _list_of_verbs(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    return parser
+
+
+def _list_of_verbs() -> str:
+    modules = {verb: import_module(f"smemviz.commands.{verb}") for verb in VERBS}
+    lines = [f"  smemviz {verb:6} {(module.__doc__ or '').splitlines()[0]}" for verb, module in modules.items()]
+    return "verbs:\n" + "\n".join(lines) + "\n\n`smemviz VERB --help` says more. A file named like a verb is ./VERB."

@@ -1,0 +1,50 @@
+"""Run a kernel file's main() and count what each line of its kernels does.
+
+Exits 1 when the run met a mistake in a kernel (out of bounds, a race, a barrier not reached by all).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels and a main()")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", type=_setting, action="append", default=[], help="replace a constant; repeatable"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "gpu", "lockstep"),
+        default="auto",
+        help="what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)",
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="save the recording (*.smem.npz)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Record, save, print."""
+    from smemviz.commands.progress import progress_bar
+    from smemviz.engines import run
+    from smemviz.report import print_recording
+
+    # With --json, standard output is one document; what main() prints must not end up in it.
+    redirected = contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext()
+    with redirected, progress_bar() as progress:
+        recording = run(arguments.file, dict(arguments.set), arguments.engine, progress)
+    if arguments.output:
+        recording.save(arguments.output)
+    print_recording(recording, as_json=arguments.json)
+    return 1 if recording.findings else 0
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name.strip() and equals and value.strip()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name.strip(), value.strip()

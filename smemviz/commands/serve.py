@@ -1,0 +1,76 @@
+"""Show kernels in the browser: the gallery, or the kernel files and recordings named here."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import socket
+import threading
+from pathlib import Path
+
+from smemviz.errors import InputError
+
+_PORTS_TRIED = 100
+_HIGHEST_PORT = 65535
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="a kernel file or a *.smem.npz recording")
+    parser.add_argument("--port", metavar="N", type=int, default=8050, help="first port to try (default: 8050)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Check the inputs, take a port, then load the server and serve until Ctrl-C."""
+    for path in arguments.paths:
+        _check(path)
+    listening = _listen(arguments.host, arguments.port)
+    with listening:
+        import webbrowser
+
+        from werkzeug.serving import make_server
+
+        from smemviz.app import create_app
+
+        port = listening.getsockname()[1]
+        app = create_app(arguments.paths)
+        server = make_server(arguments.host, port, app.server, threaded=True, fd=listening.fileno())
+        logging.getLogger("werkzeug").setLevel(logging.WARNING)
+        url = f"http://{arguments.host}:{port}/"
+        print(f"smemviz: {url} (Ctrl-C to stop)", flush=True)
+        if not arguments.no_browser:
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+        server.serve_forever()
+    return 0
+
+
+def _check(path: Path) -> None:
+    """Read a path as the dashboard will, so that what is wrong with it is said before anything starts."""
+    if path.suffix == ".npz":
+        from smemviz.recording_file import load
+
+        load(path)
+    else:
+        from smemviz.program import read_program
+
+        read_program(path).require_main()
+
+
+def _listen(host: str, first: int) -> socket.socket:
+    """Listen on the first free port from ``first`` on.
+
+    Raises:
+        InputError: when the address is not one of this machine, or no port is free.
+    """
+    last = min(first + _PORTS_TRIED - 1, _HIGHEST_PORT)
+    reason = f"a port is a number from 0 to {_HIGHEST_PORT}"
+    for port in range(max(first, 0), last + 1):
+        try:
+            return socket.create_server((host, port))
+        except socket.gaierror as error:
+            raise InputError(f"--host {host}: {error.strerror}") from None
+        except OSError as error:
+            reason = error.strerror or str(error)
+    raise InputError(f"--port {first}: cannot listen on {host}, ports {first} to {last}: {reason}")

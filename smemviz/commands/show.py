@@ -1,0 +1,36 @@
+"""Print what a recording counted, line by line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("recording", metavar="RECORDING", type=Path, help="a *.smem.npz file")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "--cc",
+        metavar="X.Y",
+        type=_compute_capability,
+        default=(9, 0),
+        help="count as this compute capability does (default: 9.0)",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Load and print."""
+    from smemviz.recording_file import load
+    from smemviz.report import print_recording
+
+    print_recording(load(arguments.recording), arguments.cc, as_json=arguments.json)
+    return 0
+
+
+def _compute_capability(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,2})\.(\d)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a compute capability such as 9.0")
+    return int(match[1]), int(match[2])

@@ -1,0 +1,153 @@
+"""What a recording counted, as plain data and as tables; both say the same."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from smemviz.recording import Launch, Recording, Site
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from smemviz.model.summary import SiteSummary
+
+SCHEMA = 1
+_COLUMNS = (
+    "line",
+    "source",
+    "space",
+    "op",
+    "width",
+    "requests",
+    "wavefronts",
+    "ideal",
+    "excess",
+    "max degree",
+    "sectors",
+)
+_WIDTH_UNSEEN = 160  # columns, where the output is no terminal
+
+
+def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
+    """Return the counts of a recording on a compute capability, ready for JSON.
+
+    Raises:
+        InputError: for an unknown compute capability.
+    """
+    return {
+        "schema": SCHEMA,
+        "engine": recording.engine,
+        "device": recording.device and asdict(recording.device),
+        "file": recording.file,
+        "date": recording.date,
+        "cc": list(cc),
+        "constants": dict(recording.constants),
+        "launches": [_launch_facts(launch, cc) for launch in recording.launches],
+        "findings": [asdict(finding) for finding in recording.findings],
+    }
+
+
+def _launch_facts(launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
+    rows = zip(launch.sites, launch.summary(cc), strict=True)
+    data = {
+        "kernel": launch.kernel,
+        "grid": launch.grid,
+        "block": launch.block,
+        "dynamic_shared": launch.dynamic_shared,
+        "shared_bytes": launch.shared_bytes,
+        "sites": [_site_facts(site, summary) for site, summary in rows],
+    }
+    return data | ({"missing": launch.missing} if launch.missing else {})
+
+
+def _site_facts(site: Site, summary: SiteSummary) -> dict[str, Any]:
+    """Return a site with its counts; ``complete`` and ``reason`` are there only when they limit what the counts say."""
+    counts = asdict(summary)
+    if summary.complete:
+        del counts["complete"]
+    if summary.reason is None:
+        del counts["reason"]
+    return {name: getattr(site, name) for name in _PLACE} | counts
+
+
+def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_json: bool = False) -> None:
+    """Print the counts of a recording to standard output, as one JSON document or as a table for each launch."""
+    data = facts(recording, cc)
+    if as_json:
+        json.dump(data, sys.stdout, indent=1)
+        print()
+        return
+    console = _console()
+    for line in _header(data):
+        console.print(line, markup=False, highlight=False)
+    for launch in data["launches"]:
+        console.print()
+        console.print(_table(launch))
+        for note in _notes(launch):
+            console.print(note, markup=False, highlight=False)
+    if data["findings"]:
+        console.print()
+    for finding in data["findings"]:
+        place = f"{data['file']}:{finding['line']}"
+        console.print(f"{place}: {finding['kind']}: {finding['message']}", markup=False, highlight=False, style="bold")
+
+
+def _header(data: dict[str, Any]) -> list[str]:
+    device = data["device"]
+    by = "lockstep engine, no GPU"
+    if device:
+        capability = ".".join(map(str, device["compute_capability"]))
+        by = f"{device['name']} (compute capability {capability}, driver {device['driver']}, CUDA {device['runtime']})"
+    return [
+        f"{data['file']}: recorded by {data['engine'] + ' engine on ' if device else ''}{by}, {data['date']}",
+        "constants: " + (", ".join(f"{name} = {value}" for name, value in data["constants"].items()) or "none"),
+        f"counted for compute capability {'.'.join(map(str, data['cc']))}",
+    ]
+
+
+def _table(launch: dict[str, Any]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    sizes = [" x ".join(map(str, launch[name])) for name in ("grid", "block")]
+    title = f"{launch['kernel']}: grid {sizes[0]}, block {sizes[1]}, {launch['shared_bytes']} bytes of shared memory"
+    if launch["dynamic_shared"]:
+        title += f", {launch['dynamic_shared']} of them dynamic"
+    table = Table(title=Text(title), title_justify="left")
+    columns = [name for name in _PLACE + _COUNTS if name not in ("column", "array")]
+    for name in columns:
+        words = name in ("source", "space", "op")
+        table.add_column(name.replace("_", " "), justify="left" if words else "right", overflow="fold")
+    for site in launch["sites"]:
+        cells = [site[name] for name in columns]
+        style = "bold" if site["excess"] else ""
+        table.add_row(*(Text("-" if cell is None else str(cell)) for cell in cells), style=style)
+    return table
+
+
+def _notes(launch: dict[str, Any]) -> list[str]:
+    """Say what the numbers of a table do not cover."""
+    notes = []
+    if "missing" in launch:
+        notes.append(f"{launch['missing']} requests were counted but not logged one by one")
+    for site in launch["sites"]:
+        if not site.get("complete", True):
+            notes.append(f"line {site['line']}, {site['source']}: counts cover only the requests that were logged")
+        if "reason" in site:
+            notes.append(f"line {site['line']}, {site['source']}: {site['reason']}")
+    return notes
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise
+
+    console = Output()
+    return console if console.is_terminal else Output(width=_WIDTH_UNSEEN)
