@@ -440,7 +440,7 @@ class _FunctionWalk:
         if indices != array.ndim:
             raise self.unsupported(node, f"{ast.unparse(node)} has {indices} indices for {array.ndim} axes")
         operation = {"compare_and_swap": "cas"}.get(operation, operation.strip("_"))
-        if used or operation in ("cas", "exch"):
+        if used or operation in ("cas", "exch", "inc", "dec"):
             op = f"atomic_{operation}"
         elif operation == "add" and np.dtype(array.dtype).kind in "iu" and evaluate(node.args[-1], {}) == 1:
             op = "reduce_inc"  # compiled to a population count (H200, counters.csv)

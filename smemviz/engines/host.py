@@ -11,7 +11,7 @@ import importlib
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,8 +72,10 @@ def launch_place(file: str) -> tuple[str, int]:
     return file, 1
 
 
-def run_main(program: Program, cuda: ModuleType) -> None:
-    """Execute a kernel file with ``cuda`` as its ``numba.cuda``, then call its ``main()``.
+def run_main(
+    program: Program, cuda: ModuleType, prepare: Callable[[dict[str, Any]], None] = lambda namespace: None
+) -> None:
+    """Execute a kernel file with ``cuda`` as its ``numba.cuda``, ``prepare`` its globals, then call its ``main()``.
 
     Raises:
         KernelFileError: when the file lacks a part or raises; it names the line in the file.
@@ -81,7 +83,7 @@ def run_main(program: Program, cuda: ModuleType) -> None:
     program.require_main()
     namespace = namespace_for(program.file, cuda)
     with _import_path(program.file):
-        _guarded(program.file, program.code(), namespace)
+        _guarded(program.file, program.code(), namespace, prepare)
 
 
 def namespace_for(file: str, cuda: ModuleType) -> dict[str, Any]:
@@ -133,9 +135,10 @@ def _numba_type(name: str) -> Any:
     return getattr(importlib.import_module("numba").types, name)
 
 
-def _guarded(file: str, code: CodeType, namespace: dict[str, Any]) -> None:
+def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Callable[[dict[str, Any]], None]) -> None:
     try:
         exec(code, namespace)
+        prepare(namespace)
         namespace["main"]()
     except SmemvizError:
         raise

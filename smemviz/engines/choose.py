@@ -1,0 +1,131 @@
+"""Choosing an engine, and putting what it captured into a recording."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, Literal
+
+from smemviz.engines.host import configuration
+from smemviz.errors import InputError, MissingError
+from smemviz.functions import function_of, python_function
+from smemviz.program import Program, read_program, source_sha256
+from smemviz.recording import Finding, Launch, Recording
+from smemviz.version import __version__
+
+Engine = Literal["auto", "gpu", "lockstep"]
+Progress = Callable[[int, int, str], None]
+
+LOG_BYTES = 256 * 1024 * 1024
+
+
+def run(
+    program: Program | str | Path,
+    constants: Mapping[str, object] | None = None,
+    engine: Engine = "auto",
+    progress: Progress | None = None,
+    log_bytes: int = LOG_BYTES,
+) -> Recording:
+    """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
+
+    Args:
+        program: the path of a kernel file, or one already read.
+        constants: values for constants of the file, by name; what is computed from them is recomputed.
+        engine: ``gpu``, ``lockstep``, or ``auto``: the GPU where there is one.
+        progress: called as ``progress(done, total, text)``.
+        log_bytes: the most that the log of one launch may take; beyond it a launch has exact totals and a log of some
+            blocks only, and says how much is missing.
+
+    Raises:
+        InputError: for a file, a constant or a launch that cannot be used.
+        MissingError: when the engine needs what this machine lacks.
+    """
+    if not isinstance(program, Program):
+        program = read_program(program)
+    program = program.with_constants(constants or {})
+    program.require_main()
+    findings: tuple[Finding, ...] = ()
+    if _chosen(engine) == "gpu":
+        launches = _gpu().run(program, progress, log_bytes)
+    else:
+        from smemviz.engines import lockstep
+
+        launches, findings = lockstep.run(program, progress, log_bytes)
+    return _recording(program.file, program.source, program.values, _chosen(engine), launches, findings)
+
+
+def record(
+    kernel: object,
+    grid: object,
+    block: object,
+    args: Sequence[Any],
+    dynamic_shared: int = 0,
+    engine: Engine = "auto",
+    log_bytes: int = LOG_BYTES,
+) -> Recording:
+    """Record one launch of a kernel: a ``@cuda.jit`` function, or the plain function under it.
+
+    ``args`` are what the kernel would be launched with: arrays of NumPy or of the device, numbers, tuples. In lockstep
+    NumPy arrays are written as the kernel would; on the GPU every array ends as it began.
+
+    Raises:
+        InputError: when it is no kernel, or its source cannot be found.
+        MissingError: when the engine needs what this machine lacks.
+    """
+    inner = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
+    if inner is None:
+        raise InputError(f"{kernel!r} is no kernel; pass a function under @cuda.jit")
+    function = function_of(inner)
+    place = (function.file, function.node.lineno)
+    config = configuration(place, (grid, block, 0, dynamic_shared))
+    findings: tuple[Finding, ...] = ()
+    launches: tuple[Launch, ...]
+    if _chosen(engine) == "gpu":
+        launches = _gpu().record(function, config, args, log_bytes)
+    else:
+        from smemviz.engines import lockstep
+
+        launch, findings = lockstep.launch(function, config, tuple(args), place, log_bytes=log_bytes)
+        launches = (launch,)
+    return _recording(Path(function.file).as_posix(), function.source, {}, _chosen(engine), launches, findings)
+
+
+def _chosen(engine: Engine) -> Literal["gpu", "lockstep"]:
+    if engine not in ("auto", "gpu", "lockstep"):
+        raise InputError(f"there is no engine {engine!r}; use auto, gpu or lockstep")
+    if engine != "auto":
+        return engine
+    return "gpu" if importlib.util.find_spec("numba_cuda") and _gpu().available() else "lockstep"
+
+
+def _gpu() -> ModuleType:
+    """Return the gpu engine, the only part that imports CUDA."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise MissingError("the gpu engine needs numba-cuda: pip install 'smemviz[cu13]', or run with engine lockstep")
+    return importlib.import_module("smemviz.engines.gpu")
+
+
+def _recording(
+    file: str,
+    source: str,
+    constants: Mapping[str, Any],
+    engine: Literal["gpu", "lockstep"],
+    launches: tuple[Launch, ...],
+    findings: tuple[Finding, ...],
+) -> Recording:
+    return Recording(
+        file=file,
+        source=source,
+        sha256=source_sha256(source),
+        constants=dict(constants),
+        engine=engine,
+        device=_gpu().device() if engine == "gpu" else None,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        launches=launches,
+        findings=findings,
+    )

@@ -1,0 +1,196 @@
+"""Rewriting a kernel so that every site also reports its address.
+
+``tile[y, x]`` becomes ``load_k(log, site, tile, (y, x))``, where ``load_k`` is a device function of ``probe`` that
+reports, then loads. What Python evaluates first stays first; each device function is cloned for every chain of calls
+that reaches it, so a clone knows its sites as numbers. Nothing here needs CUDA: trees go in, trees come out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from smemviz.functions import canonical_name
+from smemviz.recording import Site
+from smemviz.sites import SiteTable, SiteTree
+
+PREFIX = "__smemviz_"
+LOG = f"{PREFIX}log"
+DECLARE = f"{PREFIX}declare"
+BARRIER = f"{PREFIX}barrier"
+
+_Node = TypeVar("_Node", bound=ast.AST)
+_LOG_NAME = ast.Name(LOG, ast.Load())
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A rewritten function: its name, its module, and the carriers of the device functions it calls."""
+
+    name: str
+    module: ast.Module
+    tree: SiteTree
+    callees: tuple[Carrier, ...]
+
+
+def probe_name(action: str, site: Site) -> str:
+    """Name the device function that carries out and reports a kind of site."""
+    return f"{PREFIX}{action}_{site.space}_{site.op}_{site.dtype}"
+
+
+def carry(table: SiteTable) -> Carrier:
+    """Rewrite a kernel and the device functions it reaches; the log is each one's last parameter."""
+    return _Rewrite(table, table.root, PREFIX + table.root.function.name).carrier()
+
+
+class _Rewrite:
+    """The rewriting of one function as reached by one chain of calls."""
+
+    def __init__(self, table: SiteTable, tree: SiteTree, name: str) -> None:
+        self.table = table
+        self.tree = tree
+        self.name = name
+        self.callees: list[Carrier] = []
+        self.temporaries = 0
+
+    def carrier(self) -> Carrier:
+        node = self.tree.function.node
+        arguments = ast.arguments(
+            posonlyargs=[],
+            args=[*(ast.arg(a.arg) for a in (*node.args.posonlyargs, *node.args.args)), ast.arg(LOG)],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[],
+        )
+        function = ast.copy_location(
+            ast.FunctionDef(name=self.name, args=arguments, body=self.body(node.body), decorator_list=[]), node
+        )
+        module = ast.fix_missing_locations(ast.Module([function], []))
+        return Carrier(self.name, module, self.tree, tuple(self.callees))
+
+    # -- statements
+
+    def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        return [new for old in statements for new in self.statement(old)]
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        match node:
+            case ast.Assign() if any(self.stores(target) for target in node.targets):
+                value, first = self.temporary(node, self.expression(node.value))
+                return [first, *(new for target in node.targets for new in self.assign(node, target, value))]
+            case ast.AnnAssign(value=ast.expr() as expression) if self.stores(node.target):
+                value, first = self.temporary(node, self.expression(expression))
+                return [first, *self.assign(node, node.target, value)]
+            case ast.AugAssign(target=ast.Subscript() as target) if target in self.tree.stores:
+                return self.augmented(node, target)
+            case ast.Expr(value=ast.Call() as call) if self.is_barrier(call):
+                return [self.place(ast.Expr(self.call(BARRIER, _LOG_NAME)), node), node]
+            case _:
+                return [self.copy(node)]
+
+    def stores(self, target: ast.expr) -> bool:
+        """Tell whether an assignment's target holds a site to report."""
+        return any(node in self.tree.stores for node in ast.walk(target))
+
+    def assign(self, at: ast.stmt, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        if isinstance(target, ast.Tuple | ast.List) and self.stores(target):
+            return [
+                new
+                for i, element in enumerate(target.elts)
+                for new in self.assign(at, element, ast.Subscript(value, ast.Constant(i), ast.Load()))
+            ]
+        if target in self.tree.stores:
+            assert isinstance(target, ast.Subscript)
+            index = self.tree.stores[target]
+            base, position = self.expression(target.value), self.expression(target.slice)
+            return [self.place(ast.Expr(self.site("store", index, base, position, value)), at)]
+        return [self.place(ast.Assign([self.copy(target)], value), at)]
+
+    def augmented(self, node: ast.AugAssign, target: ast.Subscript) -> list[ast.stmt]:
+        base, first = self.temporary(node, self.expression(target.value))
+        position, second = self.temporary(node, self.expression(target.slice))
+        old = self.site("load", self.tree.loads[target], base, position)
+        before, third = self.temporary(node, old)
+        value, fourth = self.temporary(node, ast.BinOp(before, node.op, self.expression(node.value)))
+        store = self.site("store", self.tree.stores[target], base, position, value)
+        return [first, second, third, fourth, self.place(ast.Expr(store), node)]
+
+    def temporary(self, at: ast.stmt, value: ast.expr) -> tuple[ast.expr, ast.stmt]:
+        name = f"{PREFIX}{self.temporaries}"
+        self.temporaries += 1
+        return ast.Name(name, ast.Load()), self.place(ast.Assign([ast.Name(name, ast.Store())], value), at)
+
+    def is_barrier(self, call: ast.Call) -> bool:
+        return canonical_name(call.func, self.tree.function) == "cuda.syncthreads"
+
+    # -- expressions
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        new: ast.expr
+        if node in self.tree.loads:
+            assert isinstance(node, ast.Subscript)
+            base, position = self.expression(node.value), self.expression(node.slice)
+            new = self.site("load", self.tree.loads[node], base, position)
+        elif node in self.tree.atomics:
+            assert isinstance(node, ast.Call)
+            swap = canonical_name(node.func, self.tree.function) == "cuda.atomic.compare_and_swap"
+            arguments = [self.expression(a) for a in node.args]
+            new = self.site("swap" if swap else "atomic", self.tree.atomics[node], *arguments)
+        elif node in self.tree.declarations:
+            assert isinstance(node, ast.Call)
+            number = ast.Constant(self.tree.declarations[node])
+            new = self.call(DECLARE, number, node, _LOG_NAME)
+        elif node in self.tree.calls:
+            assert isinstance(node, ast.Call)
+            callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").carrier()
+            self.callees.append(callee)
+            new = self.call(callee.name, *self.arguments(node, callee.tree), _LOG_NAME)
+        else:
+            return self.copy(node)
+        return self.place(new, node)
+
+    def arguments(self, node: ast.Call, callee: SiteTree) -> list[ast.expr]:
+        """Return a call's arguments in order of the parameters, defaults written out."""
+        parameters = callee.function.node.args
+        names = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
+        given = {name: self.expression(value) for name, value in zip(names, node.args, strict=False)}
+        given |= {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
+        defaults = dict(zip(reversed(names), reversed(parameters.defaults), strict=False))
+        return [given.get(name) or defaults[name] for name in names if name in given or name in defaults]
+
+    def site(self, action: str, index: int, *arguments: ast.expr) -> ast.Call:
+        name = probe_name(action, self.table.sites[index])
+        return self.call(name, ast.Constant(index), *arguments, _LOG_NAME)
+
+    def call(self, name: str, *arguments: ast.expr) -> ast.Call:
+        return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+    # -- copying
+
+    def copy(self, node: _Node) -> _Node:
+        """Copy a node with its parts rewritten; the original tree stays as it is."""
+        fields: dict[str, Any] = {}
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                statements = bool(value) and isinstance(value[0], ast.stmt)
+                fields[name] = self.body(value) if statements else [self.part(item) for item in value]
+            else:
+                fields[name] = self.part(value)
+        return self.place(type(node)(**fields), node)
+
+    def part(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self.expression(value)
+        return self.copy(value) if isinstance(value, ast.AST) else value
+
+    def place(self, new: _Node, old: ast.AST) -> _Node:
+        return ast.copy_location(new, old)
+
+
+def all_carriers(carrier: Carrier, visit: Callable[[Carrier], None]) -> None:
+    """Visit a carrier's callees, innermost first, then the carrier."""
+    for callee in carrier.callees:
+        all_carriers(callee, visit)
+    visit(carrier)
