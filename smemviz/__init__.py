@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from smemviz.model.sectors import sectors
     from smemviz.recording import Recording
     from smemviz.recording_file import load
-
-    __version__: str
+    from smemviz.version import __version__
 
 __all__ = ["Recording", "__version__", "create_app", "load", "record", "run", "sectors", "wavefronts"]
 
@@ -28,19 +27,13 @@ _HOMES = {
     "run": "smemviz.engines",
     "sectors": "smemviz.model.sectors",
     "wavefronts": "smemviz.model.banks",
+    "__version__": "smemviz.version",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            return version("smemviz")
-        except PackageNotFoundError:
-            return "0+checkout"  # on the path without being installed
     raise AttributeError(f"module 'smemviz' has no attribute {name!r}")
 
 
