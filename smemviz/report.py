@@ -16,19 +16,8 @@ if TYPE_CHECKING:
     from smemviz.model.summary import SiteSummary
 
 SCHEMA = 1
-_COLUMNS = (
-    "line",
-    "source",
-    "space",
-    "op",
-    "width",
-    "requests",
-    "wavefronts",
-    "ideal",
-    "excess",
-    "max degree",
-    "sectors",
-)
+_PLACE = ("line", "column", "source", "array", "space", "op", "width")
+_COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
 _WIDTH_UNSEEN = 160  # columns, where the output is no terminal
 
 
