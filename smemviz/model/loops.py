@@ -97,7 +97,7 @@ def serve_rows(
                         continue
                     for word in range(first_word, first_word + rule.phase_words):
                         address = row[lane] + (word << rule.word_shift)
-                        bank = (address >> rule.word_shift) & (rule.banks - 1)
+                        bank = (address >> rule.word_shift) % rule.banks
                         key = (address >> rule.row_shift) * rule.banks + bank
                         slot = ((key * 0x9E3779B1) >> 16) & (_SLOTS - 1)
                         waiting = False
