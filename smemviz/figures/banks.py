@@ -1,0 +1,101 @@
+"""Banks by wavefront: who is served in which pass through the banks, and with which word."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from smemviz.figures.labels import lane_ranges, lanes_briefly
+from smemviz.figures.moment import Moment
+from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
+from smemviz.figures.style import THEMES, ThemeName, axis, blend, empty, layout, steps
+from smemviz.figures.text import cell_text, fitting_size
+
+_MOST_WAVEFRONTS = 64
+_TOP, _BOTTOM = 12, 44
+
+
+def banks(
+    now: Moment, *, banks: int | None = None, hardware: Hardware = H200, theme: ThemeName = "light"
+) -> go.Figure:
+    """Draw the present request: a column per bank, a row per wavefront, in each cell the lanes above their word."""
+    colours = THEMES[theme]
+    where = bank_layout(now.launch, hardware, banks)
+    served = serve_request(now, where, hardware)
+    if now.row is None:
+        return empty(colours, "No request of this block was logged.")
+    if not len(served.lane):
+        return empty(colours, "This request goes to global memory: no bank of shared memory is involved.")
+    if served.reason is not None:
+        return empty(colours, served.reason)
+    rows = min(served.wavefronts, _MOST_WAVEFRONTS)
+    lanes, words, hover = _texts(served, rows, where.banks)
+    busy = lanes != ""
+    crowded = np.broadcast_to(busy.sum(axis=0) > 1, busy.shape)
+    z = np.where(busy, np.arange(where.banks), where.banks).astype(float)
+    palette = [*blend(colours.ramp, where.banks), colours.line]
+    x, y = np.arange(where.banks), np.arange(1, rows + 1)
+    row_height = 40 if rows <= 4 else 30 if rows <= 8 else 24
+    cells = go.Heatmap(
+        x=x,
+        y=y,
+        z=z,
+        zmin=-0.5,
+        zmax=len(palette) - 0.5,
+        colorscale=steps(palette),
+        showscale=False,
+        xgap=1,
+        ygap=2,
+        hovertext=hover,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
+    texts = []
+    for text, line, chosen, colour, weight in (
+        (lanes, 0, busy & ~crowded, colours.ink, 600),
+        (lanes, 0, busy & crowded, colours.ink, 900),
+        (words, 1, busy, colours.muted, 400),
+    ):
+        size = fitting_size(max(map(len, text.ravel().tolist())), where.banks, row_height / 2)
+        texts.append(cell_text(x, lines[line::2], np.where(chosen, text, ""), size=size, colour=colour, weight=weight))
+    title = "wavefront" if rows == served.wavefronts else f"wavefront (first {rows} of {served.wavefronts})"
+    every = 4 if where.banks > 8 else 1
+    return go.Figure(
+        [cells, *texts],
+        layout(
+            colours,
+            height=rows * row_height + _TOP + _BOTTOM,
+            top=_TOP,
+            bottom=_BOTTOM,
+            xaxis=axis(colours, "bank", range=[-0.5, where.banks - 0.5], tickvals=x[::every]),
+            yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),
+        ),
+    )
+
+
+def _ticks(rows: int) -> list[int]:
+    """Label the first, the last, and every fourth wavefront between them."""
+    if rows <= 8:
+        return list(range(1, rows + 1))
+    return [1, *range(4, rows, 4), rows]
+
+
+def _texts(
+    served: Served, rows: int, banks: int
+) -> tuple[NDArray[np.object_], NDArray[np.object_], NDArray[np.object_]]:
+    """Write lanes, words and hover text of every cell; empty texts where a bank has nothing to do."""
+    shape = (rows, banks)
+    lanes, words = np.full(shape, "", dtype=object), np.full(shape, "", dtype=object)
+    hover = np.array([[f"bank {b}, wavefront {w}: idle" for b in range(banks)] for w in range(1, rows + 1)], object)
+    for w, b in np.unique(np.stack([served.wavefront, served.bank]), axis=1).T.tolist():
+        if w >= rows:
+            continue
+        here = (served.wavefront == w) & (served.bank == b)
+        who = served.lane[here].tolist()
+        word = lane_ranges(served.word[here].tolist())
+        lanes[w, b] = lanes_briefly(who)
+        words[w, b] = word
+        noun = "lane" if len(set(who)) == 1 else "lanes"
+        hover[w, b] = f"<b>bank {b}, wavefront {w + 1}</b><br>{noun} {lane_ranges(who)}<br>word {word}"
+    return lanes, words, hover

@@ -1,0 +1,136 @@
+"""Colours, type and the bare layout that every picture shares, light and dark.
+
+The bank ramp runs from blue to yellow and its lightness rises with it, so it reads with any kind of colour vision
+and in grey. Orange is kept for conflicts, and a conflict is always marked by more than its colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+ThemeName = Literal["light", "dark"]
+
+FONT = "Inter, ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+MONO = "ui-monospace, 'SF Mono', 'JetBrains Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+# Pictures drawn one under the other share these margins, so that bank 7 stands above bank 7.
+LEFT, RIGHT = 64, 72
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of one theme; ``ramp`` runs from the first bank to the last."""
+
+    paper: str
+    ink: str
+    muted: str
+    line: str
+    frame: str
+    conflict: str
+    unused: str
+    ramp: tuple[str, ...]
+    faint: tuple[str, ...]
+    degree: tuple[str, ...]
+
+
+THEMES: dict[ThemeName, Theme] = {
+    "light": Theme(
+        paper="#ffffff",
+        ink="#1a2029",
+        muted="#59636f",
+        line="#e1e5ea",
+        frame="#1a2029",
+        conflict="#b83a00",
+        unused="#d5d9de",
+        ramp=("#9db4e8", "#b3bedb", "#cbcbc6", "#e3d9a6", "#f8e77f"),
+        faint=("#e9eefa", "#edf0f7", "#f3f3f1", "#f9f6ea", "#fdf9e0"),
+        degree=("#eef2f7", "#fbdcc0", "#f2a873", "#dd7433", "#b83a00"),
+    ),
+    "dark": Theme(
+        paper="#161b22",
+        ink="#e8ecf1",
+        muted="#9aa5b1",
+        line="#2c343e",
+        frame="#e8ecf1",
+        conflict="#ff9a5c",
+        unused="#3a414b",
+        ramp=("#2b4585", "#435479", "#5d6168", "#796f4a", "#94802a"),
+        faint=("#1b2436", "#1f2633", "#232830", "#28292a", "#2d2b23"),
+        degree=("#222a34", "#5a3a22", "#8a4a1e", "#bb5b1c", "#ff9a5c"),
+    ),
+}
+
+
+def layout(theme: Theme, *, height: int, top: int = 12, bottom: int = 44, **more: Any) -> dict[str, Any]:
+    """Return the layout of an empty picture: no background of its own, no zoom, one type face."""
+    return {
+        "height": height,
+        "margin": {"l": LEFT, "r": RIGHT, "t": top, "b": bottom, "autoexpand": False},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "size": 12, "color": theme.ink},
+        "hoverlabel": {
+            "bgcolor": theme.paper,
+            "bordercolor": theme.muted,
+            "font": {"family": FONT, "size": 13, "color": theme.ink},
+            "align": "left",
+        },
+        "hovermode": "closest",
+        "dragmode": False,
+        "showlegend": False,
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 1,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "font": {"size": 12, "color": theme.muted},
+            "itemclick": False,
+            "itemdoubleclick": False,
+            "bgcolor": "rgba(0,0,0,0)",
+        },
+        "uirevision": "same",
+        **more,
+    }
+
+
+def axis(theme: Theme, title: str = "", **more: Any) -> dict[str, Any]:
+    """Return an axis without grid or zero line, that does not zoom."""
+    return {
+        "title": {"text": title, "font": {"size": 12, "color": theme.muted}, "standoff": 8},
+        "tickfont": {"size": 11, "color": theme.muted},
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+        "ticks": "",
+        **more,
+    }
+
+
+def empty(theme: Theme, message: str, height: int = 120) -> go.Figure:
+    """Draw a sentence in place of a picture that has nothing to show."""
+    hidden = {"visible": False, "fixedrange": True}
+    text = {"text": message, "showarrow": False, "font": {"size": 14, "color": theme.muted}}
+    return go.Figure(layout=layout(theme, height=height, xaxis=hidden, yaxis=hidden, annotations=[text]))
+
+
+def blend(colours: tuple[str, ...], count: int) -> list[str]:
+    """Sample a ramp of ``#rrggbb`` colours at ``count`` equal steps."""
+    stops = [tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for colour in colours]
+    sampled = []
+    for i in range(count):
+        place = i * (len(stops) - 1) / max(count - 1, 1)
+        low = min(int(place), len(stops) - 2)
+        share = place - low
+        mixed = (round(a + (b - a) * share) for a, b in zip(stops[low], stops[low + 1], strict=True))
+        sampled.append("#{:02x}{:02x}{:02x}".format(*mixed))
+    return sampled
+
+
+def steps(colours: list[str]) -> list[tuple[float, str]]:
+    """Turn a list of colours into a colour scale without blending: value i gets colour i, for z in 0..n-1."""
+    n = len(colours)
+    return [(edge, colour) for i, colour in enumerate(colours) for edge in (i / n, (i + 1) / n)]

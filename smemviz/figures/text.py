@@ -1,0 +1,39 @@
+"""Text in the cells of a grid, at the largest size that fits them."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+_PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is shown at
+_CHARACTER = 0.58  # width of a digit, in font sizes
+_LARGEST, _SMALLEST = 12, 6
+
+
+def fitting_size(longest: int, columns: int, height: float) -> int:
+    """Return the font size at which texts fit cells ``height`` pixels high, 0 where none can be read."""
+    size = min(_LARGEST, _PLOT_WIDTH / columns / (_CHARACTER * max(longest, 1)), 0.75 * height)
+    return int(size) if size >= _SMALLEST else 0
+
+
+def cell_text(
+    x: NDArray[np.generic],
+    y: NDArray[np.generic],
+    texts: NDArray[np.object_],
+    *,
+    size: int,
+    colour: str,
+    weight: int = 400,
+) -> go.Scatter:
+    """Write texts into the cells of a grid, "" for none."""
+    row, column = np.nonzero(texts != "")
+    return go.Scatter(
+        x=x[column],
+        y=y[row],
+        text=texts[row, column],
+        mode="text",
+        textfont={"size": max(size, _SMALLEST), "color": colour, "weight": weight},
+        hoverinfo="skip",
+        showlegend=False,
+    )

@@ -1,0 +1,233 @@
+"""The shared array as a tile: a cell per element coloured by bank, the lanes of the present request in their cells.
+
+Cells that hold something are strong, cells nobody has stored to yet are faint, and cells that no request of the
+launch ever touches (padding) are grey. A lane in conflict is bold, framed, and has a marked corner.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from smemviz.figures.grid import Grid, declared, lanes_in, physical
+from smemviz.figures.labels import number
+from smemviz.figures.moment import Moment
+from smemviz.figures.served import H200, BankLayout, Hardware, bank_layout, serve_request
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout, steps
+from smemviz.figures.text import cell_text, fitting_size
+
+View = Literal["declared", "physical"]
+
+_MOST_ROWS, _MOST_COLUMNS = 64, 128  # what is drawn of a large array: a window around the present request
+_ROW, _TOP, _BOTTOM = 17, 30, 44
+
+
+def tile(
+    now: Moment,
+    array: str,
+    *,
+    view: View = "declared",
+    banks: int | None = None,
+    hardware: Hardware = H200,
+    theme: ThemeName = "light",
+) -> go.Figure:
+    """Draw one shared array at a moment of a block; the physical view draws all of shared memory.
+
+    ``banks`` draws it for another number of banks than the hardware has, counted from the first byte of the first
+    array.
+    """
+    colours = THEMES[theme]
+    arrays = now.launch.shared_arrays
+    chosen = next((a for a in arrays if a.name == array and a.nbytes), None)
+    if chosen is None:
+        return empty(colours, "This launch has no shared array.")
+    where = bank_layout(now.launch, hardware, banks)
+    grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
+    lanes, conflict = lanes_in(grid, serve_request(now, where, hardware))
+    rows, columns = _window(lanes)
+    return _draw(grid, lanes, conflict, where, colours, rows, columns)
+
+
+def _window(lanes: NDArray[np.object_]) -> tuple[slice, slice]:
+    """Choose what to draw: everything, or as much as can be read around the present request."""
+    window = []
+    for size, most, at in zip(lanes.shape, (_MOST_ROWS, _MOST_COLUMNS), np.nonzero(lanes != ""), strict=True):
+        first = 0
+        if size > most and len(at):
+            centred = (int(at.min()) + int(at.max()) + 1 - most) // 2
+            first = int(np.clip(min(centred, at.min()), 0, size - most))
+        window.append(slice(first, min(first + most, size)))
+    return window[0], window[1]
+
+
+def _draw(
+    whole: Grid,
+    lanes: NDArray[np.object_],
+    conflict: NDArray[np.bool_],
+    where: BankLayout,
+    colours: Theme,
+    rows: slice,
+    columns: slice,
+) -> go.Figure:
+    """Put the cells, the lanes on them, and the key above."""
+    grid, lanes, conflict = whole.window(rows, columns), lanes[rows, columns], conflict[rows, columns]
+    x, y = np.arange(columns.start, columns.stop), np.arange(rows.start, rows.stop)
+    plain = (lanes != "") & ~conflict
+    traces = [
+        _cells(grid, x, y, lanes, where, colours),
+        _frames(x, y, plain, {"color": colours.frame, "width": 1.25}, "lane of this request"),
+        _frames(x, y, conflict, {"color": colours.conflict, "width": 2.5}, "lane in conflict"),
+        _corners(x, y, conflict, colours),
+        *(
+            cell_text(x, y, np.where(chosen, lanes, ""), size=_lane_size(lanes), colour=colours.ink, weight=weight)
+            for chosen, weight in ((plain, 500), (conflict, 800))
+        ),
+        _scale(where, colours),
+    ]
+    if not grid.touched.all():
+        traces.append(_key(colours.unused, "never touched"))
+    titles = [
+        title if drawn == size else f"{title} ({size} in all)"
+        for title, drawn, size in zip((grid.y_title, grid.x_title), lanes.shape, whole.address.shape, strict=True)
+    ]
+    return go.Figure(
+        traces,
+        layout(
+            colours,
+            height=int(np.clip(len(y) * _ROW, 72, 600)) + _TOP + _BOTTOM,
+            top=_TOP,
+            bottom=_BOTTOM,
+            showlegend=True,
+            xaxis=axis(colours, titles[1], range=[x[0] - 0.5, x[-1] + 0.5], **_ticks(x)),
+            yaxis=axis(colours, titles[0], range=[y[-1] + 0.5, y[0] - 0.5], **_ticks(y)),
+        ),
+    )
+
+
+def _lane_size(lanes: NDArray[np.object_]) -> int:
+    return fitting_size(max(len(text) for text in lanes.ravel().tolist()), lanes.shape[1], _ROW)
+
+
+def _ticks(places: NDArray[np.int64]) -> dict[str, Any]:
+    """Label every cell of a short axis, every fourth or more of a long one."""
+    every = 1 if len(places) <= 8 else 4 if len(places) <= 40 else 8 if len(places) <= 80 else 16
+    return {"tickmode": "array", "tickvals": places[::every].tolist()}
+
+
+def _cells(
+    grid: Grid,
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    lanes: NDArray[np.object_],
+    where: BankLayout,
+    colours: Theme,
+) -> go.Heatmap:
+    """Colour every cell: z is the bank where something is held, banks + bank where not, 2 banks for padding."""
+    held = grid.thread >= 0
+    bank = where.bank(grid.address)
+    z = np.where(held, bank, bank + where.banks).astype(float)
+    z[~grid.touched] = 2 * where.banks
+    z[grid.address < 0] = np.nan
+    palette = [*blend(colours.ramp, where.banks), *blend(colours.faint, where.banks), colours.unused]
+    text = np.full(z.shape, "", dtype=object)
+    size = fitting_size(grid.longest, z.shape[1], _ROW)
+    if size:
+        show = held & (lanes == "")
+        text[show] = [number(value) for value in grid.value[show].tolist()]
+    return go.Heatmap(
+        x=x,
+        y=y,
+        z=z,
+        zmin=-0.5,
+        zmax=len(palette) - 0.5,
+        colorscale=steps(palette),
+        showscale=False,
+        xgap=1,
+        ygap=1,
+        text=text,
+        texttemplate="%{text}",
+        textfont={"size": size or 1, "color": colours.muted},
+        hovertext=_hover(grid, bank, lanes, where),
+        hovertemplate="%{hovertext}<extra></extra>",
+        hoverongaps=False,
+    )
+
+
+def _hover(
+    grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_], where: BankLayout
+) -> NDArray[np.object_]:
+    """Say of each cell where it lies, what it holds, who stored that, and which lanes are there now."""
+    columns = (grid.name, grid.address - where.origin, bank, grid.value, grid.thread, grid.touched, lanes)
+    texts = []
+    for name, byte, of_bank, value, thread, touched, lane in zip(*(c.ravel().tolist() for c in columns), strict=True):
+        if thread >= 0:
+            state = f"holds {number(value)}, stored by thread {thread} (warp {thread // 32}, lane {thread % 32})"
+        else:
+            state = "nothing stored yet" if touched else "padding: no request ever touches it"
+        now = f"<br>this request: lane {lane}" if lane else ""
+        texts.append(f"<b>{name}</b><br>bank {of_bank}, byte {byte}<br>{state}{now}")
+    return np.array(texts, dtype=object).reshape(lanes.shape)
+
+
+def _frames(
+    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], line: dict[str, Any], name: str
+) -> go.Scatter:
+    """Draw a frame round each cell, all in one line that lifts its pen between them."""
+    corners = np.array([(-0.46, -0.46), (0.46, -0.46), (0.46, 0.46), (-0.46, 0.46), (-0.46, -0.46), (np.nan, np.nan)])
+    return _outline(x, y, where, corners, mode="lines", line=line, name=name, showlegend=bool(where.any()))
+
+
+def _corners(x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], colours: Theme) -> go.Scatter:
+    """Fill the upper left corner of each cell: the mark of a conflict that needs no colour."""
+    corners = np.array([(-0.46, -0.46), (-0.12, -0.46), (-0.46, -0.12), (-0.46, -0.46), (np.nan, np.nan)])
+    return _outline(
+        x, y, where, corners, mode="lines", line={"width": 0}, fill="toself", fillcolor=colours.conflict, showlegend=False
+    )
+
+
+def _outline(
+    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], corners: NDArray[np.float64], **more: Any
+) -> go.Scatter:
+    row, column = np.nonzero(where)
+    return go.Scatter(
+        x=(x[column][:, np.newaxis] + corners[:, 0]).ravel(),
+        y=(y[row][:, np.newaxis] + corners[:, 1]).ravel(),
+        hoverinfo="skip",
+        **more,
+    )
+
+
+def _key(colour: str, name: str) -> go.Scatter:
+    """Add an entry to the key that stands for a cell colour."""
+    return go.Scatter(
+        x=[None], y=[None], mode="markers", marker={"symbol": "square", "size": 11, "color": colour}, name=name
+    )
+
+
+def _scale(where: BankLayout, colours: Theme) -> go.Scatter:
+    """Show the bank ramp at the right; a trace without points, since the cells' own scale has other values too."""
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        showlegend=False,
+        marker={
+            "color": [0],
+            "cmin": 0,
+            "cmax": where.banks - 1,
+            "colorscale": blend(colours.ramp, 9),
+            "showscale": True,
+            "colorbar": {
+                "thickness": 8,
+                "outlinewidth": 0,
+                "x": 1,
+                "xpad": 12,
+                "title": {"text": "bank", "font": {"size": 12, "color": colours.muted}},
+                "tickfont": {"size": 11, "color": colours.muted},
+                "tickvals": [0, where.banks - 1],
+            },
+        },
+    )
