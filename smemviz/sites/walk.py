@@ -1,8 +1,7 @@
-"""The sites of a kernel: every place that loads, stores or updates an element of a shared or global array.
+"""One walk over a kernel's syntax tree, in the order Python evaluates it, that names every site.
 
-One walk over the syntax tree, in the order Python evaluates it, follows which name stands for which array: through
-assignments, views, tuples and device functions. A device function is walked once for every chain of calls that reaches
-it, so the same line called from two places is two sites. Both engines work from the resulting ``SiteTable``.
+It follows which name stands for which array: through assignments, views, tuples and device functions. A device function
+is walked once for every chain of calls that reaches it, so the same line called from two places is two sites.
 """
 
 from __future__ import annotations
@@ -15,79 +14,16 @@ import numpy as np
 
 from smemviz.constants import evaluate
 from smemviz.errors import UnsupportedError
-from smemviz.functions import Function, as_dtype, canonical_name, function_of, python_function, resolve
+from smemviz.functions import Function, as_dtype
 from smemviz.recording import Site
+from smemviz.sites.declare import declared_array
+from smemviz.sites.names import Names
+from smemviz.sites.table import ArrayRef, Declaration, Ref, SiteTable, SiteTree, TupleRef, argument_ref
 
 Calls = tuple[tuple[int, int], ...]
 
 _MAX_CALL_DEPTH = 32
 _MAX_SITES = 10_000
-
-
-@dataclass(frozen=True)
-class ArrayRef:
-    """What is known of an array before anything runs. ``origins`` are the names it was declared under."""
-
-    origins: tuple[str, ...]
-    space: str
-    ndim: int
-    dtype: str
-
-
-@dataclass(frozen=True)
-class TupleRef:
-    """A tuple of arrays, tuples, and scalars, which are None."""
-
-    items: tuple[Ref, ...]
-
-
-Ref = ArrayRef | TupleRef | None
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """One ``cuda.shared.array``; dynamic ones share the launch's dynamic memory and have shape (0,)."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    line: int
-    dynamic: bool
-
-
-@dataclass(frozen=True)
-class SiteTree:
-    """The sites of one function as reached by one chain of calls, keyed by syntax node.
-
-    An augmented assignment has both a load and a store on its target. ``declarations`` index the table's; ``calls``
-    lead into device functions.
-    """
-
-    function: Function
-    loads: dict[ast.AST, int] = field(default_factory=dict)
-    stores: dict[ast.AST, int] = field(default_factory=dict)
-    atomics: dict[ast.AST, int] = field(default_factory=dict)
-    declarations: dict[ast.AST, int] = field(default_factory=dict)
-    calls: dict[ast.AST, SiteTree] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class SiteTable:
-    """All sites and shared declarations of a kernel, and the tree that finds them."""
-
-    root: SiteTree
-    sites: tuple[Site, ...]
-    declarations: tuple[Declaration, ...]
-
-
-def argument_ref(name: str, value: object) -> Ref:
-    """Describe a kernel's argument: an array by its dtype and rank, a tuple by its items, a scalar by None."""
-    if isinstance(value, tuple):
-        return TupleRef(tuple(argument_ref(name, item) for item in value))
-    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
-    if dtype is not None and isinstance(shape, tuple) and not isinstance(value, np.generic):
-        return ArrayRef((name,), "global", len(shape), np.dtype(dtype).name)
-    return None
 
 
 def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
@@ -134,7 +70,7 @@ class _FunctionWalk:
         self.calls = calls
         self.nodes = (*outer, tree.function.node)
         self.refs = walk.refs.setdefault(calls, {})
-        self.locals = _assigned_names(tree.function.node)
+        self.names = Names(tree.function)
         self.declared: dict[ast.AST, str] = {}
         self.returned: Ref = None
         for name, ref in bound.items():
@@ -270,7 +206,7 @@ class _FunctionWalk:
                 return None
 
     def name(self, node: ast.Name) -> Ref:
-        if node.id in self.locals:
+        if node.id in self.names.locals:
             return self.refs.get(node.id)
         value = self.function.scope.get(node.id)
         if isinstance(value, np.ndarray):
@@ -287,7 +223,7 @@ class _FunctionWalk:
         return result
 
     def attribute(self, node: ast.Attribute) -> Ref:
-        if self.canonical(node):
+        if self.names.canonical(node):
             return None
         base = self.value(node.value)
         if isinstance(base, ArrayRef):
@@ -352,16 +288,8 @@ class _FunctionWalk:
 
     # -- calls
 
-    def canonical(self, node: ast.expr) -> str:
-        """Return a canonical name, unless a local variable hides it."""
-        root = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        hidden = isinstance(root, ast.Name) and root.id in self.locals
-        return "" if hidden else canonical_name(node, self.function)
-
     def call(self, node: ast.Call, used: bool) -> Ref:
-        name = self.canonical(node.func)
+        name = self.names.canonical(node.func)
         if name in ("cuda.shared.array", "cuda.local.array"):
             return self.declare(node, name.split(".")[1])
         if name == "cuda.const.array_like":
@@ -379,7 +307,7 @@ class _FunctionWalk:
             return TupleRef((None,) * rank) if isinstance(rank, int) and rank > 1 else None
         if isinstance(receiver, ArrayRef):
             return self.method(node, receiver, arguments)
-        callee = self.callee(node.func)
+        callee = self.names.callee(node.func)
         if callee is None:
             return None
         if any(callee.node is outer for outer in self.nodes):
@@ -391,22 +319,6 @@ class _FunctionWalk:
         inner = self.tree.calls[node] = SiteTree(callee)
         calls = (*self.calls, (node.lineno, node.col_offset))
         return _FunctionWalk(self.walk, inner, bound, calls, self.nodes).run()
-
-    def callee(self, node: ast.expr) -> Function | None:
-        """Return the device function that a call reaches, if it is one."""
-        root = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name) or root.id in self.locals:
-            return None
-        try:
-            inner = python_function(resolve(node, self.function))
-        except KeyError:
-            return None
-        if inner is None:
-            return None
-        same_file = inner.__code__.co_filename == self.function.file
-        return function_of(inner, self.function.source, self.function.tree) if same_file else function_of(inner)
 
     def method(self, node: ast.Call, receiver: ArrayRef, arguments: list[Ref]) -> Ref:
         """Return the array that ``reshape``, ``view``, ``ravel`` or ``transpose`` of an array gives."""
@@ -449,59 +361,13 @@ class _FunctionWalk:
         self.site(node, array, op, self.tree.atomics)
         return None
 
-    # -- declarations
-
     def declare(self, node: ast.Call, space: str) -> ArrayRef:
-        given = {k.arg: k.value for k in node.keywords} | dict(zip(("shape", "dtype"), node.args, strict=False))
-        if not {"shape", "dtype"} <= set(given):
-            raise self.unsupported(node, f"cuda.{space}.array needs a shape and a dtype")
-        shape = self.shape(node, given["shape"], space)
-        dtype = self.dtype(given["dtype"])
-        if dtype is None:
-            raise self.unsupported(node, f"cuda.{space}.array: {ast.unparse(given['dtype'])} is not a known dtype")
+        shape, dtype = declared_array(node, space, self.names, self.dtype)
         name = self.declared.get(node, f"array at line {node.lineno}")
         if space == "shared":
-            dynamic = shape == (0,)
-            if 0 in shape and not dynamic:
-                raise self.unsupported(node, "a shared array of no elements; dynamic shared memory has shape 0")
             self.tree.declarations[node] = len(self.walk.declarations)
-            self.walk.declarations.append(Declaration(name, shape, dtype.name, node.lineno, dynamic))
+            self.walk.declarations.append(Declaration(name, shape, dtype.name, node.lineno, shape == (0,)))
         return ArrayRef((name,), space, len(shape), dtype.name)
-
-    def shape(self, node: ast.Call, expression: ast.expr, space: str) -> tuple[int, ...]:
-        """Return a declared shape; Numba takes numbers and names of module constants, no arithmetic, no variables."""
-        parts = expression.elts if isinstance(expression, ast.Tuple) else [expression]
-        sizes: list[int] = []
-        for part in parts:
-            value = part.value if isinstance(part, ast.Constant) else self.constant(part)
-            if isinstance(value, tuple) and len(parts) == 1:
-                sizes.extend(value)
-            elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-                sizes.append(int(value))
-            else:
-                text = ast.unparse(part)
-                arguments = {a.arg for a in self.function.node.args.args}
-                why = "is an argument" if text in arguments else "is not a constant"
-                other = ", or use dynamic shared memory" if space == "shared" else ""
-                raise self.unsupported(
-                    node,
-                    f"cuda.{space}.array needs a constant shape; '{text}' {why}. Make it a module constant{other}.",
-                )
-        if any(size < 0 for size in sizes):
-            raise self.unsupported(node, f"cuda.{space}.array: the shape {tuple(sizes)} has a negative size")
-        return tuple(sizes)
-
-    def constant(self, node: ast.expr) -> object:
-        """Return what a module constant or closure variable holds; None for a local or an expression."""
-        root = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name) or root.id in self.locals:
-            return None
-        try:
-            return resolve(node, self.function)
-        except KeyError:
-            return None
 
     def dtype(self, node: ast.expr) -> np.dtype[np.generic] | None:
         """Return the dtype an expression names: ``float32``, ``np.float32``, ``DTYPE``, ``a.dtype``, ``"float32"``."""
@@ -511,13 +377,4 @@ class _FunctionWalk:
             base = self.value(node.value)
             if isinstance(base, ArrayRef):
                 return np.dtype(base.dtype)
-        return as_dtype(self.constant(node))
-
-
-def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
-    """Return the arguments of a function and every name it assigns."""
-    arguments = function.args
-    named = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    return frozenset(
-        named | {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    )
+        return as_dtype(self.names.constant(node))

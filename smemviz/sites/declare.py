@@ -1,0 +1,55 @@
+"""Reading ``cuda.shared.array`` and ``cuda.local.array``: a constant shape and a dtype."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import numpy as np
+
+from smemviz.errors import UnsupportedError
+from smemviz.sites.names import Names
+
+Dtype = np.dtype[np.generic]
+
+
+def declared_array(
+    node: ast.Call, space: str, names: Names, dtype_of: Callable[[ast.expr], Dtype | None]
+) -> tuple[tuple[int, ...], Dtype]:
+    """Return the shape and dtype of a declaration; (0,) is dynamic shared memory.
+
+    Raises:
+        UnsupportedError: when either is missing or not constant, as Numba would refuse it too.
+    """
+
+    def unsupported(what: str) -> UnsupportedError:
+        return UnsupportedError(names.function.file, node.lineno, f"cuda.{space}.array {what}")
+
+    given = {k.arg: k.value for k in node.keywords} | dict(zip(("shape", "dtype"), node.args, strict=False))
+    if not {"shape", "dtype"} <= set(given):
+        raise unsupported("needs a shape and a dtype")
+    shape = _shape(given["shape"], names)
+    if isinstance(shape, ast.expr):
+        text = ast.unparse(shape)
+        why = "is an argument" if text in {a.arg for a in names.function.node.args.args} else "is not a constant"
+        other = ", or use dynamic shared memory" if space == "shared" else ""
+        raise unsupported(f"needs a constant shape; '{text}' {why}. Make it a module constant{other}.")
+    if min(shape) < 0 or (0 in shape and (space, shape) != ("shared", (0,))):
+        raise unsupported(f"of shape {shape} has no elements; only dynamic shared memory has, with shape 0")
+    dtype = dtype_of(given["dtype"])
+    if dtype is None:
+        raise unsupported(f"needs a dtype; '{ast.unparse(given['dtype'])}' is none")
+    return shape, dtype
+
+
+def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
+    """Return a shape, or the part that is none: Numba takes numbers and names of constants, no arithmetic."""
+    parts = expression.elts if isinstance(expression, ast.Tuple) else [expression]
+    sizes: list[int] = []
+    for part in parts:
+        value = part.value if isinstance(part, ast.Constant) else names.constant(part)
+        values = value if isinstance(value, tuple) and part is expression else (value,)
+        if not values or not all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values):
+            return part
+        sizes.extend(int(v) for v in values)
+    return tuple(sizes)

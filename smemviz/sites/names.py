@@ -1,0 +1,48 @@
+"""What the names in one function stand for, apart from its variables."""
+
+from __future__ import annotations
+
+import ast
+
+from smemviz.functions import Function, canonical_name, function_of, python_function, resolve
+
+
+class Names:
+    """The free names of a function; a variable of the same name hides what stands outside."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.locals = _assigned_names(function.node)
+
+    def canonical(self, node: ast.expr) -> str:
+        """Return the canonical name of a rule's subject, empty when there is none."""
+        return canonical_name(node, self.function) if self._is_free(node) else ""
+
+    def constant(self, node: ast.expr) -> object:
+        """Return what a module constant or closure variable holds; None for a variable or an expression."""
+        try:
+            return resolve(node, self.function) if self._is_free(node) else None
+        except KeyError:
+            return None
+
+    def callee(self, node: ast.expr) -> Function | None:
+        """Return the device function that a call reaches, if it is one."""
+        inner = python_function(self.constant(node))
+        if inner is None:
+            return None
+        same_file = inner.__code__.co_filename == self.function.file
+        return function_of(inner, self.function.source, self.function.tree) if same_file else function_of(inner)
+
+    def _is_free(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id not in self.locals
+
+
+def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
+    """Return the arguments of a function and every name it assigns."""
+    arguments = function.args
+    named = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    return frozenset(
+        named | {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    )
