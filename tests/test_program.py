@@ -1,0 +1,181 @@
+"""A kernel file as data: constants are knobs, mistakes are one line that names the place."""
+
+from pathlib import Path
+
+import pytest
+
+from smemviz.errors import ConstantError, InputError, KernelFileError, SmemvizError
+from smemviz.program import parse_program, read_program
+
+SOURCE = """\
+import math
+from numba import cuda, float32
+
+WIDTH = 64
+HALF = WIDTH // 2
+BLOCKS = math.ceil(WIDTH / 48)
+SCALE: float = 1.5
+DTYPE = float32
+FAST = True
+SHAPE = (WIDTH, HALF)
+NAME = "text"
+lower = 3
+
+
+@cuda.jit(device=True)
+def twice(x):
+    return 2 * x
+
+
+@cuda.jit
+def kernel(out):
+    out[0] = twice(WIDTH)
+
+
+def main():
+    seen.append((WIDTH, HALF, BLOCKS, SCALE, DTYPE, FAST, SHAPE))
+"""
+
+
+def program():
+    return parse_program(SOURCE, "kernels/mine.py")
+
+
+def run_main(program):
+    seen = []
+    namespace = {"seen": seen, "__smemviz_dtype__": lambda name: f"numba {name}"}
+    exec(program.code(), namespace)
+    namespace["main"]()
+    return seen[0]
+
+
+def test_numbers_and_dtypes_under_upper_case_names_are_constants():
+    assert program().values == {
+        "WIDTH": 64,
+        "HALF": 32,
+        "BLOCKS": 2,
+        "SCALE": 1.5,
+        "DTYPE": "float32",
+        "FAST": True,
+    }
+
+
+def test_a_constant_knows_its_kind_its_line_and_what_it_is_computed_from():
+    half = program().constants["HALF"]
+
+    assert (half.kind, half.line, half.text, half.depends) == ("int", 5, "WIDTH // 2", ("WIDTH",))
+
+
+def test_kernels_and_device_functions_are_told_apart():
+    assert list(program().kernels) == ["kernel"]
+    assert list(program().functions) == ["twice"]
+
+
+def test_what_is_computed_from_a_constant_is_recomputed():
+    changed = program().with_constants({"WIDTH": 100})
+
+    assert changed.values["HALF"] == 50
+    assert changed.values["BLOCKS"] == 3
+    assert run_main(changed)[:3] == (100, 50, 3)
+    assert run_main(changed)[6] == (100, 50)
+
+
+def test_text_is_read_as_on_the_command_line():
+    changed = program().with_constants({"WIDTH": "96", "SCALE": "2", "DTYPE": "float64", "FAST": "False"})
+
+    assert run_main(changed) == (96, 48, 2, 2.0, "numba float64", False, (96, 48))
+
+
+def test_an_override_of_a_computed_constant_stands():
+    assert run_main(program().with_constants({"HALF": 7, "WIDTH": 10}))[:2] == (10, 7)
+
+
+def test_the_program_itself_is_left_as_it_was():
+    before = program()
+    before.with_constants({"WIDTH": 1})
+
+    assert before.values["WIDTH"] == 64
+    assert run_main(before)[0] == 64
+
+
+def test_line_numbers_survive_an_override():
+    changed = program().with_constants({"WIDTH": 1})
+    namespace = {"seen": [], "__smemviz_dtype__": str}
+    exec(changed.code(), namespace)
+
+    assert namespace["kernel"].py_func.__code__.co_firstlineno == 20
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"HEIGHT": 1},
+            "kernels/mine.py:1: there is no constant HEIGHT; the file has: WIDTH, HALF, BLOCKS, SCALE, DTYPE, FAST",
+        ),
+        ({"WIDTH": "1.5"}, "kernels/mine.py:4: WIDTH is an integer (64); '1.5' is not"),
+        ({"WIDTH": True}, "kernels/mine.py:4: WIDTH is an integer (64); True is not"),
+        ({"SCALE": "wide"}, "kernels/mine.py:7: SCALE is a number (1.5); 'wide' is not"),
+        (
+            {"DTYPE": "float33"},
+            "kernels/mine.py:8: DTYPE is a Numba dtype such as float32 (float32); 'float33' is not",
+        ),
+        ({"FAST": "1"}, "kernels/mine.py:9: FAST is True or False (True); '1' is not"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_one_line(values, message):
+    with pytest.raises(ConstantError) as caught:
+        program().with_constants(values)
+
+    assert str(caught.value) == message
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("x = (1,\n", "f.py:1: is not valid Python: '(' was never closed"),
+        ("def main(): pass\n", "f.py:1: no kernel here; decorate a module-level function with @cuda.jit"),
+        (
+            "from numba import cuda\n@cuda.jit\ndef k(): pass\n",
+            "f.py:1: no main() here; write one that allocates and launches",
+        ),
+        (
+            "from numba import cuda\n@cuda.jit\ndef k(): pass\ndef main(n): pass\n",
+            "f.py:4: main() is called without arguments; give each a default",
+        ),
+    ],
+)
+def test_a_file_that_lacks_a_part_says_which(source, message):
+    with pytest.raises(KernelFileError) as caught:
+        parse_program(source, "f.py").require_main()
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", ["2**99999999", "1 << 99999999999", "(" * 300 + ")" * 300, "1 / 0", "-'a'", "[1][0]"])
+def test_an_expression_that_is_no_number_is_no_constant_and_costs_nothing(text):
+    try:
+        assert parse_program(f"N = {text}\n", "f.py").values == {}
+    except SmemvizError as error:
+        assert str(error).startswith("f.py:1: ")
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path: Path):
+    (tmp_path / "bytes.py").write_bytes(b"\xff\xfe\x00")
+
+    for path, why in [
+        (tmp_path / "absent.py", "no such file"),
+        (tmp_path, "is a folder; name a kernel file in it"),
+        (tmp_path / "bytes.py", "is not UTF-8 text; name a Python file with @cuda.jit kernels"),
+    ]:
+        with pytest.raises(InputError, match=why.split(";")[0]) as caught:
+            read_program(path)
+        assert str(caught.value) == f"{path}: {why}"
+
+
+def test_the_hash_does_not_depend_on_line_ends(tmp_path: Path):
+    (tmp_path / "unix.py").write_bytes(b"N = 1\nM = 2\n")
+    (tmp_path / "windows.py").write_bytes(b"N = 1\r\nM = 2\r\n")
+
+    assert read_program(tmp_path / "unix.py").sha256 == read_program(tmp_path / "windows.py").sha256
