@@ -1,0 +1,60 @@
+"""The small picture of a gallery card: the tile under its worst request, without a word."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from smemviz.figures.grid import declared, lanes_in
+from smemviz.figures.moment import moment
+from smemviz.figures.served import H200, Hardware, bank_layout, serve_request
+from smemviz.figures.style import THEMES, ThemeName, blend, empty, layout, steps
+from smemviz.model.summary import summarize
+from smemviz.recording import Launch
+
+_MOST = 64
+
+
+def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
+    """Draw the first shared array with the lanes of the launch's worst site: dark, or orange where in conflict."""
+    colours = THEMES[theme]
+    array = next((a for a in launch.shared_arrays if a.nbytes), None)
+    if array is None:
+        return empty(colours, "no shared memory")
+    now = moment(launch, site=worst_site(launch, hardware))
+    where = bank_layout(launch, hardware)
+    grid = declared(now, array, where)
+    lanes, conflict = lanes_in(grid, serve_request(now, where, hardware))
+    bank = where.bank(grid.address).astype(float)
+    bank[~grid.touched] = where.banks
+    bank[(lanes != "") & ~conflict] = where.banks + 1
+    bank[conflict] = where.banks + 2
+    palette = [*blend(colours.ramp, where.banks), colours.unused, colours.frame, colours.conflict]
+    part = bank[:_MOST, :_MOST]
+    hidden = {"visible": False, "fixedrange": True}
+    return go.Figure(
+        go.Heatmap(
+            z=np.where(grid.address[:_MOST, :_MOST] >= 0, part, np.nan),
+            zmin=-0.5,
+            zmax=len(palette) - 0.5,
+            colorscale=steps(palette),
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            hoverinfo="skip",
+        ),
+        layout(
+            colours,
+            height=160,
+            margin={"l": 0, "r": 0, "t": 0, "b": 0},
+            xaxis=hidden,
+            yaxis={**hidden, "autorange": "reversed"},
+        ),
+    )
+
+
+def worst_site(launch: Launch, hardware: Hardware = H200) -> int | None:
+    """Return the shared site with the most excess, the first of them, else the first shared site there is."""
+    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    shared = [i for i, site in enumerate(launch.sites) if site.space == "shared"]
+    return max(shared, key=lambda i: rows[i].excess or 0, default=None)

@@ -1,0 +1,177 @@
+"""Warps by sites: the worst request each warp made at each site, with the totals of the whole launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from smemviz.figures.labels import count
+from smemviz.figures.served import H200, Hardware
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.text import cell_text, fitting_size
+from smemviz.model.banks import count as count_wavefronts
+from smemviz.model.operations import unpredictable
+from smemviz.model.sectors import sectors
+from smemviz.model.summary import SiteSummary, summarize
+from smemviz.recording import Launch
+
+_ROW = 27  # pixels; a site takes two rows, its name and its cells
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Per site and warp, (sites, warps): requests, the sum of wavefronts or sectors, and the most of one request.
+
+    ``worst`` is a degree for a shared site, sectors for a global one.
+    """
+
+    requests: NDArray[np.int64]
+    total: NDArray[np.int64]
+    worst: NDArray[np.int64]
+
+
+def warps(
+    launch: Launch,
+    block: int,
+    *,
+    site: int | None = None,
+    warp: int | None = None,
+    hardware: Hardware = H200,
+    theme: ThemeName = "light",
+) -> go.Figure:
+    """Draw a row per site and a column per warp of one block; ``site`` and ``warp`` are framed.
+
+    ``customdata`` of a cell is (site, warp). A shared site shows the highest degree of the warp's requests, a global
+    one the most sectors, uncoloured.
+    """
+    colours = THEMES[theme]
+    if not launch.sites:
+        return empty(colours, "This launch touches no array.")
+    counts = _count(launch, block, hardware)
+    sites, columns = counts.worst.shape
+    x, y = np.arange(columns), np.arange(2 * sites)
+    shared = np.array([s.space == "shared" for s in launch.sites])
+    colour = np.where(shared[:, np.newaxis], np.log2(np.maximum(counts.worst, 1)), 0.0)
+    values, hover = np.full((2 * sites, columns), np.nan), np.full((2 * sites, columns), "", dtype=object)
+    texts = np.full((2 * sites, columns), "", dtype=object)
+    picked = np.zeros((2 * sites, columns, 2), np.int64)
+    active = counts.requests > 0
+    values[1::2] = np.where(active, colour, np.nan)
+    texts[1::2] = np.where(active, counts.worst.astype(str).astype(object), "")
+    hover[1::2] = _hover(launch, counts)
+    picked[1::2] = np.stack(np.indices((sites, columns)), axis=-1)
+    cells = go.Heatmap(
+        x=x,
+        y=y,
+        z=values,
+        zmin=0,
+        zmax=5,
+        colorscale=blend(colours.degree, 9),
+        showscale=False,
+        xgap=2,
+        ygap=3,
+        hovertext=hover,
+        hovertemplate="%{hovertext}<extra></extra>",
+        hoverongaps=False,
+        customdata=picked,
+    )
+    size = fitting_size(2, columns, _ROW)
+    strong = np.repeat(np.where(shared[:, np.newaxis], counts.worst > 8, False), 2, axis=0)
+    traces = [
+        cells,
+        cell_text(x, y, np.where(strong, "", texts), size=size, colour=colours.ink),
+        cell_text(x, y, np.where(strong, texts, ""), size=size, colour=colours.paper, weight=800),
+        *_names(launch, summarize(launch, hardware.cc, hardware.bank_bytes), columns, colours),
+    ]
+    if site is not None and warp is not None and site < sites and warp < columns:
+        traces.append(_frame(2 * site + 1, warp, colours))
+    return go.Figure(
+        traces,
+        layout(
+            colours,
+            height=2 * sites * _ROW + 52,
+            top=4,
+            bottom=48,
+            margin={"l": 12, "r": 12, "t": 4, "b": 48, "autoexpand": False},
+            xaxis=axis(
+                colours,
+                "warp" if launch.grid == (1, 1, 1) else f"warp of block {block}",
+                range=[-0.5, columns - 0.5],
+                tickvals=x[:: 4 if columns > 8 else 1],
+            ),
+            yaxis=axis(colours, range=[2 * sites - 0.5, -0.5], showticklabels=False),
+        ),
+    )
+
+
+def _count(launch: Launch, block: int, hardware: Hardware) -> _Counts:
+    shape = (len(launch.sites), launch.warps_per_block)
+    counts = _Counts(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+    requests = launch.requests
+    for i, site in enumerate(launch.sites):
+        rows = np.flatnonzero((requests.block == block) & (requests.site == i))
+        warp, addresses = requests.warp[rows], requests.addresses[rows]
+        np.add.at(counts.requests[i], warp, 1)
+        if site.space == "global":
+            total = worst = sectors(addresses, site.width)
+        elif unpredictable(site.op, site.dtype, hardware.cc) is None:
+            served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+            total, worst = served.wavefronts, served.degree
+        else:
+            continue
+        np.add.at(counts.total[i], warp, total)
+        np.maximum.at(counts.worst[i], warp, worst)
+    return counts
+
+
+def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
+    texts = np.full(counts.worst.shape, "", dtype=object)
+    for i, site in enumerate(launch.sites):
+        unit, best = ("sector", "at most {} in one request") if site.space == "global" else ("wavefront", "at worst {}-way")
+        for w in range(counts.worst.shape[1]):
+            made, total, worst = (int(a[i, w]) for a in (counts.requests, counts.total, counts.worst))
+            texts[i, w] = (
+                f"<b>warp {w}</b>, line {site.line}: {site.op} {site.source}<br>"
+                f"{count(made, 'request')}, {count(total, unit)}, {best.format(worst)}"
+            )
+    return texts
+
+
+def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours: Theme) -> list[go.Scatter]:
+    """Write above each row of cells what the site is, and at the right its totals."""
+    names, totals = [], []
+    for site, row in zip(launch.sites, rows, strict=True):
+        names.append(f"line {site.line} · {site.op} <b>{site.source}</b>")
+        if row.sectors is not None:
+            totals.append(f"global · {count(row.sectors, 'sector')}")
+        elif row.wavefronts is None:
+            totals.append("shared · depends on the data")
+        else:
+            totals.append(f"shared · {count(row.wavefronts, 'wavefront')} · worst {row.max_degree}-way")
+    y = 2 * np.arange(len(names)) + 0.12
+    return [
+        go.Scatter(
+            x=np.full(len(names), edge),
+            y=y,
+            text=texts,
+            mode="text",
+            textposition=f"middle {side}",
+            textfont={"size": 12, "color": colours.muted},
+            hoverinfo="skip",
+            cliponaxis=False,
+        )
+        for edge, side, texts in ((-0.5, "right", names), (columns - 0.5, "left", totals))
+    ]
+
+
+def _frame(row: int, column: int, colours: Theme) -> go.Scatter:
+    return go.Scatter(
+        x=[column - 0.5, column + 0.5, column + 0.5, column - 0.5, column - 0.5],
+        y=[row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5],
+        mode="lines",
+        line={"color": colours.frame, "width": 3},
+        hoverinfo="skip",
+    )
