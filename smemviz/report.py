@@ -90,7 +90,7 @@ def _header(data: dict[str, Any]) -> list[str]:
     by = "lockstep engine, no GPU"
     if device:
         capability = ".".join(map(str, device["compute_capability"]))
-        by = f"{device['name']} (compute capability {capability}, driver {device['driver']}, CUDA {device['runtime']})"
+        by = f"{device['name']} (compute capability {capability}, driver {device['driver']}, {device['runtime']})"
     return [
         f"{data['file']}: recorded by {data['engine'] + ' engine on ' if device else ''}{by}, {data['date']}",
         "constants: " + (", ".join(f"{name} = {value}" for name, value in data["constants"].items()) or "none"),

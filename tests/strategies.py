@@ -59,7 +59,7 @@ def a_recording(*launches: Launch) -> Recording:
         sha256=source_sha256(SOURCE),
         constants={"BDIMX": 32, "SCALE": 0.5, "FAST": True, "DTYPE": "float32"},
         engine="gpu",
-        device=Device("NVIDIA H200", (9, 0), "580.159", "13.0"),
+        device=Device("NVIDIA H200", (9, 0), "580.159", "CUDA 13.0"),
         date="2025-11-21T02:26:00+00:00",
         version="0.1.0",
         launches=launches or (a_launch(),),

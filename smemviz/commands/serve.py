@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import socket
 import threading
@@ -17,7 +18,7 @@ _HIGHEST_PORT = 65535
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="a kernel file or a *.smem.npz recording")
-    parser.add_argument("--port", metavar="N", type=int, default=8050, help="first port to try (default: 8050)")
+    parser.add_argument("--port", metavar="N", type=_port, default=8050, help="first port to try (default: 8050)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
@@ -58,6 +59,12 @@ def _check(path: Path) -> None:
         read_program(path).require_main()
 
 
+def _port(text: str) -> int:
+    if not (text.isdecimal() and int(text) <= _HIGHEST_PORT):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, a number from 0 to {_HIGHEST_PORT}")
+    return int(text)
+
+
 def _listen(host: str, first: int) -> socket.socket:
     """Listen on the first free port from ``first`` on.
 
@@ -65,12 +72,10 @@ def _listen(host: str, first: int) -> socket.socket:
         InputError: when the address is not one of this machine, or no port is free.
     """
     last = min(first + _PORTS_TRIED - 1, _HIGHEST_PORT)
-    reason = f"a port is a number from 0 to {_HIGHEST_PORT}"
-    for port in range(max(first, 0), last + 1):
+    for port in range(first, last + 1):
         try:
             return socket.create_server((host, port))
-        except socket.gaierror as error:
-            raise InputError(f"--host {host}: {error.strerror}") from None
         except OSError as error:
-            reason = error.strerror or str(error)
-    raise InputError(f"--port {first}: cannot listen on {host}, ports {first} to {last}: {reason}")
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise InputError(f"cannot listen on {host}: {error.strerror}") from None
+    raise InputError(f"no free port on {host} from {first} to {last}; choose others with --port")

@@ -1,0 +1,416 @@
+"""What a person, a script and a shell see of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter, sleep
+from types import SimpleNamespace
+
+import pytest
+from strategies import a_launch, a_recording, totals
+
+from smemviz import cli, engines, resources
+from smemviz.errors import KernelFileError, MissingError
+from smemviz.recording import Recording
+from smemviz.recording_file import load, save
+
+KERNELS = resources.kernels_dir()
+REVERSE = resources.kernels_dir() / "recordings" / "h200" / "reverse.smem.npz"
+Calls = list[tuple[object, ...]]
+COMMAND = [sys.executable, "-m", "smemviz"]
+
+
+@pytest.fixture
+def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Calls]:
+    """Put a recording, an error or an action in the place of the engines; return the calls they get."""
+
+    def pretend(outcome: Recording | BaseException, action: Callable[[], None] = lambda: None) -> Calls:
+        calls: Calls = []
+
+        def run(file: Path, constants: dict[str, str], engine: str, progress: Callable[..., None]) -> Recording:
+            calls.append((file, constants, engine))
+            action()
+            progress(1, 2, "counting")
+            if isinstance(outcome, BaseException):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(engines, "run", run)
+        return calls
+
+    return pretend
+
+
+# --- show
+
+
+def test_show_prints_the_counts_of_the_h200(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", str(REVERSE)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(
+        "kernels/reverse.py: recorded by gpu engine on NVIDIA H200 (compute capability 9.0, driver "
+    )
+    assert lines[1] == "constants: N = 64"
+    assert lines[2] == "counted for compute capability 9.0"
+    assert lines[4].rstrip() == "static_reverse: grid 1 x 1 x 1, block 64 x 1 x 1, 256 bytes of shared memory"
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
+    assert cells[:4] == [
+        ["19", "values[i]", "global", "load", "4", "2", "-", "-", "-", "-", "8"],
+        ["19", "held[i]", "shared", "store", "4", "2", "2", "2", "0", "1", "-"],
+        ["21", "held[N - 1 - i]", "shared", "load", "4", "2", "2", "2", "0", "1", "-"],
+        ["21", "values[i]", "global", "store", "4", "2", "-", "-", "-", "-", "8"],
+    ]
+
+
+def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", str(REVERSE), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    date = load(REVERSE).date
+    device = data.pop("device")
+    assert device["name"] == "NVIDIA H200"
+    assert device["compute_capability"] == [9, 0]
+    launches = data.pop("launches")
+    assert data == {
+        "schema": 1,
+        "engine": "gpu",
+        "file": "kernels/reverse.py",
+        "date": date,
+        "cc": [9, 0],
+        "constants": {"N": 64},
+        "findings": [],
+    }
+    assert [launch["kernel"] for launch in launches] == ["static_reverse", "dynamic_reverse"]
+    assert {name: launches[1][name] for name in ("grid", "block", "dynamic_shared", "shared_bytes")} == {
+        "grid": [1, 1, 1],
+        "block": [64, 1, 1],
+        "dynamic_shared": 256,
+        "shared_bytes": 256,
+    }
+    assert launches[0]["sites"][1] == {
+        "line": 19,
+        "column": 4,
+        "source": "held[i]",
+        "array": "held",
+        "space": "shared",
+        "op": "store",
+        "width": 4,
+        "requests": 2,
+        "wavefronts": 2,
+        "ideal": 2,
+        "excess": 0,
+        "max_degree": 1,
+        "sectors": None,
+    }
+    assert launches[0]["sites"][3]["sectors"] == 8
+    assert launches[0]["sites"][3]["wavefronts"] is None
+
+
+def test_show_counts_as_another_compute_capability(capsys: pytest.CaptureFixture[str]) -> None:
+    """On 1.x a warp's 32 lanes are two half-warps with 16 banks each: twice the wavefronts (CUDA programming guide)."""
+    assert cli.main(["show", str(REVERSE), "--json", "--cc", "1.3"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["cc"] == [1, 3]
+    assert data["launches"][0]["sites"][1]["wavefronts"] == 4
+
+
+def test_show_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    launch = a_launch(10)
+    save(a_recording(replace(launch, totals=totals(launch, more=500)), launch), tmp_path / "r.smem.npz")
+    assert cli.main(["show", str(tmp_path / "r.smem.npz")]) == 0
+    assert "\n1500 requests were counted but not logged one by one\n" in capsys.readouterr().out
+    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--json"]) == 0
+    launches = json.loads(capsys.readouterr().out)["launches"]
+    assert [launch.get("missing") for launch in launches] == [1500, None]
+
+
+def test_show_says_which_counts_cover_a_part_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Totals hold from 5.0 on; for an older part only logged requests can be counted."""
+    launch = a_launch(10)
+    save(a_recording(replace(launch, totals=totals(launch, more=500))), tmp_path / "r.smem.npz")
+    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--cc", "2.0"]) == 0
+    assert "line 2, tile[ty, tx]: counts cover only the requests that were logged\n" in capsys.readouterr().out
+    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--cc", "2.0", "--json"]) == 0
+    sites = json.loads(capsys.readouterr().out)["launches"][0]["sites"]
+    assert [site.get("complete") for site in sites] == [False, False, None]
+
+
+def test_show_says_why_a_count_cannot_be_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    launch = a_launch(4)
+    site = replace(launch.sites[0], op="atomic_add", dtype="float32", source="total[0]")
+    save(a_recording(replace(launch, sites=(site, *launch.sites[1:]))), tmp_path / "r.smem.npz")
+    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)["launches"][0]["sites"][0]
+    assert first["wavefronts"] is None
+    assert cli.main(["show", str(tmp_path / "r.smem.npz")]) == 0
+    assert f"line 2, total[0]: {first['reason']}\n" in capsys.readouterr().out
+
+
+def test_show_of_no_recording_is_one_line_and_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
+    path = KERNELS / "square.py"
+    assert cli.main(["show", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"smemviz: {path}: is not a recording: it is cut short, or was never a zip archive\n")
+
+
+@pytest.mark.parametrize("cc", ["9", "x", "4.2"])
+def test_show_refuses_what_is_no_compute_capability(cc: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = cli.main(["show", str(REVERSE), "--cc", cc])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    assert code == 2
+    assert "compute capability" in capsys.readouterr().err
+
+
+# --- run
+
+
+def test_run_hands_the_file_the_constants_and_the_engine_on(
+    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = pretended_run(replace(a_recording(), findings=()))
+    assert cli.main(["run", "a.py", "--set", "IPAD=2", "--set", "DTYPE = float32", "--engine", "lockstep"]) == 0
+    assert calls == [(Path("a.py"), {"IPAD": "2", "DTYPE": "float32"}, "lockstep")]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("setting", ["IPAD", "=2", "IPAD="])
+def test_run_refuses_what_is_no_setting(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["run", "a.py", "--set", setting])
+    assert f"argument --set: '{setting}' is not NAME=VALUE" in capsys.readouterr().err
+
+
+def test_run_exits_1_and_names_what_it_found(
+    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretended_run(a_recording())
+    assert cli.main(["run", "a.py"]) == 1
+    assert capsys.readouterr().out.endswith("\nkernels/square.py:3: out of bounds: out[1024] of 1024\n")
+
+
+def test_run_with_json_keeps_what_main_prints_out_of_it(
+    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretended_run(a_recording(), action=lambda: print("main says hello"))
+    assert cli.main(["run", "a.py", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert err == "main says hello\n"
+    (finding,) = json.loads(out)["findings"]
+    assert finding == {
+        "kind": "out of bounds",
+        "kernel": "set_row_read_col",
+        "line": 3,
+        "block": [0, 0, 0],
+        "threads": [[1, 2, 3]],
+        "message": "out[1024] of 1024",
+    }
+
+
+def test_run_saves_what_show_shows(
+    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretended_run(replace(a_recording(), findings=()))
+    assert cli.main(["run", "a.py", "--json", "-o", str(tmp_path / "r.smem.npz")]) == 0
+    ran = capsys.readouterr().out
+    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--json"]) == 0
+    assert capsys.readouterr().out == ran
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KernelFileError("a.py", 3, "no main() here"), 2, "smemviz: a.py:3: no main() here\n"),
+        (MissingError("there is no GPU here"), 3, "smemviz: there is no GPU here\n"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_an_error_is_one_line_and_its_exit_code(
+    pretended_run: Callable[..., Calls],
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    said: str,
+) -> None:
+    pretended_run(error)
+    assert cli.main(["run", "a.py"]) == code
+    assert capsys.readouterr() == ("", said)
+
+
+def test_run_counts_in_lockstep(capsys: pytest.CaptureFixture[str]) -> None:
+    """Square, row/column with IPAD = 0: the padded kernel is as bad as the plain one, 1,024 wavefronts for 32."""
+    assert cli.main(["run", str(KERNELS / "square.py"), "--set", "IPAD=0", "--engine", "lockstep", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["engine"], data["device"]) == ("lockstep", None)
+    assert data["constants"] == {"BDIMX": 32, "BDIMY": 32, "IPAD": 0, "PITCH": 32}
+    loads = [[s for s in launch["sites"] if s["op"] == "load"] for launch in data["launches"]]
+    assert [[s["wavefronts"] for s in sites] for sites in loads] == [[32], [1024], [1024], [1024], [1024], [1024]]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("PAD=1", "square.py:1: there is no constant PAD; the file has: BDIMX, BDIMY, IPAD, PITCH"),
+        ("IPAD=two", "IPAD is an integer (1); 'two' is not"),
+        ("BDIMX=33", "1089"),
+    ],
+)
+def test_run_refuses_an_impossible_constant(setting: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(KERNELS / "square.py"), "--set", setting, "--engine", "lockstep"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("smemviz: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+# --- the command itself
+
+
+def test_help_answers_at_once() -> None:
+    """Under 0.3 s, the interpreter's own start included; the best of five, as other work may slow one down."""
+    seconds = []
+    for _ in range(5):
+        start = perf_counter()
+        done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
+        seconds.append(perf_counter() - start)
+    assert min(seconds) < 0.3
+    assert done.stdout.startswith("usage: smemviz [-h]")
+    assert "\n  smemviz run    Run a kernel file's main()" in done.stdout
+    assert "\n  smemviz show   Print what a recording counted" in done.stdout
+
+
+def test_an_unknown_option_is_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["--brwser"])
+    assert "unrecognized arguments: --brwser" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")
+def test_a_reader_that_leaves_early_causes_no_complaint() -> None:
+    for options in ([], ["--json"]):
+        command = [*COMMAND, "show", REVERSE, *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == 141
+
+
+# --- serve
+
+
+class PretendedApp:
+    """A Dash app as the server sees it: something with a WSGI application."""
+
+    @staticmethod
+    def server(_: object, respond: Callable[[str, list[tuple[str, str]]], object]) -> list[bytes]:
+        respond("200 OK", [("Content-Type", "text/plain")])
+        return [b"the dashboard"]
+
+
+SERVING = """
+import sys, types
+app = types.ModuleType("smemviz.app")
+sys.path.insert(0, {tests!r})
+from test_cli import PretendedApp
+app.create_app = lambda paths: PretendedApp()
+sys.modules["smemviz.app"] = app
+import webbrowser
+webbrowser.open = lambda url: print("browser at", url, flush=True)
+from smemviz.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[SimpleNamespace]:
+    """Serve a pretended app; give the lines printed so far and a way to stop."""
+    code = SERVING.format(tests=str(Path(__file__).parent))
+    command = [sys.executable, "-c", code, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield SimpleNamespace(process=process, line=process.stdout.readline)
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def test_serve_takes_the_next_free_port_prints_it_and_opens_the_browser() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with serving(str(KERNELS / "reverse.py"), str(REVERSE), "--port", str(port)) as server:
+            said = server.line()
+            url = said.split()[1]
+            assert said == f"smemviz: {url} (Ctrl-C to stop)\n"
+            assert port < int(url.rstrip("/").rpartition(":")[2]) < port + 100
+            assert url.startswith("http://127.0.0.1:")
+            assert server.line() == f"browser at {url}\n"
+            with urllib.request.urlopen(url) as response:
+                assert response.read() == b"the dashboard"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
+    port = free_port()
+    with serving("--no-browser", "--port", str(port)) as server:
+        assert server.line() == f"smemviz: http://127.0.0.1:{port}/ (Ctrl-C to stop)\n"
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
+        sleep(0.2)
+        server.process.send_signal(signal.SIGINT)
+        out, err = server.process.communicate(timeout=10)
+        assert (server.process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.py"], "none.py: no such file"),
+        (["none.smem.npz"], "none.smem.npz: no such file"),
+        (["--port", "65535"], "no free port on 127.0.0.1 from 65535 to 65535; choose others with --port"),
+        (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1: Cannot assign"),
+        (["--host", "no such host"], "cannot listen on no such host: "),
+    ],
+)
+def test_serve_checks_everything_before_it_loads_the_server(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "smemviz.app", None)  # importing it fails
+    with socket.create_server(("127.0.0.1", 65535)):
+        assert cli.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("smemviz: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http"])
+def test_serve_refuses_what_is_no_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([f"--port={port}"])
+    assert f"argument --port: '{port}' is not a port, a number from 0 to 65535\n" in capsys.readouterr().err
+
+
+def test_a_file_named_like_a_verb_can_be_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run").write_bytes(os.urandom(8))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["./run"]) == 2  # read as a kernel file, which it is not
