@@ -53,14 +53,14 @@ def sites_of(monkeypatch):
     the_cuda.cuda = cuda
     monkeypatch.setitem(sys.modules, "the_cuda", the_cuda)
 
-    def find(*lines, arguments=(np.zeros(8, np.int32), np.zeros((4, 4), np.float64)), header=HEADER):
+    def find(*lines):
         body = "".join(f"    {line}\n" for line in lines)
-        source = f"{header}@cuda.jit\ndef kernel(out, data, n=0):\n{body}"
+        source = f"{HEADER}@cuda.jit\ndef kernel(out, data, n=0):\n{body}"
         program = parse_program(source, "f.py")
         namespace = {}
         exec(program.code(), namespace)
-        table = find_sites(function_of(namespace["kernel"].py_func, source, program.tree), arguments)
-        return table
+        arguments = (np.zeros(8, np.int32), np.zeros((4, 4), np.float64))
+        return find_sites(function_of(namespace["kernel"].py_func, source, program.tree), arguments)
 
     return find
 

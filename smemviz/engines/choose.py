@@ -106,7 +106,7 @@ def _gpu() -> ModuleType:
     """Return the gpu engine, the only part that imports CUDA."""
     if importlib.util.find_spec("numba_cuda") is None:
         raise MissingError("the gpu engine needs numba-cuda: pip install 'smemviz[cu13]', or run with engine lockstep")
-    return importlib.import_module("smemviz.engines.gpu")
+    return importlib.import_module("smemviz.engines.gpu.host")
 
 
 def _recording(

@@ -1,0 +1,118 @@
+"""What the carrying kernels report on a real GPU: the same as lockstep, without changing a result."""
+
+import numpy as np
+import pytest
+
+from smemviz.model.relative import relative_addresses
+
+pytestmark = pytest.mark.gpu
+
+
+def cases():
+    try:
+        from kernels_for_tests import cases as found
+    except ImportError:  # numba-cuda is absent; the tests are skipped
+        return []
+    return [pytest.param(*case, id=case[0].py_func.__name__) for case in found()]
+
+
+CASES = cases()
+
+
+def copies(arguments):
+    return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
+
+
+@pytest.mark.parametrize(("kernel", "grid", "block", "arguments", "dynamic"), CASES)
+def test_lockstep_makes_the_same_requests(kernel, grid, block, arguments, dynamic):
+    import smemviz
+
+    (seen,) = smemviz.record(kernel, grid, block, copies(arguments), dynamic, engine="gpu").launches
+    (predicted,) = smemviz.record(kernel, grid, block, copies(arguments), dynamic, engine="lockstep").launches
+
+    assert seen.sites == predicted.sites
+    assert seen.summary() == predicted.summary()
+    by_site = [
+        np.lexsort((x.requests.step, x.requests.site, x.requests.warp, x.requests.block)) for x in (seen, predicted)
+    ]
+    for one, other in zip(relative_addresses(seen), relative_addresses(predicted), strict=True):
+        np.testing.assert_array_equal(one[by_site[0]], other[by_site[1]])
+
+
+@pytest.mark.parametrize(("kernel", "grid", "block", "arguments", "dynamic"), CASES)
+def test_totals_counted_on_the_device_equal_those_of_the_log(kernel, grid, block, arguments, dynamic):
+    import smemviz
+
+    (logged,) = smemviz.record(kernel, grid, block, copies(arguments), dynamic, engine="gpu").launches
+    (counted,) = smemviz.record(kernel, grid, block, copies(arguments), dynamic, engine="gpu", log_bytes=0).launches
+
+    assert len(counted.requests) == 0
+    assert counted.missing == len(logged.requests)
+    assert counted.summary() == logged.summary()
+
+
+@pytest.mark.parametrize(("kernel", "grid", "block", "arguments", "dynamic"), CASES)
+def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, block, arguments, dynamic):
+    from numba import cuda
+
+    from smemviz.engines.gpu import launch
+    from smemviz.engines.host import configuration
+    from smemviz.functions import function_of
+
+    clean, carried = ([cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
+    kernel[grid, block, 0, dynamic](*clean)
+    function = function_of(kernel.py_func)
+    outputs = []
+
+    class Arguments(launch._Arguments):
+        def restore(self):
+            outputs.append([a.copy_to_host() for a in carried if hasattr(a, "copy_to_host")])
+            super().restore()
+
+    carrying = launch.carrying_kernel(function, carried, {})
+    original = launch._Arguments
+    launch._Arguments = Arguments
+    try:
+        launch.count(function, carrying, configuration(("", 1), (grid, block, 0, dynamic)), carried)
+    finally:
+        launch._Arguments = original
+
+    expected = [a.copy_to_host() for a in clean if hasattr(a, "copy_to_host")]
+    assert len(outputs) == 2  # after each pass
+    for output in outputs:
+        for one, other in zip(output, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+    for argument, value in zip(carried, arguments, strict=True):
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(argument.copy_to_host(), value)  # put back as it was
+
+
+def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_block():
+    from kernels_for_tests import writes_its_input
+
+    import smemviz
+    from smemviz.engines.gpu.launch import ROW_BYTES
+
+    data = np.arange(32 * 100, dtype=np.int32)
+    recording = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", log_bytes=6 * ROW_BYTES)
+
+    (launch,) = recording.launches
+    assert launch.requests.block.tolist() == [0, 0, 50, 50, 99, 99]
+    assert launch.request_count == 200
+    assert launch.missing == 194
+    assert [row.sectors for row in launch.summary()] == [400, 400]
+
+
+@pytest.mark.parametrize("name", ["square", "rectangle", "reverse"])
+def test_the_gallery_gives_what_is_checked_in(name):
+    import smemviz
+    from smemviz.resources import kernels_dir
+
+    new = smemviz.run(kernels_dir() / f"{name}.py", engine="gpu")
+    old = smemviz.load(kernels_dir() / "recordings" / "h200" / f"{name}.smem.npz")
+
+    for one, other in zip(new.launches, old.launches, strict=True):
+        assert one.sites == other.sites
+        np.testing.assert_array_equal(relative_addresses(one)[1], relative_addresses(other)[1])
+        np.testing.assert_array_equal(one.requests.values, other.requests.values)
+        np.testing.assert_array_equal(one.requests.epoch, other.requests.epoch)
