@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from smemviz.model.rules import Rule
 
-NEGATIVE = -1
-MISALIGNED = -2
+MISTAKE = -1
 
-_SLOTS = 256  # of a hash table that holds the at most 64 words of a phase
+_SLOTS = 512  # of a hash table that holds the at most 64 words of a phase
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -43,19 +42,6 @@ def _lanes_pair_up(row: NDArray[np.int64], distance: int) -> bool:
 
 
 @compiled
-def _mistake(row: NDArray[np.int64], rule: Rule) -> int:
-    """Return 0, or which mistake is in the addresses of one request."""
-    mistake = 0
-    for lane in range(rule.lanes):
-        address = row[lane]
-        if address < -1:
-            mistake = NEGATIVE
-        elif address >= 0 and address & (rule.width - 1):
-            mistake = MISALIGNED
-    return mistake
-
-
-@compiled
 def serve_rows(
     rows: NDArray[np.int64],
     rule: Rule,
@@ -66,9 +52,10 @@ def serve_rows(
 ) -> None:
     """Serve each row of 32 addresses, phase by phase, and fill in what it took.
 
-    A row with a mistake gets its (negative) number as wavefronts. ``assignment`` is (n, 32, words) filled with -1, or
-    empty when nobody asks for it.
+    A row with a negative or misaligned address gets ``MISTAKE`` wavefronts. ``assignment`` is (n, 32, words) filled
+    with -1, or empty when nobody asks for it.
     """
+    power_of_two = rule.banks & (rule.banks - 1) == 0  # a division is slow, and only a drawing needs it
     keep = assignment.size > 0
     keys = np.zeros(_SLOTS, np.int64)
     phase_of = np.zeros(_SLOTS, np.int64)
@@ -77,9 +64,13 @@ def serve_rows(
     phase = 0
     for r in range(rows.shape[0]):
         row = rows[r]
-        mistake = _mistake(row, rule)
-        if mistake != 0:
-            wavefronts[r] = mistake
+        lowest = 0
+        bits = 0
+        for lane in range(rule.lanes):
+            lowest = min(lowest, row[lane])
+            bits |= max(0, row[lane])
+        if lowest < -1 or bits & (rule.width - 1):
+            wavefronts[r] = MISTAKE
             continue
         lanes = rule.phase_lanes
         if rule.merges and (_lanes_pair_up(row, 1) or _lanes_pair_up(row, 2)):
@@ -93,20 +84,23 @@ def serve_rows(
                 queue[:] = 0
                 longest = 0
                 for lane in range(first_lane, first_lane + lanes):
-                    if row[lane] < 0:
+                    first = row[lane]
+                    if first < 0:
                         continue
                     for word in range(first_word, first_word + rule.phase_words):
-                        address = row[lane] + (word << rule.word_shift)
-                        bank = (address >> rule.word_shift) % rule.banks
+                        address = first + (word << rule.word_shift)
+                        bank = address >> rule.word_shift
+                        bank = bank & (rule.banks - 1) if power_of_two else bank % rule.banks
                         key = (address >> rule.row_shift) * rule.banks + bank
                         slot = ((key * 0x9E3779B1) >> 16) & (_SLOTS - 1)
-                        waiting = False
-                        while rule.shares and not waiting and phase_of[slot] == phase:
-                            if keys[slot] == key:
-                                waiting = True
-                            else:
+                        new = True
+                        if rule.shares:
+                            while phase_of[slot] == phase:
+                                if keys[slot] == key:
+                                    new = False
+                                    break
                                 slot = (slot + 1) & (_SLOTS - 1)
-                        if not waiting:
+                        if new:
                             keys[slot] = key
                             phase_of[slot] = phase
                             turn[slot] = queue[bank]

@@ -30,7 +30,7 @@ def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Served:
     Raises:
         InputError: for addresses of another shape or kind, negative ones, misaligned ones.
     """
-    from smemviz.model.loops import serve_rows
+    from smemviz.model.loops import MISTAKE, serve_rows
 
     given = _checked(addresses)
     shape = given.shape[:-1]
@@ -50,8 +50,8 @@ def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Served:
     else:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(work, range(0, n, _CHUNK)))
-    if counts[0].min(initial=0) < 0:
-        raise _mistake(given, int(np.argmax(counts[0] < 0)), rule)
+    if counts[0].min(initial=0) == MISTAKE:
+        raise _mistake(given, int(np.argmin(counts[0])), rule)
     wavefronts, ideal, degree = (column.reshape(shape) for column in counts)
     return Served(wavefronts, ideal, degree, assignment.reshape(*shape, WARP, rule.words) if assign else assignment)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.model.banks import count
 from smemviz.model.operations import NATIVE_ATOMICS_SINCE, unpredictable
+from smemviz.model.rules import shared_rule
 from smemviz.model.sectors import sectors
 from smemviz.recording import WARP_SIZE, Launch, Requests, Site, Totals
 
@@ -42,6 +43,7 @@ def summarize(launch: Launch, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4)
     Raises:
         InputError: for an unknown compute capability or bank mode.
     """
+    shared_rule(4, "load", cc, bank_bytes)  # refuses what does not exist, even where there is nothing to count
     totals = launch.totals
     if totals is not None and cc >= TOTALS_HOLD_SINCE:
         return tuple(_row(site, totals, i, cc) for i, site in enumerate(launch.sites))

@@ -1,0 +1,273 @@
+"""Known figures, the brute-force twin on anything Hypothesis thinks of, and every refusal."""
+
+from __future__ import annotations
+
+import brute_force
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smemviz.errors import InputError
+from smemviz.model.banks import assign, count, degree, ideal, wavefronts
+from smemviz.model.devices import known
+from smemviz.model.operations import OPERATIONS, WIDTHS, is_atomic
+from smemviz.model.rules import shared_rule
+from smemviz.model.serve import serve
+
+LANE = np.arange(32)
+CC = (9, 0)
+
+
+def triple(addresses: object, width: int, op: str = "load", cc: tuple[int, int] = CC, bank_bytes: int = 4) -> list[int]:
+    return [int(n) for n in count(addresses, width, op, cc, bank_bytes)]  # type: ignore[arg-type]
+
+
+# -- known figures: (wavefronts, ideal, degree)
+
+
+@pytest.mark.parametrize("op", ["load", "store"])
+def test_square_tile_of_ints(op: str) -> None:
+    # Document 004, counted on the H200: 32 warps, 32 or 1,024 wavefronts.
+    ty, tx = LANE[:, None], LANE[None, :]
+    assert wavefronts((ty * 32 + tx) * 4, 4, op).sum() == 32
+    assert wavefronts((tx * 32 + ty) * 4, 4, op).sum() == 1024
+    assert wavefronts((tx * 33 + ty) * 4, 4, op).sum() == 32
+
+
+def test_column_of_32_x_16_ints_is_8_way_in_8_byte_banks_and_16_way_everywhere_else() -> None:
+    # HARDWARE: both figures are quoted in the literature. A warp reads two columns of 16 rows of 32 ints.
+    row, column = LANE % 16, LANE // 16
+    addresses = (row * 32 + column) * 4
+    assert degree(addresses, 4, cc=(3, 5), bank_bytes=8) == 8
+    assert degree(addresses, 4) == 16
+    assert degree(addresses, 4, cc=(5, 0)) == 16
+    assert wavefronts(addresses, 4, cc=(3, 5), bank_bytes=8) == 8
+
+
+def test_four_byte_mode_serves_words_32_apart_in_a_segment_of_64_together() -> None:
+    # CUDA C programming guide, 3.x.
+    assert triple(LANE * 128, 4, cc=(3, 5)) == [16, 1, 16]
+    assert triple(LANE * 8, 4, cc=(3, 5)) == [1, 1, 1]
+    assert triple(LANE * 8, 4) == [2, 1, 2]
+
+
+def test_column_of_doubles_padded_by_one() -> None:
+    # 33 doubles a row: 16 lanes of a phase on 32 different banks. Unpadded, all 16 on the same two.
+    assert triple(LANE * 33 * 8, 8) == [2, 2, 1]
+    assert triple(LANE * 32 * 8, 8) == [32, 2, 16]
+
+
+def test_contiguous_float4_takes_four_wavefronts_and_no_excess() -> None:
+    assert triple(LANE * 16, 16) == [4, 4, 1]
+    assert triple(LANE * 16, 16, "store") == [4, 4, 1]
+
+
+@pytest.mark.parametrize(("width", "load", "store"), [(4, 1, 1), (8, 1, 2), (16, 2, 4)])
+def test_broadcast_merges_the_phases_of_loads_but_not_of_stores(width: int, load: int, store: int) -> None:
+    assert triple(np.full(32, 64), width) == [load, load, 1]
+    assert triple(np.full(32, 64), width, "store") == [store, store, 1]
+
+
+def test_phases_merge_only_when_one_pairing_holds_for_the_whole_warp() -> None:
+    by_one, by_two = LANE // 2, LANE // 4 * 2 + LANE % 2
+    assert wavefronts(by_one * 8, 8) == 1
+    assert wavefronts(by_two * 8, 8) == 1
+    # One half each: two phases, although the same 16 doubles are read.
+    assert wavefronts(np.where(LANE < 16, by_one, by_two) * 8, 8) == 2
+
+
+def test_an_inactive_partner_is_a_partner() -> None:
+    addresses = np.where(LANE % 2 == 0, LANE // 2 * 8, -1)
+    assert triple(addresses, 8) == [1, 1, 1]
+    assert triple(addresses, 8, "store") == [2, 2, 1]
+
+
+def test_bytes_of_one_word_never_conflict() -> None:
+    assert triple(LANE, 1, "store") == [1, 1, 1]
+    assert triple(LANE * 2, 2, "store") == [1, 1, 1]
+
+
+def test_atomics_take_lanes_of_a_word_one_by_one_and_a_population_count_does_not() -> None:
+    assert triple(np.zeros(32, int), 4, "atomic_add") == [32, 1, 32]
+    assert triple(np.zeros(32, int), 4, "reduce_add") == [32, 1, 32]
+    assert triple(np.zeros(32, int), 4, "reduce_inc") == [1, 1, 1]
+    assert triple(LANE * 128, 4, "reduce_inc") == [32, 1, 32]
+    assert triple(LANE // 2 * 4, 4, "atomic_cas") == [2, 1, 2]
+
+
+def test_matrices_look_only_at_the_rows_they_have() -> None:
+    # Rows 128 bytes apart put all 8 rows of a matrix on the same 4 banks.
+    assert [int(wavefronts(LANE * 128, 16, f"ldmatrix_x{n}")) for n in (1, 2, 4)] == [8, 16, 32]
+    assert [int(wavefronts(LANE * 16, 16, f"stmatrix_x{n}")) for n in (1, 2, 4)] == [1, 2, 4]
+    past_the_rows = np.where(LANE < 8, LANE * 16, -77)
+    assert wavefronts(past_the_rows, 16, "ldmatrix_x1") == 1
+    assert (assign(LANE * 16, 16, "ldmatrix_x2")[16:] == -1).all()
+
+
+def test_fermi_serves_doubles_by_half_warp_and_does_not_merge() -> None:
+    assert triple(LANE * 8, 8, cc=(2, 0)) == [2, 2, 1]
+    assert triple(np.zeros(32, int), 8, cc=(2, 0)) == [2, 2, 1]
+
+
+def test_tesla_serves_half_warps_on_16_banks_and_splits_doubles() -> None:
+    assert triple(LANE * 4, 4, cc=(1, 3)) == [2, 2, 1]
+    assert triple(LANE * 64, 4, cc=(1, 3)) == [32, 2, 16]
+    # CUDA C programming guide, 1.x: an array of doubles has 2-way conflicts, in two 4-byte requests.
+    assert triple(LANE * 8, 8, cc=(1, 3)) == [8, 4, 2]
+
+
+def test_no_active_lane_takes_nothing() -> None:
+    for op, width in (("load", 4), ("load", 16), ("store", 8), ("atomic_add", 4), ("ldmatrix_x4", 16)):
+        assert triple(np.full(32, -1), width, op) == [0, 0, 0]
+        assert (assign(np.full(32, -1), width, op) == -1).all()
+
+
+def test_a_phase_with_no_active_lane_costs_nothing() -> None:
+    assert triple(np.where(LANE < 8, LANE * 16, -1), 16, "store") == [1, 1, 1]
+
+
+def test_a_drawing_may_have_any_number_of_banks() -> None:
+    # Document 004 draws padding with 5 banks: a column of a 5-word wide tile is one bank, padded by one all five.
+    five = shared_rule(4, "load", CC, 4)._replace(banks=5, row_shift=2)
+    column = np.where(LANE < 5, LANE, -1)
+    for words_per_row, expected in ((5, 5), (6, 1)):
+        addresses = np.where(column >= 0, column * words_per_row * 4, -1)
+        served = serve(addresses, five, assign=True)
+        assert (served.wavefronts, served.ideal, served.degree) == (expected, 1, expected)
+        assert served.assignment[:5, 0].tolist() == [lane % expected for lane in range(5)]
+
+
+# -- shapes and types
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (3,), (2, 3), (2, 0, 3)])
+def test_any_leading_shape(shape: tuple[int, ...]) -> None:
+    addresses = np.broadcast_to(LANE * 8, (*shape, 32))
+    for function in (wavefronts, ideal, degree):
+        assert function(addresses, 8).shape == shape
+        assert function(addresses, 8).dtype == np.int64
+    assert wavefronts(addresses, 8).sum() == 2 * np.prod(shape, dtype=int)
+    assert assign(addresses, 8).shape == (*shape, 32, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint32, np.int64, np.uint64, ">i4"])
+def test_any_integer_type_and_memory_order(dtype: str) -> None:
+    addresses = np.stack([LANE * 4, LANE % 8 * 16]).astype(dtype)
+    assert wavefronts(addresses, 4).tolist() == [1, 1]
+    assert wavefronts(np.asfortranarray(addresses), 4).tolist() == [1, 1]
+    assert wavefronts(addresses[:, ::-1], 4).tolist() == [1, 1]
+    addresses.flags.writeable = False
+    assert wavefronts(addresses, 4).tolist() == [1, 1]
+    assert wavefronts(addresses.tolist(), 4).tolist() == [1, 1]
+
+
+def test_more_requests_than_one_thread_takes_keep_their_order() -> None:
+    stride = np.arange(50_000) % 33
+    counted = wavefronts(LANE * 4 * stride[:, None], 4)
+    expected = [int(wavefronts(LANE * 4 * s, 4)) for s in range(33)]
+    assert counted.tolist() == [expected[s] for s in stride]
+
+
+# -- the brute-force twin
+
+
+MODES = [(row.cc, mode) for row in known() for mode in row.bank_bytes]
+KINDS = [
+    (op, width)
+    for op in sorted(OPERATIONS)
+    for width in ((16,) if "matrix" in op else (4,) if is_atomic(op) else WIDTHS)
+]
+
+
+def exists(op: str, cc: tuple[int, int]) -> bool:
+    return cc >= (5, 0) if is_atomic(op) else cc >= {"l": (7, 5), "s": (9, 0)}[op[0]] if "matrix" in op else True
+
+
+@st.composite
+def addresses_of(draw: st.DrawFn, width: int) -> list[int]:
+    """Draw scattered, strided and paired lanes, some of them off."""
+    match draw(st.sampled_from(["scattered", "strided", "paired"])):
+        case "scattered":
+            index = draw(st.lists(st.integers(0, draw(st.sampled_from([7, 300, 1 << 20]))), min_size=32, max_size=32))
+        case "strided":
+            stride = draw(st.integers(0, 70))
+            first = draw(st.integers(0, 99))
+            index = [first + stride * lane for lane in range(32)]
+        case _:
+            values = draw(st.lists(st.integers(0, 300), min_size=32, max_size=32))
+            distance = draw(st.sampled_from([1, 2]))
+            index = [values[lane & ~distance] for lane in range(32)]
+    off = draw(st.one_of(st.just(set()), st.sets(st.integers(0, 31))))
+    return [-1 if lane in off else index[lane] * width for lane in range(32)]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[int], int, str, tuple[int, int], int]:
+    cc, mode = draw(st.sampled_from(MODES))
+    op, width = draw(st.sampled_from([kind for kind in KINDS if exists(kind[0], cc)]))
+    return draw(addresses_of(width)), width, op, cc, mode
+
+
+@settings(deadline=None, max_examples=400)
+@given(cases())
+def test_counts_equal_the_brute_force_twin(case: tuple[list[int], int, str, tuple[int, int], int]) -> None:
+    assert tuple(triple(*case)) == brute_force.count(*case)
+
+
+@settings(deadline=None, max_examples=400)
+@given(cases())
+def test_assignment_equals_the_brute_force_twin(case: tuple[list[int], int, str, tuple[int, int], int]) -> None:
+    assigned = assign(*case)
+
+    assert assigned.tolist() == brute_force.assign(*case)
+    assert len(set(assigned.ravel().tolist()) - {-1}) == wavefronts(*case)
+
+
+# -- refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.zeros(31, int), 4), r"addresses must have shape (..., 32), one per lane, not (31,)"),
+        ((np.int64(3), 4), r"addresses must have shape (..., 32), one per lane, not ()"),
+        (([], 4), r"addresses must be integers, not float64; a lane that is off is -1"),
+        ((np.zeros(32), 4), r"addresses must be integers, not float64; a lane that is off is -1"),
+        ((np.zeros(32, bool), 4), r"addresses must be integers, not bool; a lane that is off is -1"),
+        (
+            (np.full(32, 2**64 - 1, np.uint64), 4),
+            "addresses must be below 2**63; for lanes that are off",
+        ),
+        ((LANE - 2, 1), "lane 0: address -2 is negative; a lane that is off is -1"),
+        ((np.stack([LANE * 4, LANE * 4 - 8]), 4), "request 1, lane 0: address -8 is negative"),
+        (
+            (np.stack([[LANE * 8, LANE * 4]] * 2), 8),
+            "request 0, 1, lane 1: address 4 is not a multiple of 8",
+        ),
+        ((LANE, 3), "a lane cannot access 3 bytes; the widths are 1, 2, 4, 8 and 16"),
+        ((LANE, "4"), "a lane cannot access '4' bytes"),
+        ((LANE, 4, "add"), "unknown operation 'add'; known: atomic_add, atomic_and, "),
+        ((LANE * 8, 8, "atomic_add"), "atomic_add of 8 bytes cannot be counted ahead; only 32-bit integers can"),
+        ((LANE * 4, 4, "ldmatrix_x4"), "ldmatrix_x4 reads rows of 16 bytes, not 4"),
+        ((LANE, 16, "ldmatrix_x4", (7, 0)), "ldmatrix_x4 does not exist on compute capability 7.0; it came with 7.5"),
+        ((LANE, 16, "stmatrix_x4", (8, 9)), "stmatrix_x4 does not exist on compute capability 8.9; it came with 9.0"),
+        ((LANE, 4, "atomic_add", (3, 5)), "atomic_add cannot be counted ahead on compute capability 3.5: Before"),
+        ((LANE, 4, "load", (9, 9)), "compute capability 9.9 is not in the table; it has: 1.0, 1.1"),
+        ((LANE, 4, "load", (9, 0), 8), "banks of compute capability 9.0 are 4 bytes wide, not 8"),
+        ((LANE, 4, "load", (3, 5), 16), "banks of compute capability 3.5 are 4 or 8 bytes wide, not 16"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(arguments: tuple[object, ...], message: str) -> None:
+    for function in (wavefronts, ideal, degree, assign):
+        with pytest.raises(InputError) as refusal:
+            function(*arguments)  # type: ignore[operator]
+        assert str(refusal.value).startswith(message)
+        assert "\n" not in str(refusal.value)
+
+
+def test_a_mistake_among_many_requests_is_found() -> None:
+    addresses = np.tile(LANE * 4, (40_000, 1))
+    addresses[33_333, 7] = 6
+    with pytest.raises(InputError, match=r"^request 33333, lane 7: address 6 is not a multiple of 4"):
+        wavefronts(addresses, 4)

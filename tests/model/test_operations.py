@@ -1,0 +1,68 @@
+"""Which operations can be counted from addresses, and what a count rests on."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemviz.errors import InputError
+from smemviz.model.operations import basis, predictable, unpredictable
+
+LOOP = "a compare-and-swap loop; how often it runs depends on the data."
+COMPLEX = "A complex number is two floats; whether one instruction moves both is the compiler's choice."
+
+
+@pytest.mark.parametrize("op", ["load", "store", "ldmatrix_x4"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "int64", "float64"])
+def test_loads_and_stores_can_be_counted(op: str, dtype: str) -> None:
+    assert predictable(op, dtype)
+
+
+# What ptxas 13.0 makes of each on 9.0: one ATOMS instruction, or a loop around ATOMS.CAS.
+@pytest.mark.parametrize("name", ["add", "sub", "and", "or", "xor", "min", "max", "exch", "inc", "dec", "cas"])
+def test_atomics_on_32_bit_integers_can_be_counted(name: str) -> None:
+    assert predictable(f"atomic_{name}", "int32")
+    assert predictable(f"atomic_{name}", "uint32")
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "reason"),
+    [
+        ("atomic_add", "float32", f"A float atomic is {LOOP}"),
+        ("reduce_max", "float64", f"A float atomic is {LOOP}"),
+        (
+            "atomic_add",
+            "int64",
+            f"A 64-bit integer atomic is {LOOP}",
+        ),
+        ("atomic_cas", "uint64", "The rule for atomics was measured for 32-bit integers only."),
+        (
+            "load",
+            "complex64",
+            COMPLEX,
+        ),
+    ],
+)
+def test_what_cannot_be_counted_says_why(op: str, dtype: str, reason: str) -> None:
+    assert not predictable(op, dtype)
+    assert unpredictable(op, dtype) == reason
+
+
+def test_atomics_before_maxwell_lock_and_loop() -> None:
+    assert unpredictable("atomic_add", "int32", (3, 5)) == (
+        "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
+    )
+    assert predictable("atomic_add", "int32", (5, 0))
+
+
+def test_a_count_rests_on_a_measurement_only_where_one_was_made() -> None:
+    assert basis("load", 16).kind == "measured"
+    assert "H200" in basis("load", 16).source
+    assert basis("atomic_min", 4).kind == "documented"
+    assert basis("ldmatrix_x4", 16).kind == "measured"
+    assert basis("load", 4, (8, 0)).kind == "documented"
+    assert "3.x" in basis("load", 4, (3, 5)).source
+
+
+def test_the_basis_of_what_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match=r"ldmatrix_x1 does not exist on compute capability 5\.0"):
+        basis("ldmatrix_x1", 16, (5, 0))

@@ -1,0 +1,37 @@
+"""What the model costs before it counts anything, and where it cannot keep its machine code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COUNT = "import smemviz.model as m; print(int(m.wavefronts([128 * lane for lane in range(32)], 4)))"
+
+
+def test_numba_is_imported_only_when_something_is_counted() -> None:
+    program = "import sys, smemviz.model; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Numba's cache is found through XDG_CACHE_HOME on Linux only")
+def test_counting_works_where_no_cache_can_be_written(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "smemviz", tmp_path / "smemviz", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "smemviz" / "model" / "__pycache__").touch()  # a file stops even root from making the directory
+    environment = os.environ | {"XDG_CACHE_HOME": "/dev/null/cache", "HOME": "/dev/null/home", "NUMBA_CACHE_DIR": ""}
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", COUNT],
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout, done.stderr) == ("32\n", "")
