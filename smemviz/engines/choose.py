@@ -20,7 +20,7 @@ from smemviz.version import __version__
 Engine = Literal["auto", "gpu", "lockstep"]
 Progress = Callable[[int, int, str], None]
 
-LOG_BYTES = 256 * 1024 * 1024
+LOG_BYTES = 128 * 1024 * 1024  # about 250,000 requests; a file holds as many
 
 
 def run(
@@ -37,8 +37,8 @@ def run(
         constants: values for constants of the file, by name; what is computed from them is recomputed.
         engine: ``gpu``, ``lockstep``, or ``auto``: the GPU where there is one.
         progress: called as ``progress(done, total, text)``.
-        log_bytes: the most that the log of one launch may take; beyond it a launch has exact totals and a log of some
-            blocks only, and says how much is missing.
+        log_bytes: the most that the logs may take; beyond it a launch has exact totals and a log of some blocks
+            only, and says how much is missing.
 
     Raises:
         InputError: for a file, a constant or a launch that cannot be used.

@@ -146,9 +146,14 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
         if error.code:
             raise KernelFileError(file, _line_in(file, error), f"exits with {error.code!r}") from None
     except Exception as error:
-        what = str(error).strip().partition("\n")[0]
-        text = f"{type(error).__name__}: {what}" if what else type(error).__name__
-        raise KernelFileError(file, _line_in(file, error), text) from error
+        raise KernelFileError(file, _line_in(file, error), _one_line(error)) from error
+
+
+def _one_line(error: Exception) -> str:
+    """Say what an exception says, without the lines in which Numba only names its own stages."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    said = [line for line in lines if line and not line.startswith("Failed in ")]
+    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
 
 
 def _line_in(file: str, error: BaseException) -> int:

@@ -73,7 +73,7 @@ def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, bl
     original = launch._Arguments
     launch._Arguments = Arguments
     try:
-        launch.count(function, carrying, configuration(("", 1), (grid, block, 0, dynamic)), carried)
+        launch.count(function, carrying, configuration(("", 1), (grid, block, 0, dynamic)), carried, 1 << 24)
     finally:
         launch._Arguments = original
 

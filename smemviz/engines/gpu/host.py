@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import subprocess
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import numba
 import numpy as np
@@ -20,7 +20,7 @@ from numba import cuda
 from numba.cuda.core import config
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.gpu.launch import LOG_BYTES, Carrying, carrying_kernel, count
+from smemviz.engines.gpu.launch import ROW_BYTES, Carrying, carrying_kernel, count
 from smemviz.engines.host import Configuration, configuration, launch_place, run_main
 from smemviz.errors import LaunchError, MissingError
 from smemviz.functions import Function, function_of
@@ -62,8 +62,17 @@ def _driver_version() -> str:
     return answer.split("\n")[0].strip()
 
 
+class Watcher(Protocol):
+    """Sees each launch before it happens."""
+
+    def launch(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> None:
+        """See one launch; the arguments must end as they began."""
+
+
 class Recorder:
-    """Counts launches as they happen and keeps what they saw."""
+    """Counts launches as they happen and keeps what they saw. ``log_bytes`` bounds the logs of all of them."""
 
     def __init__(self, log_bytes: int, progress: Progress | None) -> None:
         self.launches: list[Launch] = []
@@ -72,47 +81,52 @@ class Recorder:
         self._carrying: dict[tuple[Any, ...], Carrying] = {}
 
     def launch(
-        self,
-        function: Function,
-        options: Mapping[str, Any],
-        config: Configuration,
-        arguments: Sequence[Any],
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> None:
         """Count one launch."""
         if self.progress:
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
-        key = (function.node, *(str(numba.typeof(a)) if np.isscalar(a) else _kind(a) for a in arguments))
+        key = (function.node, *(_kind(argument) for argument in arguments))
         if key not in self._carrying:
-            kept = {name: options[name] for name in _CARRIED_OPTIONS if options.get(name)}
+            options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
+            kept = {name: value for name, value in options.items() if value}
             self._carrying[key] = carrying_kernel(function, arguments, kept)
-        self.launches.append(count(function, self._carrying[key], config, arguments, self.log_bytes))
+        launch = count(function, self._carrying[key], config, arguments, self.log_bytes)
+        self.log_bytes -= len(launch.requests) * ROW_BYTES
+        self.launches.append(launch)
 
 
 def _kind(value: Any) -> object:
+    """Tell apart what a kernel is compiled for: type, rank and layout."""
     if isinstance(value, tuple):
         return tuple(_kind(item) for item in value)
-    shape, strides = getattr(value, "shape", ()), getattr(value, "strides", ())
-    return len(shape), str(getattr(value, "dtype", type(value))), strides if strides is None else tuple(strides)
+    return str(numba.typeof(value)) if np.isscalar(value) else (value.dtype, tuple(value.shape), tuple(value.strides))
 
 
-def run(program: Program, progress: Progress | None = None, log_bytes: int = LOG_BYTES) -> tuple[Launch, ...]:
+def run(program: Program, progress: Progress | None, log_bytes: int) -> tuple[Launch, ...]:
     """Run a kernel file's ``main()`` on the device and record its launches."""
-    device()
     recorder = Recorder(log_bytes, progress)
-    with _quiet():
-        run_main(program, _cuda_for(program, recorder), _use_real_cuda)
+    watch(program, recorder)
     return tuple(recorder.launches)
 
 
-def record(
-    function: Function, config: Configuration, arguments: Sequence[Any], log_bytes: int = LOG_BYTES
-) -> tuple[Launch, ...]:
+def watch(program: Program, watcher: Watcher) -> None:
+    """Run a kernel file's ``main()`` on the device; ``watcher`` sees every launch in it.
+
+    Raises:
+        MissingError: when there is no GPU.
+    """
+    device()
+    with _quiet():
+        run_main(program, _cuda_for(program, watcher), _use_real_cuda)
+
+
+def record(function: Function, config: Configuration, arguments: Sequence[Any], log_bytes: int) -> tuple[Launch, ...]:
     """Record one launch of a kernel; its arguments stay as they are."""
     device()
-    recorder = Recorder(log_bytes, None)
     with _quiet():
-        recorder.launch(function, {}, config, arguments)
-    return tuple(recorder.launches)
+        carrying = carrying_kernel(function, arguments, {})
+        return (count(function, carrying, config, arguments, log_bytes),)
 
 
 @contextmanager
@@ -128,16 +142,16 @@ def _quiet() -> Iterator[None]:
         config.CUDA_LOW_OCCUPANCY_WARNINGS = before
 
 
-def _cuda_for(program: Program, recorder: Recorder) -> ModuleType:
-    """Return ``numba.cuda`` with a ``jit`` whose kernels are counted."""
+def _cuda_for(program: Program, watcher: Watcher) -> ModuleType:
+    """Return ``numba.cuda`` with a ``jit`` whose kernels are watched."""
     module = ModuleType("numba.cuda")
     module.__dict__.update(vars(cuda))
 
     def jit(*given: Any, **options: Any) -> Any:
         made = cuda.jit(*given, **options)
         if isinstance(made, CUDADispatcher):
-            return _counted(made, program, recorder)
-        return lambda function: _counted(made(function), program, recorder)
+            return _watched(made, program, watcher)
+        return lambda function: _watched(made(function), program, watcher)
 
     module.jit = jit  # type: ignore[attr-defined]
     return module
@@ -150,17 +164,17 @@ def _use_real_cuda(namespace: dict[str, Any]) -> None:
             namespace[name] = numba if value.__name__ == "numba" else cuda
 
 
-def _counted(dispatcher: CUDADispatcher, program: Program, recorder: Recorder) -> CUDADispatcher:
+def _watched(dispatcher: CUDADispatcher, program: Program, watcher: Watcher) -> CUDADispatcher:
     dispatcher.__class__ = _Kernel
-    dispatcher._smemviz = (program, recorder)
+    dispatcher._smemviz = (program, watcher)
     return dispatcher
 
 
 class _Kernel(CUDADispatcher):  # type: ignore[misc]
-    """Numba's dispatcher, counting each launch before it makes it."""
+    """Numba's dispatcher, showing each launch before it makes it."""
 
     def __getitem__(self, given: object) -> Callable[..., None]:
-        program, recorder = self._smemviz
+        program, watcher = self._smemviz
         config = configuration(launch_place(program.file), given)
         clean = self.configure(config.grid, config.block, config.stream, config.dynamic_shared)
 
@@ -171,7 +185,7 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
                 place = launch_place(program.file)
                 raise LaunchError(*place, f"{function.name} takes {expected} arguments; {len(arguments)} were given")
             cuda.synchronize()
-            recorder.launch(function, self.targetoptions, config, arguments)
+            watcher.launch(self, function, config, arguments)
             clean(*arguments)
 
         return launch

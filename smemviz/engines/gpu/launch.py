@@ -23,7 +23,6 @@ from smemviz.functions import Function
 from smemviz.recording import WARP_SIZE, ArrayInfo, Launch, Requests, Totals
 from smemviz.sites import Declaration, SiteTable, find_sites
 
-LOG_BYTES = 256 * 1024 * 1024
 ROW_BYTES = 2 * 8 * WARP_SIZE + 8  # addresses, values, site and epoch
 
 
@@ -64,7 +63,7 @@ def count(
     carrying: Carrying,
     configuration: Configuration,
     arguments: Sequence[Any],
-    log_bytes: int = LOG_BYTES,
+    log_bytes: int,
 ) -> Launch:
     """Run both passes of a launch and return what they saw; the arguments end as they began."""
     table = carrying.table
@@ -74,7 +73,7 @@ def count(
     warps = blocks * warps_per_block
     with _Arguments(arguments) as held:
         counts = _count(kernel, held, warps, table)
-        first = _choose(counts.used, blocks, warps_per_block, log_bytes // ROW_BYTES)
+        first = _choose(counts.used, blocks, warps_per_block, max(log_bytes, 0) // ROW_BYTES)
         requests = _write(kernel, held, counts, first, table, warps_per_block)
         held.restore()
         arrays = tuple(_shared_arrays(table.declarations, counts.bases, configuration))
