@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -17,9 +18,11 @@ from time import perf_counter, sleep
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 from strategies import a_launch, a_recording, totals
 
 from smemviz import cli, engines, resources
+from smemviz.commands import progress
 from smemviz.errors import KernelFileError, MissingError
 from smemviz.recording import Recording
 from smemviz.recording_file import load, save
@@ -37,10 +40,10 @@ def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Calls]:
     def pretend(outcome: Recording | BaseException, action: Callable[[], None] = lambda: None) -> Calls:
         calls: Calls = []
 
-        def run(file: Path, constants: dict[str, str], engine: str, progress: Callable[..., None]) -> Recording:
+        def run(file: Path, constants: dict[str, str], engine: str, report: Callable[..., None]) -> Recording:
             calls.append((file, constants, engine))
             action()
-            progress(1, 2, "counting")
+            report(1, 2, "counting")
             if isinstance(outcome, BaseException):
                 raise outcome
             return outcome
@@ -225,6 +228,27 @@ def test_run_saves_what_show_shows(
     ran = capsys.readouterr().out
     assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--json"]) == 0
     assert capsys.readouterr().out == ran
+
+
+def test_run_runs_nothing_when_there_is_nowhere_to_save(
+    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = pretended_run(a_recording())
+    assert cli.main(["run", "a.py", "-o", str(tmp_path / "no" / "r.smem.npz")]) == 2
+    assert f"there is no folder {tmp_path / 'no'}; nothing was run" in capsys.readouterr().err
+    assert calls == []
+
+
+def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=terminal, force_terminal=stderr))
+    with progress.progress_bar() as report:
+        report(1, 4, "counting")
+        assert terminal.getvalue() == ""  # not before anyone wonders
+        monkeypatch.setattr(progress, "_WONDER_SECONDS", 0)
+        report(2, 4, "counting")
+    assert "counting" in terminal.getvalue()
+    assert "50%" in terminal.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import contextlib
 import sys
 from pathlib import Path
 
+from smemviz.errors import InputError
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -33,6 +35,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.engines import run
     from smemviz.report import print_recording
 
+    if arguments.output and not arguments.output.parent.is_dir():
+        raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
     # With --json, standard output is one document; what main() prints must not end up in it.
     redirected = contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext()
     with redirected, progress_bar() as progress:
