@@ -141,6 +141,35 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """Kernel time of one launch by CUDA graph replay, in microseconds per launch.
+
+    ``low_us`` to ``high_us`` is the 95 % confidence interval of the median. ``floor_us`` is an empty kernel of the same
+    grid, block and shared size in the same graph form. A sample is one replay of ``nodes`` launches; ``conditions``
+    are the card's clocks and power meanwhile, ``notes`` what a reader must know about the launch.
+    """
+
+    median_us: float
+    low_us: float
+    high_us: float
+    p5_us: float
+    p95_us: float
+    floor_us: float
+    samples: int
+    nodes: int
+    samples_us: tuple[float, ...]
+    cold: bool
+    date: str
+    conditions: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def net_us(self) -> float:
+        """The median above the floor."""
+        return self.median_us - self.floor_us
+
+
+@dataclass(frozen=True)
 class Launch:
     """One launch of one kernel. ``totals`` is None when ``requests`` holds every request there was."""
 
@@ -154,6 +183,7 @@ class Launch:
     arrays: tuple[ArrayInfo, ...]
     requests: Requests
     totals: Totals | None = None
+    time: Timing | None = None
 
     @property
     def shared_arrays(self) -> tuple[ArrayInfo, ...]:

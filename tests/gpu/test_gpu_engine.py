@@ -64,18 +64,18 @@ def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, bl
     function = function_of(kernel.py_func)
     outputs = []
 
-    class Arguments(launch._Arguments):
+    class Arguments(launch.Arguments):
         def restore(self):
             outputs.append([a.copy_to_host() for a in carried if hasattr(a, "copy_to_host")])
             super().restore()
 
     carrying = launch.carrying_kernel(function, carried, {})
-    original = launch._Arguments
-    launch._Arguments = Arguments
+    original = launch.Arguments
+    launch.Arguments = Arguments
     try:
         launch.count(function, carrying, configuration(("", 1), (grid, block, 0, dynamic)), carried, 1 << 24)
     finally:
-        launch._Arguments = original
+        launch.Arguments = original
 
     expected = [a.copy_to_host() for a in clean if hasattr(a, "copy_to_host")]
     assert len(outputs) == 2  # after each pass

@@ -71,7 +71,7 @@ def count(
     blocks = int(np.prod(configuration.grid))
     warps_per_block = -(-int(np.prod(configuration.block)) // WARP_SIZE)
     warps = blocks * warps_per_block
-    with _Arguments(arguments) as held:
+    with Arguments(arguments) as held:
         counts = _count(kernel, held, warps, table)
         first = _choose(counts.used, blocks, warps_per_block, max(log_bytes, 0) // ROW_BYTES)
         requests = _write(kernel, held, counts, first, table, warps_per_block)
@@ -96,7 +96,7 @@ def count(
     )
 
 
-def _count(kernel: Any, held: _Arguments, warps: int, table: SiteTable) -> _Counts:
+def _count(kernel: Any, held: Arguments, warps: int, table: SiteTable) -> _Counts:
     used = cuda.to_device(np.zeros(warps, np.int32))
     totals = cuda.to_device(np.zeros((max(len(table.sites), 1), probe.TOTAL_COLUMNS), np.int64))
     bases = cuda.to_device(np.zeros(max(len(table.declarations), 1), np.int64))
@@ -136,7 +136,7 @@ def _choose(used: NDArray[np.int32], blocks: int, warps_per_block: int, capacity
 
 def _write(
     kernel: Any,
-    held: _Arguments,
+    held: Arguments,
     counts: _Counts,
     first: NDArray[np.int64],
     table: SiteTable,
@@ -201,19 +201,19 @@ def _contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return tuple(itemsize * int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape)))
 
 
-class _Arguments:
+class Arguments:
     """A launch's arguments on the device, with a copy to put them back from."""
 
     def __init__(self, arguments: Sequence[Any]) -> None:
         self.values = [self._on_device(value) for value in arguments]
         self._copies: list[tuple[Any, Any]] = []
-        for array in _arrays_in(self.values):
+        for array in arrays_in(self.values):
             if array.alloc_size:
                 copy = cuda.device_array(array.alloc_size, np.uint8)
                 driver.device_to_device(copy, array, array.alloc_size)
                 self._copies.append((array, copy))
 
-    def __enter__(self) -> _Arguments:
+    def __enter__(self) -> Arguments:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -226,18 +226,22 @@ class _Arguments:
 
     def arrays(self, function: Function) -> Iterator[ArrayInfo]:
         """Describe the arrays among the arguments, by the parameters' names."""
+        for name, array in self.arrays_by_name(function):
+            yield ArrayInfo(
+                name=name,
+                space="global",
+                shape=tuple(array.shape),
+                strides=tuple(array.strides),
+                dtype=array.dtype.name,
+                address=int(array.__cuda_array_interface__["data"][0]),
+                line=function.node.lineno,
+            )
+
+    def arrays_by_name(self, function: Function) -> Iterator[tuple[str, Any]]:
+        """Name the arrays among the arguments as the kernel's parameters."""
         names = [a.arg for a in (*function.node.args.posonlyargs, *function.node.args.args)]
         for name, value in zip(names, self.values, strict=False):
-            for path, array in _named(name, value):
-                yield ArrayInfo(
-                    name=path,
-                    space="global",
-                    shape=tuple(array.shape),
-                    strides=tuple(array.strides),
-                    dtype=array.dtype.name,
-                    address=int(array.__cuda_array_interface__["data"][0]),
-                    line=function.node.lineno,
-                )
+            yield from _named(name, value)
 
     def _on_device(self, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -247,7 +251,8 @@ class _Arguments:
         return cuda.as_cuda_array(value) if hasattr(value, "__cuda_array_interface__") else value
 
 
-def _arrays_in(values: Sequence[Any]) -> Iterator[Any]:
+def arrays_in(values: Sequence[Any]) -> Iterator[Any]:
+    """Return the arrays among arguments, those in tuples too."""
     for value in values:
         for _, array in _named("", value):
             yield array

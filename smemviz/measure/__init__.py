@@ -1,0 +1,1 @@
+"""Measuring on the GPU in this machine: time, hardware counters, and what the model assumes."""

@@ -1,0 +1,44 @@
+"""The statistics of repeated measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A median with its confidence interval (``low`` to ``high``, 95 %), and the 5th and 95th percentile."""
+
+    median: float
+    low: float
+    high: float
+    p5: float
+    p95: float
+
+    @property
+    def relative_width(self) -> float:
+        """The half width of the interval as a share of the median."""
+        return (self.high - self.low) / 2 / self.median if self.median else math.inf
+
+
+def spread(samples: Sequence[float]) -> Spread:
+    """Summarise samples without assuming a distribution.
+
+    The interval of the median runs between two order statistics, n/2 -+ 0.98 sqrt(n), the normal approximation of the
+    binomial (Conover, Practical Nonparametric Statistics, 3.2); with fewer than 6 samples it is their whole range.
+    """
+    ordered = np.sort(np.asarray(samples, np.float64))
+    n = len(ordered)
+    half = 0.98 * math.sqrt(n)
+    low, high = (math.floor(n / 2 - half) - 1, math.ceil(n / 2 + half)) if n >= 6 else (0, n - 1)
+    return Spread(
+        median=float(np.median(ordered)),
+        low=float(ordered[max(low, 0)]),
+        high=float(ordered[min(high, n - 1)]),
+        p5=float(np.percentile(ordered, 5)),
+        p95=float(np.percentile(ordered, 95)),
+    )

@@ -1,0 +1,246 @@
+"""Kernel time of every launch of a kernel file: the clean kernel, by CUDA graph replay."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numba.cuda.dispatcher import CUDADispatcher
+
+from smemviz.engines.gpu.host import Progress, watch
+from smemviz.engines.gpu.launch import Arguments, arrays_in
+from smemviz.engines.host import Configuration
+from smemviz.functions import Function
+from smemviz.measure.conditions import conditions
+from smemviz.measure.graph import Replay, fill
+from smemviz.measure.statistics import Spread, spread
+from smemviz.program import Program
+from smemviz.recording import Timing
+
+MAX_NODES = 500
+_REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph costs
+_MIN_SAMPLES, _MAX_SAMPLES = 50, 400
+_WARM_UP_SECONDS, _MAX_SECONDS = 0.3, 5.0
+_WIDTH = 0.002  # of the median: stop when its interval is this narrow to each side
+_LONG_MICROSECONDS = 100_000.0
+_STATIC_SHARED_LIMIT = 48 * 1024
+_COMPARED_BYTES = 1 << 28
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The times of a kernel file's launches, in order, and the wall time of the whole job in seconds.
+
+    ``first_seconds`` has start-up, compiling and copies in it, ``again_seconds`` copies and launches.
+    """
+
+    kernels: tuple[str, ...]
+    times: tuple[Timing, ...]
+    first_seconds: float
+    again_seconds: float
+
+
+def time_program(program: Program, cold: bool = False, progress: Progress | None = None) -> Timed:
+    """Time every launch of a kernel file.
+
+    Args:
+        program: the kernel file.
+        cold: let no launch find its arrays in L2: arguments take turns, or L2 is overwritten between launches.
+        progress: called as ``progress(done, total, text)``.
+
+    Raises:
+        MissingError: when there is no GPU.
+    """
+    walls = []
+    for _ in range(2):
+        start = time.perf_counter()
+        watch(program, _Unwatched())
+        cuda.synchronize()
+        walls.append(time.perf_counter() - start)
+    timer = _Timer(cold, progress)
+    watch(program, timer)
+    return Timed(tuple(timer.kernels), tuple(timer.times), *walls)
+
+
+class _Unwatched:
+    def launch(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> None:
+        """Let the launch happen."""
+
+
+class _Timer:
+    """Times launches as they happen; each finds its arguments as ``main()`` left them, and leaves them so."""
+
+    def __init__(self, cold: bool, progress: Progress | None) -> None:
+        self.cold = cold
+        self.progress = progress
+        self.kernels: list[str] = []
+        self.times: list[Timing] = []
+        self._floors: dict[tuple[Any, ...], float] = {}
+
+    def launch(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> None:
+        """Time one launch."""
+        if self.progress:
+            self.progress(len(self.times), len(self.times) + 1, function.name)
+        notes = []
+        if config.stream:
+            notes.append("launched on a stream by main(); timed alone on another")
+        with Arguments(arguments) as held:
+            written = _written(dispatcher, config, held, function)
+            if written:
+                notes.append(f"writes its input {', '.join(written)}: each replay sees what the last one left")
+            sets = _argument_sets(held.values) if self.cold else [held.values]
+            flush = cuda.device_array(2 * _l2_bytes(), np.uint8) if self.cold and len(sets) == 1 else None
+            if self.cold:
+                notes.append(
+                    "cold: L2 is overwritten between launches, and that time is taken off"
+                    if flush is not None
+                    else f"cold: {len(sets)} copies of the arguments take turns"
+                )
+
+            def issue(values: Sequence[Any], stream: Any) -> None:
+                dispatcher.configure(config.grid, config.block, stream, config.dynamic_shared)(*values)
+
+            result, samples, nodes = _measure(issue, sets, flush)
+            held.restore()
+        if result.median > _LONG_MICROSECONDS:
+            notes.append("too long to repeat often: few samples")
+        self.kernels.append(function.name)
+        self.times.append(
+            Timing(
+                median_us=result.median,
+                low_us=result.low,
+                high_us=result.high,
+                p5_us=result.p5,
+                p95_us=result.p95,
+                floor_us=self._floor(dispatcher, config, arguments),
+                samples=len(samples),
+                nodes=nodes,
+                samples_us=tuple(round(sample, 4) for sample in samples),
+                cold=self.cold,
+                date=datetime.now(UTC).isoformat(timespec="seconds"),
+                conditions=conditions(),
+                notes=tuple(notes),
+            )
+        )
+
+    def _floor(self, dispatcher: CUDADispatcher, config: Configuration, arguments: Sequence[Any]) -> float:
+        """Time an empty kernel of the same grid, block and shared size in the same graph form."""
+        static = int(dispatcher.get_shared_mem_per_block(next(iter(dispatcher.overloads))))
+        shared = min(config.dynamic_shared + static, _STATIC_SHARED_LIMIT)
+        key = (config.grid, config.block, shared)
+        if key not in self._floors:
+
+            def issue(values: Sequence[Any], stream: Any) -> None:
+                _empty.configure(config.grid, config.block, stream, shared)()
+
+            self._floors[key] = _measure(issue, [[]], None)[0].median
+        return self._floors[key]
+
+
+@cuda.jit  # type: ignore[untyped-decorator]
+def _empty() -> None:
+    pass
+
+
+Issue = Callable[[Sequence[Any], Any], None]
+
+
+def _measure(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any) -> tuple[Spread, list[float], int]:
+    """Replay until the median is known well enough; return microseconds per launch."""
+    issue(sets[0], cuda.default_stream())  # compiles
+    cuda.synchronize()
+    pilot = _replay(issue, sets, None, 1)
+    pilot.microseconds()
+    once = min(pilot.microseconds() for _ in range(3))
+    pilot.close()
+    nodes = max(1, min(MAX_NODES, math.ceil(_REPLAY_MICROSECONDS / max(once, 0.1))))
+    nodes = max(nodes, min(len(sets), MAX_NODES))
+    replay = _replay(issue, sets, flush, nodes)
+    empty = None if flush is None else _replay(lambda values, stream: None, sets, flush, nodes)
+
+    def sample() -> float:
+        taken = replay.microseconds()
+        return (taken - empty.microseconds() if empty else taken) / nodes
+
+    samples = sample_until_known(sample, time.monotonic)
+    for one in (replay, empty):
+        if one:
+            one.close()
+    return spread(samples), samples, nodes
+
+
+def sample_until_known(sample: Callable[[], float], clock: Clock) -> list[float]:
+    """Warm up, then sample until the interval of the median is narrow, or the time is up."""
+    start = clock()
+    while clock() - start < _WARM_UP_SECONDS:
+        sample()
+    samples: list[float] = []
+    start = clock()
+    while len(samples) < _MAX_SAMPLES:
+        samples.append(sample())
+        if len(samples) >= _MIN_SAMPLES and spread(samples).relative_width <= _WIDTH:
+            break
+        if clock() - start > _MAX_SECONDS:
+            break
+    return samples
+
+
+def _replay(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any, nodes: int) -> Replay:
+    def work(stream: Any) -> None:
+        for values in islice(cycle(sets), nodes):
+            if flush is not None:
+                fill(stream, flush)
+            issue(values, stream)
+
+    return Replay(work)
+
+
+def _written(dispatcher: CUDADispatcher, config: Configuration, held: Arguments, function: Function) -> tuple[str, ...]:
+    """Return the names of the arrays that a launch reads and writes: those whose second launch differs from the first.
+
+    An array that a second launch leaves as the first made it is output only, or written the same way each time.
+    """
+    arrays = list(held.arrays_by_name(function))
+    if sum(array.nbytes for _, array in arrays) > _COMPARED_BYTES:
+        return ()
+    results = []
+    for _ in range(2):
+        dispatcher.configure(config.grid, config.block, 0, config.dynamic_shared)(*held.values)
+        results.append([array.copy_to_host() for _, array in arrays])
+    held.restore()
+    pairs = zip(arrays, *results, strict=True)
+    return tuple(name for (name, _), one, other in pairs if one.tobytes() != other.tobytes())
+
+
+def _argument_sets(values: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return as many copies of the arguments as it takes to push each other out of L2; one when that is too many."""
+    size = sum(array.nbytes for array in arrays_in(values))
+    copies = math.ceil(2 * _l2_bytes() / size) + 1 if size else MAX_NODES + 1
+    if copies > MAX_NODES:
+        return [values]
+    return [values, *([_copied(value) for value in values] for _ in range(copies - 1))]
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_copied(item) for item in value)
+    if not hasattr(value, "__cuda_array_interface__"):
+        return value
+    return cuda.to_device(value.copy_to_host())
+
+
+def _l2_bytes() -> int:
+    return int(cuda.get_current_device().L2_CACHE_SIZE)
