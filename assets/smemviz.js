@@ -1,0 +1,218 @@
+// The browser's part of the dashboard. All state is in the URL: controls write it, `read` takes it apart, and the
+// page follows. Only playback has a state of its own, whether it is running.
+(function () {
+  "use strict";
+
+  const LOOK = ["block", "site", "warp", "step", "view", "banks", "array"];
+  const RUN = ["file", "kernel", "launch", "source", "cc"];
+  const KEPT = ["theme"]; // by every link inside the page
+  const KEPT_IN_FILE = ["view", "banks", "speed"]; // by links between kernels of one file
+  const CONSTANT = /^_?[A-Z]/;
+
+  let order = { site: [], warp: [], step: [] }; // of the block shown: the requests as they are played
+  let shownPosition = 0;
+  let timer = 0;
+
+  const query = () => new URLSearchParams(window.location.search);
+  const unchanged = () => window.dash_clientside.no_update;
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+  function visit(url, replace) {
+    window.history[replace ? "replaceState" : "pushState"]({}, "", url);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
+
+  // Change some of the URL's query; null takes a name out. Replacing leaves no step for Back to return to.
+  function go(changes, replace) {
+    const next = query();
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null || value === undefined || value === "") next.delete(name);
+      else next.set(name, value);
+    }
+    if (next.toString() !== query().toString()) visit(`${window.location.pathname}?${next}`, replace);
+  }
+
+  function position() {
+    const asked = query();
+    const warp = Number(asked.get("warp"));
+    const step = Number(asked.get("step"));
+    if (asked.has("warp") && asked.has("step")) {
+      const found = order.warp.findIndex((w, i) => w === warp && order.step[i] === step);
+      if (found >= 0) return found;
+    }
+    return shownPosition;
+  }
+
+  function goToPosition(wanted) {
+    const i = Math.min(Math.max(wanted, 0), order.warp.length - 1);
+    if (i >= 0) go({ site: order.site[i], warp: order.warp[i], step: order.step[i] }, true);
+  }
+
+  // What was clicked or changed: [{ id, value }], ids of pattern-matched components being objects.
+  function triggered() {
+    return window.dash_clientside.callback_context.triggered.map(({ prop_id, value }) => {
+      const id = prop_id.slice(0, prop_id.lastIndexOf("."));
+      return { id: id.startsWith("{") ? JSON.parse(id) : id, value };
+    });
+  }
+
+  function clicked() {
+    const hit = triggered().find(({ value }) => value);
+    return hit && hit.id;
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.smemviz = {
+    read(href, place, run, look, theme) {
+      const asked = query();
+      const pick = (wanted) => Object.fromEntries([...asked].filter(([name]) => wanted(name)));
+      const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+      const chosen = asked.get("theme") || (dark ? "dark" : "light");
+      const next = [
+        { path: window.location.pathname, file: asked.get("file") },
+        pick((name) => RUN.includes(name) || CONSTANT.test(name)),
+        { ...pick((name) => LOOK.includes(name)), theme: chosen },
+        chosen,
+      ];
+      if (next[0].path === "/") document.title = "smemviz";
+      const written = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
+      return [...written, chosen, `Switch to the ${chosen === "dark" ? "light" : "dark"} theme`];
+    },
+
+    toggle_theme(clicks, theme) {
+      go({ theme: theme === "dark" ? "light" : "dark" });
+    },
+
+    set_control(values, shownRun, shownLook) {
+      if (!shownRun || !shownLook) return;
+      const shown = { ...shownRun.values, ...shownLook.values };
+      const asked = query();
+      const changes = {};
+      for (const { id, value } of triggered()) {
+        if (value === undefined || (value === null && !CONSTANT.test(id.name))) continue;
+        const now = asked.has(id.name) ? asked.get(id.name) : shown[id.name];
+        if (String(value) !== String(now)) changes[id.name] = value;
+      }
+      if (Object.keys(changes).length) go(changes);
+    },
+
+    show_controls(shownRun, shownLook, ids, values) {
+      if (shownRun) document.title = `${shownRun.title} - smemviz`;
+      const shown = { ...(shownRun && shownRun.values), ...(shownLook && shownLook.values) };
+      const asked = query();
+      const next = ids.map(({ name }, i) => {
+        const wanted = name in shown ? shown[name] : asked.get(name);
+        return wanted === null || wanted === undefined || wanted === values[i] ? unchanged() : wanted;
+      });
+      const disabled = ids.map(({ name }) => (name === "source" ? !(shownRun && shownRun.switchable) : unchanged()));
+      return [next, disabled];
+    },
+
+    show_choice(shownLook, id) {
+      const names = (shownLook && shownLook.options[id.name]) || [];
+      const label = (value) => (id.name === "block" ? `block ${value}` : value);
+      return [names.map((value) => ({ value, label: label(value) })), names.length < 2];
+    },
+
+    show_block(shownLook, block) {
+      const next = shownLook ? shownLook.values.block : null;
+      return next === block ? unchanged() : next;
+    },
+
+    pick_site() {
+      const id = clicked();
+      if (id) go({ site: id.index, step: null });
+    },
+
+    mark_site(shownLook, source, ids) {
+      return ids.map(({ index }) => String(Boolean(shownLook) && shownLook.site === index));
+    },
+
+    // A site has two rows, its name and its cells; the same cell can be clicked again once the click is forgotten.
+    pick_cell(click) {
+      if (!click) return unchanged();
+      const { x, y } = click.points[0];
+      if (y % 2 === 1) go({ site: (y - 1) / 2, warp: x, step: null });
+      return null;
+    },
+
+    keep_order(next) {
+      order = next || { site: [], warp: [], step: [] };
+      return Math.max(order.warp.length - 1, 1);
+    },
+
+    show_position(shownLook) {
+      if (!shownLook) return unchanged();
+      shownPosition = shownLook.position;
+      return shownPosition;
+    },
+
+    pick_position(value, shownLook) {
+      if (shownLook && value !== shownLook.position) goToPosition(value);
+    },
+
+    go_to() {
+      const id = clicked();
+      if (!id) return;
+      goToPosition({ first: 0, previous: position() - 1, next: position() + 1, last: order.warp.length - 1 }[id.to]);
+    },
+
+    toggle_play(clicks, playing) {
+      if (!playing && position() >= order.warp.length - 1) goToPosition(0);
+      return !playing;
+    },
+
+    // One step after the picture of the last has come, so that a slow machine plays slowly and skips nothing.
+    play(playing, shownLook) {
+      window.clearTimeout(timer);
+      if (playing) {
+        timer = window.setTimeout(() => {
+          if (!document.getElementById("tile")) return;
+          if (position() >= order.warp.length - 1) window.dash_clientside.set_props("playing", { data: false });
+          else goToPosition(position() + 1);
+        }, 1000 / Number(query().get("speed") || 4));
+      }
+      return [`icon-button ${playing ? "pause" : "play"}`, playing ? "Pause" : "Play"];
+    },
+  };
+
+  // Links inside the page keep the theme, and between kernels of one file how the picture is drawn.
+  document.addEventListener(
+    "click",
+    (event) => {
+      const link = event.target.closest && event.target.closest('a[href^="/"]');
+      if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      const url = new URL(link.href);
+      const here = query();
+      const kept = url.searchParams.get("file") === here.get("file") ? [...KEPT, ...KEPT_IN_FILE] : KEPT;
+      for (const name of kept) {
+        if (here.has(name) && !url.searchParams.has(name)) url.searchParams.set(name, here.get(name));
+      }
+      event.preventDefault();
+      event.stopPropagation();
+      visit(url.pathname + url.search, false);
+      if (url.searchParams.get("file") !== here.get("file")) window.scrollTo(0, 0);
+    },
+    true,
+  );
+
+  // Left and right step through the requests; up and down, in the source, through the sites.
+  document.addEventListener("keydown", (event) => {
+    const taken = "input, textarea, select, [contenteditable], [role=slider], [role=option], [role=radio]";
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(taken)) return;
+    if (!document.getElementById("tile")) return;
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      if (event.target.matches(".scroller")) return; // there the keys scroll
+      event.preventDefault();
+      goToPosition(position() + (event.key === "ArrowLeft" ? -1 : 1));
+    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && event.target.closest("#source-panel")) {
+      const sites = [...document.querySelectorAll("#source button.badge")];
+      const at = sites.findIndex((site) => site.getAttribute("aria-pressed") === "true");
+      const next = sites[Math.min(Math.max(at + (event.key === "ArrowUp" ? -1 : 1), 0), sites.length - 1)];
+      if (!next) return;
+      event.preventDefault();
+      next.focus();
+      next.click();
+    }
+  });
+})();

@@ -1,0 +1,156 @@
+"""The controls of the kernel page. Each carries the name its value has in the URL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.state import MOST_BANKS, hardware_key
+from smemviz.constants import DTYPES, Constant
+from smemviz.figures.served import Hardware
+from smemviz.model.devices import known
+from smemviz.program import Program
+
+_SHOWN_DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64")
+
+
+def control(name: str) -> dict[str, str]:
+    """Return the id of the control for a name in the URL."""
+    return {"type": "control", "name": name}
+
+
+def knobs(program: Program) -> Component:
+    """One control per constant; what is computed from others says so, and is overridden by typing."""
+    return html.Div([_knob(constant) for constant in program.constants.values()], className="knobs")
+
+
+def _knob(constant: Constant) -> Component:
+    note = f"= {constant.text}" if constant.depends else f"line {constant.line}"
+    shared: dict[str, Any] = {"label": constant.name, "description": note, "size": "sm", "className": "knob"}
+    identity = control(constant.name)
+    if constant.kind == "dtype":
+        names = sorted({*_SHOWN_DTYPES, DTYPES.get(str(constant.value), str(constant.value))})
+        return dmc.Select(id=identity, data=names, value=str(constant.value), allowDeselect=False, **shared)
+    if constant.kind == "bool":
+        return dmc.Select(id=identity, data=["True", "False"], value=str(constant.value), allowDeselect=False, **shared)
+    step = 1 if constant.kind == "int" else 0.1
+    return dmc.NumberInput(
+        id=identity,
+        value=constant.value,
+        step=step,
+        allowDecimal=constant.kind == "float",
+        debounce=250,
+        stepHoldDelay=400,
+        stepHoldInterval=120,
+        **shared,
+    )
+
+
+def hardware_select() -> Component:
+    """Choose the compute capability whose rules count; 3.x is there once for each bank mode."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in reversed(known()):
+        for mode in row.bank_bytes:
+            hardware = Hardware(row.cc, mode)
+            option = {"value": hardware_key(hardware), "label": f"{hardware.name} {row.family}"}
+            groups.setdefault("Measured" if row.basis.kind == "measured" else "Documented", []).append(option)
+    return dmc.Select(
+        id=control("cc"),
+        label="Counted for",
+        data=[{"group": group, "items": items} for group, items in groups.items()],
+        allowDeselect=False,
+        size="sm",
+        maxDropdownHeight=320,
+    )
+
+
+def source_switch() -> Component:
+    """Choose between the GPU's recording and a fresh run in lockstep."""
+    return html.Div(
+        [
+            html.Span("Requests from", className="label", id="source-label"),
+            dmc.SegmentedControl(
+                id=control("source"),
+                data=[{"value": "recording", "label": "GPU recording"}, {"value": "lockstep", "label": "Lockstep run"}],
+                size="sm",
+                **{"aria-labelledby": "source-label"},
+            ),
+        ],
+        className="field",
+    )
+
+
+def view_switch() -> Component:
+    """Choose the rows of the tile picture."""
+    return dmc.SegmentedControl(
+        id=control("view"),
+        data=[{"value": "declared", "label": "As declared"}, {"value": "physical", "label": "Rows of banks"}],
+        value="declared",
+        size="xs",
+        **{"aria-label": "Rows of the tile picture"},
+    )
+
+
+def banks_input() -> Component:
+    """Choose how many banks are drawn."""
+    return dmc.NumberInput(
+        id=control("banks"),
+        leftSection="banks",
+        leftSectionWidth=52,
+        min=1,
+        max=MOST_BANKS,
+        debounce=250,
+        size="xs",
+        w=112,
+        **{"aria-label": "Number of banks to draw"},
+    )
+
+
+def choice(name: str, label: str) -> Component:
+    """Choose among what a run turns out to have; hidden while there is one only."""
+    return html.Div(
+        dmc.Select(id=control(name), data=[], allowDeselect=False, size="xs", w=150, **{"aria-label": label}),
+        id=f"{name}-choice",
+        hidden=True,
+    )
+
+
+def playback() -> Component:
+    """Step through the requests of a block."""
+    return html.Div(
+        [
+            html.Div(
+                [
+                    _button("first", "First request"),
+                    _button("previous", "Previous request"),
+                    html.Button(id="play", className="icon-button play", type="button", **{"aria-label": "Play"}),
+                    _button("next", "Next request"),
+                    _button("last", "Last request"),
+                ],
+                className="buttons",
+                role="group",
+                **{"aria-label": "Playback"},
+            ),
+            dmc.Slider(
+                id="position", min=0, max=1, step=1, value=0, label=None, thumbLabel="Request", size="sm", className="position"
+            ),
+            html.Output("", id="position-text", className="position-text"),
+            dmc.SegmentedControl(
+                id=control("speed"),
+                data=[{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)],
+                value="4",
+                size="xs",
+                **{"aria-label": "Requests per second"},
+            ),
+        ],
+        className="playback",
+    )
+
+
+def _button(to: str, label: str) -> Component:
+    return html.Button(
+        id={"type": "go", "to": to}, className=f"icon-button {to}", type="button", title=label, **{"aria-label": label}
+    )

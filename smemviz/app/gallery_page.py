@@ -1,0 +1,116 @@
+"""The gallery: a card per kernel file."""
+
+from __future__ import annotations
+
+import ast
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.graph import graph
+from smemviz.app.kernel_callbacks import hardware_of
+from smemviz.app.library import Library, Shown
+from smemviz.app.state import LookState, RunState
+from smemviz.errors import SmemvizError
+from smemviz.figures.labels import count
+from smemviz.figures.sentences import facts, origin, rule
+from smemviz.figures.served import Hardware
+from smemviz.figures.thumbnail import thumbnail
+from smemviz.recording import Launch
+
+
+def gallery_page(library: Library) -> list[Component]:
+    """Lay out the gallery; the pictures are filled in once the theme is known."""
+    return [
+        html.Header(
+            [
+                html.H1("Shared memory, seen", className="headline"),
+                html.P(
+                    "Pick a kernel to see which lane touches which bank, and what that costs.", className="origin"
+                ),
+            ],
+            className="title",
+        ),
+        html.Div([_card(library, file) for file in library.files], className="cards"),
+    ]
+
+
+def add_callbacks(app: Dash, library: Library) -> None:
+    """Connect the gallery of an app to its files."""
+
+    @app.callback(
+        Output({"type": "thumbnail", "file": ALL}, "figure"),
+        Input("theme", "data"),
+        State({"type": "thumbnail", "file": ALL}, "id"),
+    )
+    def draw(theme: str, pictures: list[dict[str, str]]) -> list[object]:
+        look = LookState.read({"theme": theme})
+        figures: list[object] = []
+        for picture in pictures:
+            state = RunState(picture["file"])
+            try:
+                shown = library.show(state)
+            except SmemvizError:  # the card says it
+                figures.append(no_update)
+                continue
+            hardware = hardware_of(shown, state)
+            figures.append(thumbnail(_worst(shown, hardware), hardware=hardware, theme=look.theme))
+        return figures
+
+
+def _worst(shown: Shown, hardware: Hardware) -> Launch:
+    return max(shown.recording.launches, key=lambda launch: facts(launch, hardware).excess)
+
+
+def _card(library: Library, file: str) -> Component:
+    state = RunState(file)
+    try:
+        shown = library.show(state)
+        shown.launch(state)
+    except SmemvizError as error:
+        return html.Article(
+            [html.H2(file), dmc.Alert(str(error), title="This file cannot be shown", color="red")], className="card"
+        )
+    hardware = hardware_of(shown, state)
+    launches = shown.recording.launches
+    worst = _worst(shown, hardware)
+    excess = sum(facts(launch, hardware).excess for launch in launches)
+    degree = max(facts(launch, hardware).max_degree for launch in launches)
+    summary = (ast.get_docstring(shown.program.tree) or "").partition("\n\n")[0].replace("\n", " ")
+    return html.Article(
+        [
+            html.Div(
+                graph({"type": "thumbnail", "file": file}, still=True),
+                className="thumbnail",
+                role="img",
+                **{"aria-label": f"The shared tile of {worst.kernel} under its worst request"},
+            ),
+            html.H2(dcc.Link(file, href=_href(file, worst), className="card-link")),
+            html.P(summary, className="summary"),
+            html.P(
+                [html.Strong(f"{degree}-way"), f" at worst, {count(excess, 'wavefront')} in excess"]
+                if excess
+                else html.Strong("No bank conflict"),
+                className="worst",
+            ),
+            html.Ul([_kernel(file, launch, hardware) for launch in launches], className="card-kernels"),
+            html.P(f"Requests {origin(shown.recording)}; {rule(hardware)}.", className="note"),
+        ],
+        className="card",
+    )
+
+
+def _kernel(file: str, launch: Launch, hardware: Hardware) -> Component:
+    degree = facts(launch, hardware).max_degree
+    return html.Li(
+        [
+            dcc.Link(launch.kernel, href=_href(file, launch)),
+            html.Span(f"{degree}-way", className="degree conflict" if degree > 1 else "degree"),
+        ]
+    )
+
+
+def _href(file: str, launch: Launch) -> str:
+    return "/kernel?" + urlencode({"file": file, "kernel": launch.kernel})

@@ -1,0 +1,49 @@
+"""A figure on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+from dash import dcc, html
+
+from smemviz.figures.style import THEMES, empty
+
+# Nothing of a figure leaves this machine: no upload button, no server to upload to.
+CONFIG = {
+    "displaylogo": False,
+    "displayModeBar": False,
+    "modeBarButtonsToRemove": ["sendChartToCloud"],
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "responsive": True,
+}
+
+
+def graph(identity: str | dict[str, Any], *, still: bool = False) -> dcc.Graph:
+    """Place a figure that a callback fills; ``still`` for one that does not answer to the mouse."""
+    blank: go.Figure = empty(THEMES["light"], "")
+    return dcc.Graph(
+        id=identity, figure=blank, config={**CONFIG, "staticPlot": still}, responsive=True, className="graph"
+    )
+
+
+def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Section:
+    """Frame a figure with its title and controls; it scrolls sideways by itself where the screen is narrow."""
+    return html.Section(
+        [
+            html.Div(
+                [html.H2(title, id=f"{identity}-title"), html.Div(controls, className="panel-controls")],
+                className="panel-head",
+            ),
+            html.P(note, className="note", id=f"{identity}-note"),
+            html.Div(
+                html.Div(graph(identity), className="sheet", id=f"{identity}-sheet"),
+                className="scroller",
+                tabIndex=0,
+                role="region",
+                **{"aria-labelledby": f"{identity}-title"},
+            ),
+        ],
+        className="panel",
+    )

@@ -1,0 +1,101 @@
+"""The kernel page: source, pictures, playback and knobs of one launch."""
+
+from __future__ import annotations
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.controls import (
+    banks_input,
+    choice,
+    hardware_select,
+    knobs,
+    playback,
+    source_switch,
+    view_switch,
+)
+from smemviz.app.graph import panel
+from smemviz.program import Program
+
+
+def kernel_page(program: Program) -> list[Component]:
+    """Lay out the page; what depends on a run is filled in by callbacks."""
+    return [
+        # What the server found, for the browser's part of the page.
+        dcc.Store(id="shown-run"),
+        dcc.Store(id="shown-look"),
+        dcc.Store(id="order"),
+        dcc.Store(id="playing", data=False),
+        html.Nav(id="kernels", className="kernels", **{"aria-label": "Kernels of this file"}),
+        dcc.Loading(
+            html.Header(
+                [
+                    html.P(id="eyebrow", className="eyebrow"),
+                    html.H1(id="headline", className="headline"),
+                    html.P(id="origin", className="origin"),
+                ],
+                className="title",
+            ),
+            delay_show=250,
+            overlay_style={"visibility": "visible", "opacity": 0.5},
+            custom_spinner=html.Span(className="spinner"),
+        ),
+        html.Div(id="notices", role="status", className="notices"),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        html.Section(
+                            [
+                                html.H2("Constants", id="knobs-title"),
+                                knobs(program),
+                                html.Div([hardware_select(), source_switch()], className="fields"),
+                            ],
+                            className="panel",
+                            **{"aria-labelledby": "knobs-title"},
+                        ),
+                        html.Section(
+                            [
+                                html.Div(
+                                    [
+                                        html.H2("Source", id="source-title"),
+                                        html.P("↑ ↓ go from site to site", className="note keys"),
+                                    ],
+                                    className="panel-head",
+                                ),
+                                html.Div(
+                                    html.Ol(id="source", className="source"),
+                                    className="scroller",
+                                    tabIndex=0,
+                                    role="region",
+                                    **{"aria-labelledby": "source-title"},
+                                ),
+                            ],
+                            className="panel",
+                            id="source-panel",
+                        ),
+                        html.Section(
+                            [html.H2("Launch", id="facts-title"), html.Dl(id="facts", className="facts")],
+                            className="panel",
+                            **{"aria-labelledby": "facts-title"},
+                        ),
+                    ],
+                    className="left",
+                ),
+                html.Div(
+                    [
+                        panel("Tile", "tile", choice("array", "Shared array"), view_switch(), banks_input()),
+                        html.Section(
+                            [html.H2("Playback", className="visually-hidden"), choice("block", "Block"), playback()],
+                            className="panel playback-panel",
+                        ),
+                        panel("Warps by sites", "warps"),
+                        panel("Banks by wavefront", "banks"),
+                    ],
+                    className="right",
+                ),
+            ],
+            className="columns",
+            id="results",
+        ),
+    ]

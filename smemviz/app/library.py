@@ -1,0 +1,154 @@
+"""The files that the server was started with, what was recorded of them, and what lockstep makes of them now."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from smemviz.app.state import RunState
+from smemviz.engines import run
+from smemviz.errors import InputError, SmemvizError
+from smemviz.program import Program, parse_program, read_program
+from smemviz.recording import ConstantValue, Launch, Recording
+from smemviz.recording_file import load
+from smemviz.resources import recording_for
+
+_MOST_RUNS = 32
+
+RunKey = tuple[str, tuple[tuple[str, ConstantValue], ...]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page shows: a recording, the program it is of, and the recording from a GPU that may stand in for it.
+
+    ``why`` says why the GPU recording is not what is shown, None when it is, or could be.
+    """
+
+    program: Program
+    recording: Recording
+    recorded: Recording | None
+    why: str | None
+
+    @property
+    def from_file(self) -> bool:
+        """Whether this is the recording from the file."""
+        return self.recording is self.recorded
+
+    def launch(self, state: RunState) -> Launch:
+        """Return the launch that is meant: the n-th of the kernel, or the first there is.
+
+        Raises:
+            InputError: when nothing was launched.
+        """
+        launches = self.recording.launches
+        of_kernel = [launch for launch in launches if launch.kernel == state.kernel]
+        if not launches:
+            raise InputError(f"{self.program.file}: main() launches no kernel")
+        return of_kernel[min(state.launch, len(of_kernel) - 1)] if of_kernel else launches[0]
+
+
+class Library:
+    """Kernel files and recordings by the name they have in a URL; runs are kept, the latest ``_MOST_RUNS`` of them."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = _names(paths)
+        self._runs: OrderedDict[RunKey, Recording | SmemvizError] = OrderedDict()
+        self._files: dict[Path, tuple[int, Recording]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of all files, in order."""
+        return tuple(self._paths)
+
+    def program(self, file: str) -> Program:
+        """Read the kernel file of this name, or the source in the recording of this name.
+
+        Raises:
+            InputError: when there is no such file, or it cannot be read.
+        """
+        path = self._path(file)
+        if path.suffix == ".npz":
+            return _program_of(self._load(path))
+        return read_program(path)
+
+    def show(self, state: RunState) -> Shown:
+        """Return what the state asks for: the GPU's recording where it has these constants, else a lockstep run.
+
+        Raises:
+            SmemvizError: when the file, the constants or the launch are impossible.
+        """
+        path = self._path(state.file)
+        recorded = self._recorded(path)
+        program = self.program(state.file).with_constants(state.constants)
+        why = None
+        if recorded is None:
+            why = "There is no GPU recording of this file."
+        elif recorded.sha256 != program.sha256:
+            why = "The file has changed since it was recorded on a GPU."
+        elif dict(recorded.constants) != program.values:
+            why = "The GPU recording was made with other constants."
+        if recorded is not None and why is None and state.source != "lockstep":
+            return Shown(program, recorded, recorded, None)
+        return Shown(program, self._run(program), recorded, why)
+
+    def _path(self, file: str) -> Path:
+        if file not in self._paths:
+            raise InputError(f"{file or 'no file'}: not served here; the gallery lists what is")
+        return self._paths[file]
+
+    def _recorded(self, path: Path) -> Recording | None:
+        beside = path if path.suffix == ".npz" else recording_for(path)
+        return self._load(beside) if beside is not None else None
+
+    def _load(self, path: Path) -> Recording:
+        changed = path.stat().st_mtime_ns
+        known = self._files.get(path)
+        if known is None or known[0] != changed:
+            known = (changed, load(path))
+            self._files[path] = known
+        return known[1]
+
+    def _run(self, program: Program) -> Recording:
+        """Run in lockstep, once for the same source and constants; one run at a time."""
+        key = (program.sha256, tuple(program.values.items()))
+        with self._lock:
+            if key not in self._runs:
+                try:
+                    self._runs[key] = run(program, engine="lockstep")
+                except SmemvizError as error:
+                    self._runs[key] = error
+            self._runs.move_to_end(key)
+            while len(self._runs) > _MOST_RUNS:
+                self._runs.popitem(last=False)
+            result = self._runs[key]
+        if isinstance(result, SmemvizError):
+            raise result
+        return result
+
+
+def _program_of(recording: Recording) -> Program:
+    """Read the source in a recording, overriding only the constants that do not follow from the others."""
+    program = parse_program(recording.source, recording.file)
+    for name, value in recording.constants.items():
+        if name in program.constants and program.constants[name].value != value:
+            program = program.with_constants({name: value})
+    return program
+
+
+def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
+    """Name each file by its stem, with as many folders before it as tell it from the others."""
+    names: dict[str, Path] = {}
+    for path in paths:
+        parts = path.resolve().parts
+        stem = path.name.removesuffix(".smem.npz").removesuffix(path.suffix)
+        name, depth = stem, 2
+        while name in names and depth <= len(parts):
+            name = "/".join((*parts[-depth:-1], stem))
+            depth += 1
+        names[name] = path.resolve()
+    return names

@@ -1,0 +1,104 @@
+"""The source of a kernel with a badge at each site."""
+
+from __future__ import annotations
+
+import ast
+from itertools import groupby
+
+from dash import html
+from dash.development.base_component import Component
+from pygments.lexers import PythonLexer
+from pygments.token import Comment, Keyword, Name, Number, String, Token
+
+from smemviz.figures.sentences import badge
+from smemviz.model.summary import SiteSummary
+from smemviz.program import find_function
+from smemviz.recording import Launch
+
+_CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
+
+
+def source_view(source: str, launch: Launch, rows: tuple[SiteSummary, ...]) -> list[Component]:
+    """Show the kernel's lines, and those of the device functions it has sites in, with the sites marked."""
+    lines = source.splitlines()
+    classes = _token_classes(source)
+    shown: list[Component] = []
+    for first, last in _spans(source, launch):
+        if shown:
+            shown.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
+        for number in range(first, min(last, len(lines)) + 1):
+            here = [i for i, site in enumerate(launch.sites) if site.line == number]
+            shown.append(_line(number, lines[number - 1], classes[number - 1], launch, here, rows))
+    return shown
+
+
+def _spans(source: str, launch: Launch) -> list[tuple[int, int]]:
+    """Return the first and last lines of the functions to show, in file order."""
+    tree = ast.parse(source)
+    kernel = find_function(tree, launch.kernel, launch.line)
+    functions = {kernel} if kernel is not None else set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(
+            node.lineno <= site.line <= (node.end_lineno or 0) and node.name == site.function for site in launch.sites
+        ):
+            functions.add(node)
+    spans = [
+        (min([node.lineno, *(d.lineno for d in node.decorator_list)]), node.end_lineno or node.lineno)
+        for node in functions
+    ]
+    return sorted(spans) or [(1, len(source.splitlines()))]
+
+
+def _token_classes(source: str) -> list[list[str]]:
+    """Give every character of every line a class for its colour, "" for plain text."""
+    classes: list[list[str]] = [[]]
+    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(source):
+        name = next((short for kind, short in _CLASSES if token in kind), "") if token is not Token.Text else ""
+        for character in text:
+            if character == "\n":
+                classes.append([])
+            else:
+                classes[-1].append(name)
+    return classes + [[] for _ in range(source.count("\n") + 1 - len(classes))]
+
+
+def _line(
+    number: int, text: str, classes: list[str], launch: Launch, here: list[int], rows: tuple[SiteSummary, ...]
+) -> Component:
+    """Show one line: its number, its text with sites underlined, its badges below."""
+    kinds = [
+        (name, any(_covers(launch, i, number, column) for i in here))
+        for column, name in enumerate(classes[: len(text)] + [""] * (len(text) - len(classes)))
+    ]
+    parts: list[Component] = []
+    for (name, site), run in groupby(zip(text, kinds, strict=True), key=lambda pair: pair[1]):
+        written = "".join(character for character, _ in run)
+        parts.append(html.Span(written, className=f"tok-{name}" * bool(name) + " site" * site))
+    badges = [_badge(i, launch, rows[i]) for i in here]
+    return html.Li(
+        [
+            html.Span(str(number), className="line-number"),
+            html.Code(parts or " "),
+            *([html.Div(badges, className="badges")] if badges else []),
+        ],
+        className="source-line",
+    )
+
+
+def _covers(launch: Launch, i: int, line: int, column: int) -> bool:
+    site = launch.sites[i]
+    return (site.line, site.column) <= (line, column) < (site.end_line, site.end_column)
+
+
+def _badge(i: int, launch: Launch, row: SiteSummary) -> Component:
+    """A button that selects a site; a conflict has a mark besides its colour."""
+    site = launch.sites[i]
+    state = "conflict" if row.excess else "plain"
+    via = f" via line {site.calls[0][0]}" if site.calls else ""
+    return html.Button(
+        [html.Span(site.source, className="badge-source"), html.Span(badge(site, row) + via)],
+        id={"type": "site", "index": i},
+        className=f"badge {state}",
+        type="button",
+        **{"aria-pressed": "false"},
+    )

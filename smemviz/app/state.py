@@ -1,0 +1,95 @@
+"""The state of the page, which lives in its URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from smemviz.errors import InputError
+from smemviz.figures.served import Hardware
+from smemviz.figures.style import ThemeName
+from smemviz.figures.tile import View
+from smemviz.model.devices import device
+
+Source = Literal["recording", "lockstep"]
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What is run and counted: a launch of a file with constants, for a compute capability."""
+
+    file: str = ""
+    kernel: str | None = None
+    launch: int = 0
+    constants: Mapping[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    hardware: Hardware | None = None
+
+    @staticmethod
+    def read(query: Mapping[str, str]) -> RunState:
+        """Read the query of a URL; upper-case names are constants, what makes no sense is left out."""
+        source = query.get("source")
+        return RunState(
+            query.get("file", ""),
+            query.get("kernel"),
+            _integer(query, "launch") or 0,
+            {name: value for name, value in query.items() if name.strip("_")[:1].isupper()},
+            source if source in ("recording", "lockstep") else None,  # type: ignore[arg-type]
+            _hardware(query.get("cc", "")),
+        )
+
+
+@dataclass(frozen=True)
+class LookState:
+    """What of it is looked at, and how."""
+
+    block: int | None = None
+    site: int | None = None
+    warp: int | None = None
+    step: int | None = None
+    view: View = "declared"
+    banks: int | None = None
+    array: str | None = None
+    theme: ThemeName = "light"
+
+    @staticmethod
+    def read(query: Mapping[str, str]) -> LookState:
+        """Read the query of a URL; what makes no sense is left out."""
+        banks = _integer(query, "banks")
+        return LookState(
+            _integer(query, "block"),
+            _integer(query, "site"),
+            _integer(query, "warp"),
+            _integer(query, "step"),
+            "physical" if query.get("view") == "physical" else "declared",
+            banks if banks is not None and 1 <= banks <= MOST_BANKS else None,
+            query.get("array"),
+            "dark" if query.get("theme") == "dark" else "light",
+        )
+
+
+MOST_BANKS = 64
+
+
+def hardware_key(hardware: Hardware) -> str:
+    """Write hardware as it stands in the URL: ``9.0``, or ``3.5-8`` for the 8-byte bank mode."""
+    name = device(hardware.cc).name
+    return name if hardware.bank_bytes == device(hardware.cc).bank_bytes[0] else f"{name}-{hardware.bank_bytes}"
+
+
+def _hardware(text: str) -> Hardware | None:
+    name, _, mode = text.partition("-")
+    major, _, minor = name.partition(".")
+    if not (major.isdecimal() and minor.isdecimal() and (mode or "4").isdecimal()):
+        return None
+    try:
+        row = device((int(major), int(minor)))
+    except InputError:
+        return None
+    return Hardware(row.cc, int(mode)) if mode and int(mode) in row.bank_bytes else Hardware(row.cc, row.bank_bytes[0])
+
+
+def _integer(query: Mapping[str, str], name: str) -> int | None:
+    text = query.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 10 else None
