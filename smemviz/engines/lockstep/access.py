@@ -1,0 +1,173 @@
+"""Subscripts: from indices to elements, the requests they make, and what is out of bounds."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.frame import Frame
+from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.memory import Index, View
+from smemviz.engines.lockstep.typing import INT64, Value, cast, dtype_of
+
+_UINT64 = np.dtype(np.uint64)
+
+
+def load(frame: Frame, node: ast.Subscript, view: View, indices: tuple[Value, ...]) -> Value:
+    """Return the elements that the active threads pick, 0 where an index is out of bounds, and log the request."""
+    element, reached = locate(frame, node, view, indices)
+    return read(frame, node, view, element, reached)
+
+
+def read(frame: Frame, node: ast.Subscript, view: View, element: Index, reached: Mask) -> Value:
+    """Return elements already located and log the request."""
+    site = frame.tree.loads.get(node)
+    if site is not None and reached.count:
+        frame.machine.log.add(site, view.address(element), reached)
+    if 0 in view.shape:
+        return view.dtype.type(0)
+    value = view.memory.read(element, view.dtype)
+    if reached is not frame.mask:
+        return np.where(reached.lanes, value, view.dtype.type(0))
+    return value
+
+
+def store(frame: Frame, node: ast.Subscript, view: View, indices: tuple[Value, ...], value: Value) -> None:
+    """Store into the elements that the active threads pick and log the request; see ``write`` for the type."""
+    element, reached = locate(frame, node, view, indices)
+    write(frame, node, view, element, reached, value)
+
+
+def write(frame: Frame, node: ast.Subscript, view: View, element: Index, reached: Mask, value: Value) -> None:
+    """Store a value, cast to the array's type, into elements already located."""
+    if view.memory.space == "constant":
+        raise frame.wrong(node, f"{view.name} is a constant array of the module; pass it as an argument to store in it")
+    if view.dtype.kind != "c" and dtype_of(value).kind == "c":
+        raise frame.wrong(node, f"{ast.unparse(node)} holds {view.dtype}; a complex number does not fit, store .real")
+    if not reached.count:
+        return
+    value = cast(value, view.dtype)
+    site = frame.tree.stores.get(node)
+    if site is not None:
+        values = None
+        if view.memory.space == "shared":
+            stored = np.asarray(value).real.astype(np.float64)
+            values = stored if stored.ndim else np.full(frame.machine.slots, stored)
+        frame.machine.log.add(site, view.address(element), reached, values)
+    view.memory.write(element, view.dtype, value, reached)
+
+
+def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> tuple[Index, Mask]:
+    """Return the element numbers and the active threads whose indices are inside; the others become a finding.
+
+    A negative index counts from the end, as in Numba.
+    """
+    element: Index = view.offset
+    for index, size, stride in zip(indices, view.shape, view.strides, strict=True):
+        if type(index) is int and type(size) is int:
+            inside = -size <= index < size
+            index = index + size if index < 0 else index
+        else:
+            index = as_index(frame, node, index)
+            inside = type(size) is int and not isinstance(index, int) and bool(index.view(_UINT64).max() < size)
+        if not inside:
+            return _locate_carefully(frame, node, view, indices)
+        # Products and sums with 1 and 0 are skipped: this is where an interpreter's time goes.
+        step = index if stride == 1 else index * stride
+        element = step if type(element) is int and element == 0 else element + step
+    return element, frame.mask
+
+
+def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
+    """Return an index as int64; anything but an integer is refused."""
+    dtype = dtype_of(index)
+    if dtype.kind not in "iu":
+        raise frame.wrong(node, f"an index is an integer; {ast.unparse(node)} has one of {dtype}. Use int(...).")
+    return cast(index, INT64)
+
+
+def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> tuple[Index, Mask]:
+    mask = frame.mask
+    ok: Any = mask.lanes
+    wrapped = []
+    for index, size in zip(indices, view.shape, strict=True):
+        index = np.asarray(as_index(frame, node, index))
+        index = np.where(index < 0, index + size, index)
+        ok = ok & (index >= 0) & (index < size)
+        wrapped.append(index)
+    element = view.offset
+    for index, stride in zip(wrapped, view.strides, strict=True):
+        element = element + np.where(ok, index, 0) * stride
+    if 0 in view.shape:
+        ok = np.zeros_like(ok)
+        element = np.zeros_like(element)
+    reached = mask.narrow(ok)
+    if reached is not mask:
+        bad = mask.lanes & ~ok
+        first = int(np.flatnonzero(bad)[0])
+        at = ", ".join(str(_one(index, first)) for index in indices)
+        shape = tuple(int(_one(size, first)) for size in view.shape)
+        message = f"{view.name}[{at}] is outside shape {shape}"
+        frame.machine.find("out_of_bounds", node.lineno, node.col_offset, bad, message)
+    return element, reached
+
+
+def _one(value: Value, slot: int) -> Any:
+    return value[slot] if isinstance(value, np.ndarray) else value
+
+
+def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> View:
+    """Return the view that slices and fewer indices than axes pick; indices are checked, slices cut off at the ends."""
+    picked = sum(not isinstance(part, slice) and part is not Ellipsis for part in parts)
+    if Ellipsis in [part for part in parts if part is Ellipsis]:
+        at = next(i for i, part in enumerate(parts) if part is Ellipsis)
+        missing = view.ndim - (len(parts) - 1)
+        parts = (*parts[:at], *(slice(None),) * missing, *parts[at + 1 :])
+    parts = (*parts, *(slice(None),) * (view.ndim - len(parts)))
+    shape: list[Any] = []
+    strides: list[int] = []
+    indices: list[Value] = []
+    offset = view.offset
+    for part, size, stride in zip(parts, view.shape, view.strides, strict=True):
+        if isinstance(part, slice):
+            start, length, step = _slice(frame, node, part, size)
+            offset = offset + start * stride
+            shape.append(length)
+            strides.append(stride * step)
+            indices.append(None)
+        else:
+            indices.append(part)
+    if picked:
+        fixed = [i for i, part in enumerate(indices) if part is not None]
+        axes = replace(
+            view,
+            shape=tuple(view.shape[i] for i in fixed),
+            strides=tuple(view.strides[i] for i in fixed),
+            offset=offset,
+        )
+        offset, reached = locate(frame, node, axes, tuple(indices[i] for i in fixed))
+        if reached is not frame.mask:
+            shape = [np.where(reached.lanes, size, 0) for size in shape]
+    return replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset)
+
+
+def _slice(frame: Frame, node: ast.Subscript, part: slice, size: Any) -> tuple[Any, Any, int]:
+    """Return start, length and step of a slice of an axis."""
+    step = 1 if part.step is None else as_index(frame, node, part.step)
+    if not isinstance(step, int) or step == 0:
+        raise frame.refuse(node, f"the step of {ast.unparse(node)}")
+    given = [None if end is None else as_index(frame, node, end) for end in (part.start, part.stop)]
+    if isinstance(size, int) and all(end is None or isinstance(end, int) for end in given):
+        start, stop, _ = slice(given[0], given[1], step).indices(size)
+        return start, len(range(start, stop, step)), step
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    default = (0, size) if step > 0 else (size - 1, -1)
+    ends = [
+        other if end is None else np.clip(np.where(np.asarray(end) < 0, end + size, end), low, high)
+        for end, other in zip(given, default, strict=True)
+    ]
+    length = np.maximum(0, -((ends[0] - ends[1]) // step))
+    return ends[0], length, step

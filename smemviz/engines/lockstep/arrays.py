@@ -1,0 +1,157 @@
+"""Arrays and tuples inside a kernel: their attributes and methods, local and constant arrays."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemviz.constants import evaluate
+from smemviz.engines.lockstep.frame import Frame
+from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.memory import Memory, View, c_strides
+from smemviz.engines.lockstep.operators import binary
+from smemviz.engines.lockstep.typing import FLOAT32, FLOAT64, Dtype, Value, dtype_of
+from smemviz.functions import as_dtype
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.expressions import Expressions
+
+
+def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
+    """Return an attribute of an array or a number."""
+    if isinstance(base, View):
+        match node.attr:
+            case "shape":
+                return base.shape
+            case "strides":
+                return tuple(stride * base.dtype.itemsize for stride in base.strides)
+            case "ndim":
+                return base.ndim
+            case "size":
+                return _size(base)
+            case "itemsize":
+                return base.dtype.itemsize
+            case "nbytes":
+                return binary(ast.Mult, _size(base), base.dtype.itemsize)
+            case "dtype":
+                return base.dtype
+            case "T":
+                return base.transpose()
+    elif node.attr in ("real", "imag") and not isinstance(base, tuple) and base is not None:
+        return _part(base, node.attr)
+    raise frame.refuse(node, f".{node.attr} ({ast.unparse(node)})")
+
+
+def _size(view: View) -> Value:
+    size: Value = 1
+    for extent in view.shape:
+        size = binary(ast.Mult, size, extent)
+    return size
+
+
+def _part(value: Value, name: str) -> Value:
+    dtype = dtype_of(value)
+    if dtype.kind != "c":
+        return value if name == "real" else dtype.type(0)
+    part = getattr(np.asarray(value), name)
+    return part.astype(FLOAT32 if dtype == np.complex64 else FLOAT64)[()]
+
+
+def method(frame: Expressions, node: ast.Call, base: Value) -> Value:
+    """Call a method of an array that gives another view of it."""
+    assert isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+    if isinstance(base, View) and not node.keywords:
+        try:
+            match name:
+                case "reshape":
+                    sizes = tuple(size for a in node.args for size in _flat(frame.value(a)))
+                    return base.reshape(_fixed(frame, node, sizes))
+                case "ravel" if not node.args:
+                    return base.reshape((-1,))
+                case "transpose" if not node.args:
+                    return base.transpose()
+                case "view" if len(node.args) == 1:
+                    return base.view(dtype_argument(frame, node.args[0]))
+        except ValueError as error:
+            raise frame.wrong(node, str(error)) from None
+    elif name == "conjugate" and not node.args and not isinstance(base, tuple | View) and base is not None:
+        return np.conjugate(base)
+    raise frame.refuse(node, f".{name}(...) ({ast.unparse(node)})")
+
+
+def _flat(value: Value) -> tuple[Value, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _fixed(frame: Frame, node: ast.AST, sizes: tuple[Value, ...]) -> tuple[int, ...]:
+    for size in sizes:
+        if isinstance(size, np.ndarray) or dtype_of(size).kind not in "iu":
+            raise frame.refuse(node, f"a shape that differs between threads ({ast.unparse(node)})")
+    return tuple(int(size) for size in sizes)
+
+
+def dtype_argument(frame: Expressions, node: ast.expr) -> Dtype:
+    """Return the dtype that an expression names: ``float32``, ``np.float32``, ``"float32"``, ``a.dtype``."""
+    if isinstance(node, ast.Attribute) and node.attr == "dtype":
+        found = frame.value(node)
+    elif isinstance(node, ast.Constant):
+        found = as_dtype(node.value)
+    else:
+        found = None if frame.is_variable(node) else as_dtype(frame.host_object(node))
+    if not isinstance(found, np.dtype):
+        raise frame.wrong(node, f"{ast.unparse(node)} is not a known dtype")
+    return found
+
+
+def local_array(frame: Expressions, node: ast.Call) -> View:
+    """Return the local array that ``cuda.local.array`` declares, the same one whenever it is reached."""
+    view = frame.local_arrays.get(node)
+    if view is None:
+        given = dict(zip(("shape", "dtype"), node.args, strict=False))
+        given |= {k.arg: k.value for k in node.keywords if k.arg}
+        shape = _fixed(frame, node, _flat(frame.value(given["shape"])))
+        dtype = dtype_argument(frame, given["dtype"])
+        name = f"local array at line {node.lineno}"
+        view = frame.local_arrays[node] = frame.machine.local_array(name, shape, dtype)
+    return view
+
+
+def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any]) -> View:
+    """Return an array of the module as a kernel sees it: a constant, which it can only read."""
+    found = machine.constants.get(id(array))
+    if found is None:
+        flat = np.ascontiguousarray(array)
+        machine.reserve(flat.nbytes)
+        memory = Memory("constant", flat.reshape(-1).view(np.uint8), 0)
+        view = View(name, memory, flat.dtype, array.shape, c_strides(array.shape), 0)
+        found = machine.constants[id(array)] = (array, view)
+    return found[1]
+
+
+def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tuple[Value, ...]) -> Value:
+    """Return an item of a tuple, or a part of it."""
+    (index,) = parts if len(parts) == 1 else (None,)
+    if isinstance(index, slice):
+        ends = (index.start, index.stop, index.step)
+        if all(end is None or type(end) is int for end in ends):
+            return base[index]
+    elif index is not None and not isinstance(index, np.ndarray):
+        if isinstance(evaluate(node.slice, {}), int) or dtype_of(index).kind in "iu":
+            at = int(index)
+            if not -len(base) <= at < len(base):
+                raise frame.wrong(node, f"{ast.unparse(node)}: index {at} of a tuple of {len(base)}")
+            return base[at]
+    elif isinstance(index, np.ndarray) and index.dtype.kind in "iu":
+        return _pick(frame, node, base, index)
+    raise frame.refuse(node, f"{ast.unparse(node)}: this index into a tuple")
+
+
+def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.ndarray[Any, Any]) -> Value:
+    """Return the item that each thread picks; a tuple picked by a variable holds items of one kind."""
+    if any(isinstance(one, tuple | View) or one is None for one in base) or not base:
+        raise frame.refuse(node, f"{ast.unparse(node)}: an index that differs between threads")
+    items = [np.broadcast_to(np.asarray(one), index.shape) for one in base]
+    return np.choose(np.clip(np.where(index < 0, index + len(base), index), 0, len(base) - 1), items)

@@ -1,0 +1,101 @@
+"""What ``@cuda.jit`` makes of a function in lockstep."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.host import Configuration, configuration, launch_place
+from smemviz.engines.lockstep.typing import cast
+from smemviz.errors import KernelFileError, LaunchError
+from smemviz.functions import as_dtype
+
+_FORALL_BLOCK = 128
+
+
+class Dispatcher:
+    """A kernel, launched by ``kernel[grid, block](...)``, or a device function, called by kernels."""
+
+    def __init__(
+        self,
+        py_func: FunctionType,
+        signature: Any,
+        device: bool,
+        file: str,
+        launcher: Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None],
+    ) -> None:
+        self.py_func = py_func
+        self.__name__ = py_func.__name__
+        self.__doc__ = py_func.__doc__
+        self._device = device
+        self._file = file
+        self._launcher = launcher
+        self._signatures = _signatures(file, signature)
+
+    def __call__(self, *args: Any) -> None:
+        what = (
+            "is a device function; call it in a kernel" if self._device else "needs a launch: kernel[grid, block](...)"
+        )
+        raise LaunchError(*launch_place(self._file), f"{self.__name__} {what}")
+
+    def __getitem__(self, given: Any) -> Callable[..., None]:
+        place = launch_place(self._file)
+        if self._device:
+            raise LaunchError(*place, f"{self.__name__} is a device function; only kernels are launched")
+        return self._configured(configuration(place, given))
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
+        """Return the kernel with a launch configuration."""
+        return self[griddim, blockdim, stream, sharedmem]
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
+        """Return the kernel configured for so many threads, in blocks of ``tpb`` or 128."""
+        block = tpb or _FORALL_BLOCK
+        return self[max(1, -(-ntasks // block)), block, stream, sharedmem]
+
+    def _configured(self, config: Configuration) -> Callable[..., None]:
+        def start(*args: Any) -> None:
+            place = launch_place(self._file)
+            self._launcher(self.py_func, config, self._typed(place, args), place)
+
+        return start
+
+    def _typed(self, place: tuple[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments with numbers cast to the types of the first signature that takes them."""
+        if not self._signatures:
+            return args
+        for signature in self._signatures:
+            if len(signature) == len(args) and all(map(_fits, signature, args)):
+                return tuple(map(_cast, signature, args))
+        wanted = " or ".join(f"({', '.join(map(str, signature))})" for signature in self._signatures)
+        raise LaunchError(*place, f"{self.__name__} is compiled for {wanted}; the launch gives other types")
+
+
+def _signatures(file: str, given: Any) -> list[Sequence[Any]]:
+    """Return the argument types of signatures, which are text or Numba's objects, one or a list."""
+    if given is None:
+        return []
+    sigutils = importlib.import_module("numba.core.sigutils")
+    try:
+        return [sigutils.normalize_signature(one)[0] for one in (given if isinstance(given, list) else [given])]
+    except Exception as error:  # Numba evaluates the text: whatever is wrong in it comes out here
+        text = f"the signature {given!r} cannot be read: {error}"
+        raise KernelFileError(*launch_place(file), text) from None
+
+
+def _fits(wanted: Any, given: Any) -> bool:
+    is_array = hasattr(given, "shape") and hasattr(given, "dtype") and not isinstance(given, np.generic)
+    if hasattr(wanted, "ndim") and hasattr(wanted, "dtype"):
+        return is_array and given.ndim == wanted.ndim and as_dtype(wanted.dtype) == given.dtype
+    return not is_array
+
+
+def _cast(wanted: Any, given: Any) -> Any:
+    dtype = as_dtype(wanted)
+    if dtype is None or not isinstance(given, bool | int | float | complex | np.generic):
+        return given
+    return cast(given, dtype)

@@ -1,0 +1,327 @@
+"""Expressions: what each node of a syntax tree is worth, in all threads at once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep import access, arrays, names
+from smemviz.engines.lockstep.frame import Frame
+from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.memory import View
+from smemviz.engines.lockstep.merging import CannotMergeError, merge
+from smemviz.engines.lockstep.operators import NoRuleError, binary, truth, unary
+from smemviz.engines.lockstep.typing import BOOL, INT64_MAX, NotAScalarError, Value
+from smemviz.functions import as_dtype, resolve
+from smemviz.sites import SiteTree
+
+_MAX_UINT64 = 2**64 - 1
+
+
+class Expressions(Frame):
+    """A frame that evaluates expressions."""
+
+    def __init__(self, machine: Machine, tree: SiteTree, mask: Mask) -> None:
+        super().__init__(machine, tree, mask)
+        self.statement_call: ast.expr | None = None
+        self._rules: dict[type[ast.AST], Callable[[Any], Value]] = {
+            ast.Constant: self.constant,
+            ast.Name: self.name,
+            ast.Attribute: self.attribute,
+            ast.BinOp: self.binary,
+            ast.UnaryOp: self.unary,
+            ast.Compare: self.compare,
+            ast.BoolOp: self.boolean,
+            ast.IfExp: self.conditional,
+            ast.Subscript: self.subscript,
+            ast.Tuple: self.tuple,
+            ast.NamedExpr: self.named,
+            ast.Call: self.call,
+        }
+
+    def value(self, node: ast.expr) -> Value:
+        """Return what an expression is worth in the active threads; elsewhere it means nothing."""
+        rule = self._rules.get(type(node))
+        if rule is None:
+            raise self.refuse(node, f"{type(node).__name__} ({_short(node)})")
+        return rule(node)
+
+    def call_function(self, node: ast.Call, tree: SiteTree, arguments: dict[str, Value]) -> Value:
+        """Run a device function in the active threads."""
+        raise NotImplementedError
+
+    # -- leaves
+
+    def constant(self, node: ast.Constant) -> Value:
+        value = node.value
+        if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
+            if value > _MAX_UINT64 or value < 0:
+                raise self.wrong(node, f"{_short(node)} does not fit 64 bits")
+            return np.uint64(value)
+        if value is None or isinstance(value, bool | int | float | complex | str) or value is Ellipsis:
+            return value
+        raise self.refuse(node, f"the constant {_short(node)}")
+
+    def name(self, node: ast.Name) -> Value:
+        if node.id in self.local_names:
+            return self.read(node)
+        try:
+            value = self.function.lookup(node.id)
+        except KeyError:
+            raise self.wrong(node, f"the name {node.id} is not known") from None
+        return self.host_value(node, value)
+
+    def host_value(self, node: ast.expr, value: object) -> Value:
+        """Return a number, tuple or array of the module as a kernel sees it."""
+        if isinstance(value, int | float | complex) and type(value) in (bool, int, float, complex):
+            if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
+                return self.constant(ast.copy_location(ast.Constant(value), node))
+            return value
+        if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+            return value.item() if value.dtype in (np.int64, BOOL) else value
+        if isinstance(value, tuple):
+            return tuple(self.host_value(node, item) for item in value)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+            return arrays.constant_view(self.machine, ast.unparse(node), value)
+        raise self.refuse(node, ast.unparse(node))
+
+    def attribute(self, node: ast.Attribute) -> Value:
+        name = self.canonical(node)
+        if name:
+            rule = names.VALUES.get(name)
+            if rule is not None:
+                return rule(self)
+            if name.startswith(("cuda.", "math.")):
+                raise self.refuse(node, name)
+            return self.host_value(node, self.host_object(node))
+        base = self.value(node.value)
+        found = arrays.attribute(self, node, base)
+        return found
+
+    def host_object(self, node: ast.expr) -> object:
+        """Return the object of the module that a chain of attributes stands for."""
+        try:
+            return resolve(node, self.function)
+        except KeyError:
+            raise self.refuse(node, ast.unparse(node)) from None
+
+    # -- operators
+
+    def binary(self, node: ast.BinOp) -> Value:
+        return self.apply(node, type(node.op), self.value(node.left), self.value(node.right))
+
+    def apply(self, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
+        """Apply a binary operator at a node."""
+        try:
+            return binary(op, left, right)
+        except NotAScalarError as error:
+            if op is ast.Add and isinstance(left, tuple) and isinstance(right, tuple):
+                return left + right
+            raise self.refuse(node, f"arithmetic with {error.args[0]} ({_short(node)})") from None
+        except NoRuleError as error:
+            raise self.wrong(node, f"Numba has no {error.args[0]}; convert one side") from None
+
+    def unary(self, node: ast.UnaryOp) -> Value:
+        try:
+            return unary(type(node.op), self.value(node.operand))
+        except NotAScalarError as error:
+            raise self.refuse(node, f"arithmetic with {error.args[0]} ({_short(node)})") from None
+        except NoRuleError as error:
+            raise self.wrong(node, f"Numba has no {error.args[0]}; convert the operand") from None
+
+    def compare(self, node: ast.Compare) -> Value:
+        left = self.value(node.left)
+        outer = self.mask
+        result: Value = True
+        for op, operand in zip(node.ops, node.comparators, strict=True):
+            # An operand is evaluated only where the chain before it holds.
+            if not isinstance(result, np.ndarray):
+                if not result:
+                    break
+            elif not is_pure(operand):
+                self.mask = outer.narrow(result)
+                if not self.mask.count:
+                    break
+            right = self.value(operand)
+            test = self.comparison(node, op, left, right)
+            result = test if result is True else self.both(result, test)
+            left = right
+        self.mask = outer
+        return result
+
+    def comparison(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+        if isinstance(op, ast.Is | ast.IsNot):
+            if left is not None and right is not None:
+                raise self.refuse(node, f"{_short(node)}: 'is' between numbers")
+            return (left is right) == isinstance(op, ast.Is)
+        if isinstance(op, ast.In | ast.NotIn):
+            raise self.refuse(node, f"'in' ({_short(node)})")
+        if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
+            equal: Value = len(left) == len(right)
+            for a, b in zip(left, right, strict=False):
+                equal = self.both(equal, self.comparison(node, ast.Eq(), a, b))
+            return equal if isinstance(op, ast.Eq) else unary(ast.Not, equal)
+        return self.apply(node, type(op), left, right)
+
+    @staticmethod
+    def both(one: Value, other: Value) -> Value:
+        """Return where two conditions hold."""
+        if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+            return one & other
+        return bool(one) and bool(other)
+
+    def boolean(self, node: ast.BoolOp) -> Value:
+        outer = self.mask
+        conjunction = isinstance(node.op, ast.And)
+        result = self.value(node.values[0])
+        for operand in node.values[1:]:
+            test = truth(result)
+            if not isinstance(test, np.ndarray):
+                if test != conjunction:
+                    break
+                result = self.value(operand)
+                continue
+            undecided = test if conjunction else ~test
+            if is_pure(operand):
+                right = self.value(operand)
+            else:
+                self.mask = outer.narrow(undecided)
+                if not self.mask.count:
+                    break
+                right = self.value(operand)
+            result = self.merged(node, undecided, right, result)
+        self.mask = outer
+        return result
+
+    def conditional(self, node: ast.IfExp) -> Value:
+        outer = self.mask
+        test = truth(self.value(node.test))
+        if not isinstance(test, np.ndarray):
+            return self.value(node.body if test else node.orelse)
+        then, other = outer.narrow(test), outer.narrow(~test)
+        if not other.count:
+            return self.value(node.body)
+        if not then.count:
+            return self.value(node.orelse)
+        self.mask = then
+        one = self.value(node.body)
+        self.mask = other
+        two = self.value(node.orelse)
+        self.mask = outer
+        return self.merged(node, test, one, two)
+
+    def merged(self, node: ast.AST, lanes: Any, new: Value, old: Value) -> Value:
+        try:
+            return merge(lanes, new, old)
+        except CannotMergeError as error:
+            raise self.refuse(node, f"{_short(node)}: {error.args[0]}") from None
+
+    def tuple(self, node: ast.Tuple) -> Value:
+        return tuple(self.value(item) for item in node.elts)
+
+    def named(self, node: ast.NamedExpr) -> Value:
+        value = self.value(node.value)
+        self.assign(node, node.target.id, value)
+        return value
+
+    # -- subscripts
+
+    def subscript(self, node: ast.Subscript) -> Value:
+        base = self.value(node.value)
+        parts = self.indices(node.slice)
+        if isinstance(base, View):
+            if len(parts) == base.ndim and not any(part is Ellipsis or isinstance(part, slice) for part in parts):
+                return access.load(self, node, base, parts)
+            return access.subview(self, node, base, parts)
+        if isinstance(base, tuple):
+            return arrays.item(self, node, base, parts)
+        raise self.refuse(node, f"{_short(node)}: an index into what is no array")
+
+    def indices(self, node: ast.expr) -> tuple[Value, ...]:
+        """Return the indices of a subscript; a tuple among them counts as its items."""
+        if isinstance(node, ast.Slice):
+            return (self.slice(node),)
+        if isinstance(node, ast.Tuple):
+            return tuple(part for item in node.elts for part in self.indices(item))
+        value = self.value(node)
+        return value if isinstance(value, tuple) else (value,)
+
+    def slice(self, node: ast.Slice) -> slice:
+        ends = [None if end is None else self.value(end) for end in (node.lower, node.upper, node.step)]
+        return slice(*ends)
+
+    # -- calls
+
+    def call(self, node: ast.Call) -> Value:
+        inner = self.tree.calls.get(node)
+        if inner is not None:
+            return self.call_function(node, inner, self.arguments(node, inner))
+        declaration = self.tree.declarations.get(node)
+        if declaration is not None:
+            return self.machine.shared_array(declaration)
+        name = self.canonical(node.func)
+        if name == "cuda.local.array":
+            return arrays.local_array(self, node)
+        rule = names.CALLS.get(name)
+        if rule is not None:
+            if node.keywords:
+                raise self.refuse(node, f"{name} with a keyword argument")
+            return names.apply(rule, self, node, [self.value(a) for a in node.args])
+        if isinstance(node.func, ast.Attribute) and not name:
+            return arrays.method(self, node, self.value(node.func.value))
+        return self.conversion(node)
+
+    def conversion(self, node: ast.Call) -> Value:
+        """Convert by a type's name: ``int32(x)``, ``np.float32(x)``, ``float(x)``."""
+        target: object = None
+        if isinstance(node.func, ast.Name | ast.Attribute) and not self.is_variable(node.func):
+            target = self.host_object(node.func)
+        dtype = None if isinstance(target, ModuleType | str) else as_dtype(target)
+        if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
+            raise self.refuse(node, f"{_short(node.func)}(...)")
+        return names.apply(names.conversion(target, dtype), self, node, [self.value(node.args[0])])
+
+    def is_used(self, node: ast.expr) -> bool:
+        """Tell whether a call's value is used: whether it is not a statement of its own."""
+        return node is not self.statement_call
+
+    def is_variable(self, node: ast.expr) -> bool:
+        """Tell whether a chain of attributes starts at a variable."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.local_names
+
+    def arguments(self, node: ast.Call, tree: SiteTree) -> dict[str, Value]:
+        """Return the arguments of a call by the names of the parameters."""
+        parameters = tree.function.node.args
+        if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
+            raise self.refuse(node, f"{tree.function.name} with * or keyword-only parameters")
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            raise self.refuse(node, f"* in the call of {tree.function.name}")
+        wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
+        bound = dict(zip(wanted, [self.value(a) for a in node.args], strict=False))
+        bound |= {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        first_default = len(wanted) - len(parameters.defaults)
+        for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
+            if name not in bound:
+                bound[name] = Expressions(self.machine, tree, self.mask).value(default)
+        if len(node.args) > len(wanted) or set(bound) != set(wanted):
+            raise self.wrong(node, f"{tree.function.name} takes ({', '.join(wanted)}); the call does not fit")
+        return bound
+
+
+@lru_cache(maxsize=4096)
+def is_pure(node: ast.expr) -> bool:
+    """Tell whether evaluating an expression makes no request and assigns nothing."""
+    return not any(isinstance(n, ast.Subscript | ast.Call | ast.NamedExpr) for n in ast.walk(node))
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= 60 else f"{text[:57]}..."

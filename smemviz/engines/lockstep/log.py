@@ -1,0 +1,183 @@
+"""The log of a launch: what every site execution touched, kept as arrays until the batch is done.
+
+A log that would outgrow its limit is counted instead: totals over all requests, full detail for the first, the middle
+and the last block only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.masks import Mask
+from smemviz.model.summary import add_totals, totals_of
+from smemviz.recording import WARP_SIZE, Requests, Site, Totals
+
+ROW_BYTES = 550
+_COUNT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Execution:
+    """One site execution by the warps of a batch: ``warps`` (k,) are rows of the batch, None for all of them."""
+
+    site: int
+    warps: NDArray[np.intp] | None
+    addresses: Any
+    step: NDArray[np.int32]
+    epoch: NDArray[np.int32]
+    values: NDArray[np.float64] | None
+
+
+class Log:
+    """What a launch has logged so far; ``limit`` is bytes."""
+
+    def __init__(self, sites: tuple[Site, ...], blocks: int, warps_per_block: int, limit: int) -> None:
+        self.sites = sites
+        self.totals: Totals | None = None
+        self._chosen = sorted({0, blocks // 2, blocks - 1})
+        self._warps_per_block = warps_per_block
+        self._limit = limit
+        self._parts: list[Requests] = []
+        self._rows = 0
+        self.begin(0, 0)
+
+    def begin(self, first_block: int, blocks: int) -> None:
+        """Start a batch of blocks."""
+        self._first_block = first_block
+        self._warps = blocks * self._warps_per_block
+        self._kept: list[_Execution] = []  # already counted, or nothing is
+        self._pending: list[_Execution] = []
+        self._pending_rows = 0
+        self._step = np.zeros(self._warps, np.int32)
+        self._epoch = np.zeros(self._warps, np.int32)
+
+    def add(self, site: int, addresses: Any, mask: Mask, values: NDArray[np.float64] | None = None) -> None:
+        """Note one execution of a site; addresses are one per thread or one for all, values one per thread."""
+        if mask.full:
+            execution = _Execution(site, None, addresses, self._step, self._epoch, values)
+            self._step = self._step + 1
+        else:
+            lanes = mask.lanes.reshape(-1, WARP_SIZE)
+            warps = np.flatnonzero(lanes.any(axis=1))
+            on = lanes[warps]
+            picked = addresses.reshape(-1, WARP_SIZE)[warps] if isinstance(addresses, np.ndarray) else addresses
+            if values is not None:
+                values = np.where(on, values.reshape(-1, WARP_SIZE)[warps], np.nan)
+            table = np.where(on, picked, -1)
+            execution = _Execution(site, warps, table, self._step[warps], self._epoch[warps], values)
+            self._step = self._step.copy()
+            self._step[warps] += 1
+        self._pending.append(execution)
+        self._rows += len(execution.step)
+        self._pending_rows += len(execution.step)
+        if self.totals is None and self._rows * ROW_BYTES > self._limit:
+            self._count_from_here()
+        elif self.totals is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
+            self._count()
+
+    def barrier(self, mask: Mask) -> None:
+        """Let the warps of a mask pass a barrier."""
+        passing = 1 if mask.full else mask.lanes.reshape(-1, WARP_SIZE).any(axis=1).astype(np.int32)
+        self._epoch = self._epoch + passing
+
+    def end(self) -> None:
+        """Finish a batch."""
+        if self.totals is not None:
+            self._count()
+        self._parts.append(self._ordered([*self._kept, *self._pending]))
+        self.begin(0, 0)
+
+    def requests(self) -> Requests:
+        """Return everything that was kept, ordered by block, warp and step."""
+        parts = self._parts
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            return Requests.empty()
+        return Requests(
+            np.concatenate([p.addresses for p in parts]),
+            np.concatenate([p.site for p in parts]),
+            np.concatenate([p.block for p in parts]),
+            np.concatenate([p.warp for p in parts]),
+            np.concatenate([p.step for p in parts]),
+            np.concatenate([p.epoch for p in parts]),
+            np.concatenate([p.values for p in parts]),
+        )
+
+    # -- counting
+
+    def _count_from_here(self) -> None:
+        self.totals = totals_of(self.sites, Requests.empty())
+        for part in self._parts:
+            self.totals = add_totals(self.totals, totals_of(self.sites, part))
+        self._parts = [part.select(np.isin(part.block, self._chosen)) for part in self._parts]
+        self._count()
+
+    def _count(self) -> None:
+        """Add what is pending to the totals and keep the chosen blocks' part of it."""
+        by_site: dict[int, list[NDArray[np.int64]]] = {}
+        for execution in self._pending:
+            by_site.setdefault(execution.site, []).append(_table(execution))
+            chosen = self._restricted(execution)
+            if len(chosen.step):
+                self._kept.append(chosen)
+        for site, tables in by_site.items():
+            self._add_to_totals(site, np.concatenate(tables))
+        self._pending = []
+        self._pending_rows = 0
+
+    def _add_to_totals(self, site: int, addresses: NDArray[np.int64]) -> None:
+        assert self.totals is not None
+        none = np.zeros(len(addresses), np.int32)
+        rows = Requests(addresses, none, none.astype(np.int64), none, none, none, np.empty(addresses.shape))
+        counted = totals_of((self.sites[site],), rows)
+        for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"):
+            getattr(self.totals, name)[site] += getattr(counted, name)[0]
+
+    def _restricted(self, execution: _Execution) -> _Execution:
+        """Return the part that belongs to the chosen blocks."""
+        warps = np.arange(self._warps) if execution.warps is None else execution.warps
+        keep = np.isin(self._first_block + warps // self._warps_per_block, self._chosen)
+        values = None if execution.values is None else execution.values.reshape(-1, WARP_SIZE)[keep]
+        table = _table(execution)[keep]
+        return _Execution(execution.site, warps[keep], table, execution.step[keep], execution.epoch[keep], values)
+
+    # -- ordering
+
+    def _ordered(self, executions: list[_Execution]) -> Requests:
+        """Put the rows of a batch in order: a warp's rows follow each other, and its steps have no gap."""
+        taken = np.zeros(self._warps, np.int64)
+        for execution in executions:
+            taken[_rows(execution)] += 1
+        after = np.cumsum(taken)
+        start = after - taken
+        n = int(after[-1]) if len(after) else 0
+        addresses = np.empty((n, WARP_SIZE), np.int64)
+        values = np.full((n, WARP_SIZE), np.nan)
+        site, step, epoch = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+        for execution in executions:
+            at = start[_rows(execution)] + execution.step
+            found = execution.addresses
+            addresses[at] = found.reshape(-1, WARP_SIZE) if isinstance(found, np.ndarray) else found
+            if execution.values is not None:
+                values[at] = execution.values.reshape(-1, WARP_SIZE)
+            site[at] = execution.site
+            step[at] = execution.step
+            epoch[at] = execution.epoch
+        warp = np.repeat(np.arange(self._warps), taken)
+        block = self._first_block + warp // self._warps_per_block
+        return Requests(addresses, site, block, (warp % self._warps_per_block).astype(np.int32), step, epoch, values)
+
+
+def _rows(execution: _Execution) -> Any:
+    return slice(None) if execution.warps is None else execution.warps
+
+
+def _table(execution: _Execution) -> NDArray[np.int64]:
+    if isinstance(execution.addresses, np.ndarray):
+        return execution.addresses.reshape(-1, WARP_SIZE)
+    return np.full((len(execution.step), WARP_SIZE), execution.addresses, np.int64)

@@ -1,0 +1,194 @@
+"""The machine that runs a launch: its blocks in batches, all threads of a batch at once.
+
+The thread axis of a batch is laid out as (blocks, warps, 32); slots beyond the last thread of a block are off.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.log import Log
+from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.memory import LocalMemory, SharedMemory, View, c_strides
+from smemviz.engines.lockstep.shared import SharedLayout
+from smemviz.engines.lockstep.typing import Dtype, Value
+from smemviz.errors import LaunchError, UnsupportedError
+from smemviz.recording import WARP_SIZE, Dim3, Finding
+from smemviz.sites import SiteTable
+
+BATCH_THREADS = 1 << 15
+_THREADS_NAMED = 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one launch may use: iterations of all its loops, bytes of arrays the engine allocates for it."""
+
+    iterations: int = 10_000_000
+    memory_bytes: int = 4 * 1024**3
+
+
+@dataclass
+class Machine:
+    """One launch as it runs; ``begin`` moves it to the next batch of blocks."""
+
+    kernel: str
+    table: SiteTable
+    configuration: Configuration
+    layout: SharedLayout
+    log: Log
+    limits: Limits
+    place: tuple[str, int]
+    findings: dict[tuple[str, int, int], Finding] = field(default_factory=dict)
+    constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
+    iterations: int = 0
+
+    @property
+    def warps_per_block(self) -> int:
+        """Warps in a block, the last one possibly partly filled."""
+        x, y, z = self.configuration.block
+        return -(-x * y * z // WARP_SIZE)
+
+    def begin(self, first_block: int, blocks: int) -> None:
+        """Set up a batch of blocks."""
+        self.first_block, self.blocks = first_block, blocks
+        coordinates, lanes = _threads(self.configuration.block, blocks)
+        self.slots = len(lanes)
+        self.root = Mask(lanes, int(np.count_nonzero(lanes)))
+        self.live = self.root
+        self.registers: dict[str, Value] = dict(coordinates)
+        self._set_blocks(first_block, blocks)
+        self.allocated = 0
+        self.shared_views: dict[int, View] = {}
+        pitch = -(-self.layout.nbytes // 16) * 16
+        self.reserve(pitch * blocks)
+        block = None if blocks == 1 else _block_rows(blocks, self.warps_per_block)
+        self.shared = SharedMemory(np.zeros(pitch * blocks, np.uint8), self.layout.start, pitch, block)
+        self.log.begin(first_block, blocks)
+
+    def _set_blocks(self, first_block: int, blocks: int) -> None:
+        sizes = self.configuration.grid
+        linear = first_block if blocks == 1 else first_block + _block_rows(blocks, self.warps_per_block)
+        for axis, size in zip("xyz", sizes, strict=True):
+            self.registers[f"cuda.blockIdx.{axis}"] = 0 if size == 1 else linear % size
+            linear = linear // size
+            self.registers[f"cuda.gridDim.{axis}"] = size
+        for axis, size in zip("xyz", self.configuration.block, strict=True):
+            self.registers[f"cuda.blockDim.{axis}"] = size
+
+    def grid_index(self, axis: str) -> Value:
+        """Return ``cuda.grid`` along one axis."""
+        block, size = self.registers[f"cuda.blockIdx.{axis}"], self.registers[f"cuda.blockDim.{axis}"]
+        return block * size + self.registers[f"cuda.threadIdx.{axis}"]
+
+    # -- memory
+
+    def reserve(self, nbytes: int) -> None:
+        """Count bytes that are about to be allocated.
+
+        Raises:
+            LaunchError: when they are more than a launch may have.
+        """
+        self.allocated += nbytes
+        if self.allocated > self.limits.memory_bytes:
+            raise LaunchError(
+                *self.place,
+                f"{self.kernel} needs {self.allocated:,} bytes for arrays at once in lockstep, which gives a launch "
+                f"{self.limits.memory_bytes:,}; make its arrays smaller, or run with engine gpu",
+            )
+
+    def shared_array(self, declaration: int) -> View:
+        """Return the view that a declaration gives."""
+        view = self.shared_views.get(declaration)
+        if view is None:
+            placed = self.layout.placed[declaration]
+            dtype = np.dtype(placed.dtype)
+            offset = (placed.address - self.layout.start) // dtype.itemsize
+            view = View(placed.name, self.shared, dtype, placed.shape, c_strides(placed.shape), offset)
+            self.shared_views[declaration] = view
+        return view
+
+    def local_array(self, name: str, shape: tuple[int, ...], dtype: Dtype) -> View:
+        """Return a local array, one per thread."""
+        size = 1
+        for extent in shape:
+            size *= extent
+        nbytes = size * dtype.itemsize * self.slots
+        self.reserve(nbytes)
+        memory = LocalMemory(np.zeros(nbytes, np.uint8), np.arange(self.slots))
+        return View(name, memory, dtype, shape, c_strides(shape), 0)
+
+    # -- barriers, findings and limits
+
+    def barrier(self, node: ast.expr, mask: Mask) -> None:
+        """Pass a barrier; threads of a block that still run and are not there are a finding."""
+        if mask.count != self.live.count:
+            here = mask.lanes.reshape(self.blocks, -1)
+            absent = self.live.lanes.reshape(self.blocks, -1) & ~here & here.any(axis=1, keepdims=True)
+            if absent.any():
+                row = int(np.flatnonzero(absent.any(axis=1))[0])
+                present, missing = np.count_nonzero(here[row]), np.count_nonzero(absent[row])
+                message = (
+                    f"{ast.unparse(node)} is reached by {present} threads of a block while {missing} are elsewhere"
+                )
+                self.find("barrier_divergence", node.lineno, node.col_offset, absent.reshape(-1), message)
+        self.log.barrier(mask)
+
+    def tick(self, file: str, line: int) -> None:
+        """Count an iteration of a loop.
+
+        Raises:
+            UnsupportedError: when there were too many.
+        """
+        self.iterations += 1
+        if self.iterations > self.limits.iterations:
+            raise UnsupportedError(
+                file,
+                line,
+                f"the loops of this launch ran {self.limits.iterations:,} iterations in lockstep and this one has "
+                "not ended; check its condition, or run with engine gpu",
+            )
+
+    def find(self, kind: str, line: int, column: int, lanes: NDArray[np.bool_], message: str) -> None:
+        """Note a mistake at a place once, with the first block that makes it and up to eight of its threads."""
+        if (kind, line, column) in self.findings:
+            return
+        slots = np.flatnonzero(lanes)
+        per_block = self.warps_per_block * WARP_SIZE
+        row = int(slots[0]) // per_block
+        inside = slots[slots // per_block == row][:_THREADS_NAMED] % per_block
+        block = coordinates(self.first_block + row, self.configuration.grid)
+        threads = tuple(coordinates(int(t), self.configuration.block) for t in inside)
+        self.findings[kind, line, column] = Finding(kind, self.kernel, line, block, threads, message)
+
+
+def coordinates(linear: int, sizes: Dim3) -> Dim3:
+    """Return the coordinates of a linear index, x fastest."""
+    x, y, _ = sizes
+    return linear % x, linear // x % y, linear // (x * y)
+
+
+@lru_cache(maxsize=16)
+def _threads(block: Dim3, blocks: int) -> tuple[Mapping[str, Any], NDArray[np.bool_]]:
+    """Return the registers that number the threads of a batch, and which slots are threads."""
+    threads = block[0] * block[1] * block[2]
+    slots = -(-threads // WARP_SIZE) * WARP_SIZE
+    linear = np.tile(np.arange(slots), blocks)
+    registers: dict[str, Any] = {"cuda.laneid": linear % WARP_SIZE}
+    for axis, size in zip("xyz", block, strict=True):
+        registers[f"cuda.threadIdx.{axis}"] = 0 if size == 1 else linear % size
+        linear = linear // size
+    return registers, np.tile(np.arange(slots) < threads, blocks)
+
+
+@lru_cache(maxsize=16)
+def _block_rows(blocks: int, warps_per_block: int) -> NDArray[np.int64]:
+    return np.repeat(np.arange(blocks), warps_per_block * WARP_SIZE)

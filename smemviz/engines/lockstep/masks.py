@@ -1,0 +1,68 @@
+"""Which threads of a batch run: masks over the thread axis, and how one comes out of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Lanes = NDArray[np.bool_]
+
+
+class Mask:
+    """The active threads of a batch; ``lanes`` is (threads,) bool, one element per slot, padding slots off.
+
+    ``full`` tells that every slot is on. ``parent`` is the mask this one was narrowed from, so that whether one
+    mask lies within another is told without looking at the lanes.
+    """
+
+    __slots__ = ("count", "full", "lanes", "parent")
+
+    def __init__(self, lanes: Lanes, count: int, parent: Mask | None = None) -> None:
+        self.lanes = lanes
+        self.count = count
+        self.full = count == len(lanes)
+        self.parent = parent
+
+    def narrow(self, test: NDArray[Any]) -> Mask:
+        """Return the part of the mask where ``test`` (threads,) bool holds, the mask itself when that is all of it."""
+        lanes = test if self.full else self.lanes & test
+        count = int(np.count_nonzero(lanes))
+        return self if count == self.count else Mask(lanes, count, self)
+
+    def without(self, lanes: Lanes) -> Mask:
+        """Return the part of the mask outside ``lanes``."""
+        return self.narrow(~lanes)
+
+    def rejoin(self, one: Mask, other: Mask) -> Mask:
+        """Return the threads of two disjoint parts of this mask together."""
+        count = one.count + other.count
+        if count == self.count:
+            return self
+        if not other.count:
+            return one
+        if not one.count:
+            return other
+        return Mask(one.lanes | other.lanes, count, self)
+
+    def within(self, other: Mask) -> bool:
+        """Tell whether this mask came out of ``other`` by narrowing."""
+        mask: Mask | None = self
+        while mask is not None:
+            if mask is other:
+                return True
+            mask = mask.parent
+        return False
+
+    def under(self, parent: Mask) -> Mask:
+        """Return the same threads as a part of ``parent``, so that masks of a loop do not hang on each other."""
+        return self if self is parent or self.parent is parent else Mask(self.lanes, self.count, parent)
+
+    def common(self, other: Mask) -> Mask:
+        """Return the innermost mask that both came out of."""
+        mask: Mask = self
+        while not other.within(mask):
+            assert mask.parent is not None, "two masks of one batch have a root in common"
+            mask = mask.parent
+        return mask

@@ -1,0 +1,200 @@
+"""What a kernel may name: one table of values and one of functions, by canonical name.
+
+What is not in a table is refused; nothing is looked up on an object, imported or called.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemviz.engines.lockstep import mathematics
+from smemviz.engines.lockstep.atomics import ATOMICS, atomic, compare_and_swap
+from smemviz.engines.lockstep.memory import View
+from smemviz.engines.lockstep.operators import NoRuleError, binary, truth
+from smemviz.engines.lockstep.typing import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    Dtype,
+    NotAScalarError,
+    Value,
+    cast,
+    dtype_of,
+    unify,
+)
+from smemviz.recording import WARP_SIZE
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.expressions import Expressions
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value."""
+
+    run: Callable[[Expressions, ast.Call, list[Value]], Value]
+    fewest: int
+    most: int
+
+
+def apply(rule: Rule, frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+    """Apply a rule at a call; a wrong number or kind of argument is named."""
+    name = ast.unparse(node.func)
+    if not rule.fewest <= len(arguments) <= rule.most:
+        wanted = str(rule.fewest) if rule.fewest == rule.most else f"{rule.fewest} to {rule.most}"
+        raise frame.wrong(node, f"{name} takes {wanted} arguments, not {len(arguments)}")
+    try:
+        return rule.run(frame, node, arguments)
+    except NotAScalarError as error:
+        raise frame.refuse(node, f"{name} of {error.args[0]}") from None
+    except NoRuleError as error:
+        raise frame.wrong(node, f"Numba has no {error.args[0]}; convert one side") from None
+
+
+def conversion(target: object, dtype: Dtype) -> Rule:
+    """Return the rule of a type's name as a function; ``int`` and ``float`` leave what is one already."""
+
+    def run(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+        own = dtype_of(arguments[0])
+        if dtype == BOOL:
+            return truth(arguments[0])
+        if (target is int and own.kind in "iu") or (target is float and own.kind == "f"):
+            return arguments[0]
+        if own.kind == "c" and dtype.kind != "c":
+            raise frame.wrong(node, f"{ast.unparse(node)}: a complex number has no {dtype}; use .real")
+        return cast(arguments[0], dtype)
+
+    return Rule(run, 1, 1)
+
+
+def _plain(function: Callable[..., Value], fewest: int, most: int | None = None) -> Rule:
+    """Return the rule of a function of values alone."""
+    return Rule(lambda frame, node, arguments: function(*arguments), fewest, fewest if most is None else most)
+
+
+# -- builtins
+
+
+def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
+    values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
+    both = reduce(unify, map(dtype_of, values))
+
+    def pick(one: Value, other: Value) -> Value:
+        test = binary(keep, other, one)
+        if isinstance(test, np.ndarray):
+            return np.where(test, np.asarray(other, both), np.asarray(one, both))
+        return other if test else one
+
+    return reduce(pick, [cast(value, both) for value in values])
+
+
+def _abs(x: Value) -> Value:
+    dtype = dtype_of(x)
+    return cast(np.abs(cast(x, np.dtype(np.int8)) if dtype == BOOL else x), dtype) if dtype.kind == "i" else np.abs(x)
+
+
+def _len(x: Value) -> Value:
+    if isinstance(x, View) and x.ndim:
+        return x.shape[0]
+    if isinstance(x, tuple):
+        return len(x)
+    raise NotAScalarError("what has no length")
+
+
+def _round(x: Value, digits: Value = None) -> Value:
+    dtype = dtype_of(x)
+    if digits is None:
+        return cast(x if dtype.kind in "biu" else np.rint(x), INT64)
+    scale = binary(ast.Pow, 10.0, digits)
+    return cast(np.rint(cast(x, FLOAT64) * scale) / scale, dtype)
+
+
+def _divmod(x: Value, y: Value) -> Value:
+    return binary(ast.FloorDiv, x, y), binary(ast.Mod, x, y)
+
+
+def _complex(real: Value, imaginary: Value = 0.0) -> Value:
+    return cast(real, FLOAT64) + 1j * np.asarray(cast(imaginary, FLOAT64))[()]
+
+
+# -- cuda
+
+
+def _grid(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+    axes = [frame.machine.grid_index(axis) for axis in _axes(frame, node, arguments)]
+    return axes[0] if len(axes) == 1 else tuple(axes)
+
+
+def _gridsize(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+    registers = frame.machine.registers
+    sizes = [
+        registers[f"cuda.gridDim.{axis}"] * registers[f"cuda.blockDim.{axis}"] for axis in _axes(frame, node, arguments)
+    ]
+    return sizes[0] if len(sizes) == 1 else tuple(sizes)
+
+
+def _axes(frame: Expressions, node: ast.Call, arguments: list[Value]) -> str:
+    if type(arguments[0]) is not int or arguments[0] not in (1, 2, 3):
+        raise frame.wrong(node, f"{ast.unparse(node)}: the number of axes is 1, 2 or 3")
+    return "xyz"[: arguments[0]]
+
+
+def _syncthreads(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+    frame.machine.barrier(node, frame.mask)
+
+
+def _nothing(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+    return None
+
+
+def _array_like(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+    if not isinstance(arguments[0], View):
+        raise frame.wrong(node, f"{ast.unparse(node)}: name a NumPy array of the module")
+    return arguments[0]
+
+
+def _register(name: str) -> Callable[[Expressions], Value]:
+    return lambda frame: frame.machine.registers[name]
+
+
+def _constant(value: Any) -> Callable[[Expressions], Value]:
+    return lambda frame: value
+
+
+VALUES: dict[str, Callable[[Expressions], Value]] = {
+    f"cuda.{name}.{axis}": _register(f"cuda.{name}.{axis}")
+    for name in ("threadIdx", "blockIdx", "blockDim", "gridDim")
+    for axis in "xyz"
+}
+VALUES |= {"cuda.laneid": _register("cuda.laneid"), "cuda.warpsize": _constant(WARP_SIZE)}
+VALUES |= {name: _constant(value) for name, value in mathematics.CONSTANTS.items()}
+
+CALLS: dict[str, Rule] = {
+    "builtins.abs": _plain(_abs, 1),
+    "builtins.complex": _plain(_complex, 1, 2),
+    "builtins.divmod": _plain(_divmod, 2),
+    "builtins.len": _plain(_len, 1),
+    "builtins.max": _plain(partial(_extreme, ast.Gt), 1, 64),
+    "builtins.min": _plain(partial(_extreme, ast.Lt), 1, 64),
+    "builtins.pow": _plain(partial(binary, ast.Pow), 2),
+    "builtins.round": _plain(_round, 1, 2),
+    "cuda.grid": Rule(_grid, 1, 1),
+    "cuda.gridsize": Rule(_gridsize, 1, 1),
+    "cuda.syncthreads": Rule(_syncthreads, 0, 0),
+    "cuda.syncwarp": Rule(_nothing, 0, 1),
+    "cuda.threadfence": Rule(_nothing, 0, 0),
+    "cuda.threadfence_block": Rule(_nothing, 0, 0),
+    "cuda.threadfence_system": Rule(_nothing, 0, 0),
+    "cuda.const.array_like": Rule(_array_like, 1, 1),
+    "cuda.atomic.cas": Rule(compare_and_swap, 4, 4),
+    "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),
+}
+CALLS |= {f"cuda.atomic.{name}": Rule(partial(atomic, name), 3, 3) for name in ATOMICS}
+CALLS |= {name: _plain(function, 1) for name, function in mathematics.UNARY.items()}
+CALLS |= {name: _plain(function, 2) for name, function in mathematics.BINARY.items()}

@@ -1,0 +1,131 @@
+"""Numba's rules of typing for CUDA: what two types make together, for scalars and for one element per thread.
+
+A value is a Python or NumPy scalar when it is the same in all threads, else an array with one element per thread.
+Python's ``int`` stands for int64, ``float`` for float64, ``bool`` for boolean. The rules are those of numba-cuda's
+typing templates; the tests hold them against ``numba.njit`` and, where it is installed, numba-cuda itself.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+Value = Any
+Dtype = np.dtype[Any]
+
+BOOL = np.dtype(np.bool_)
+INT8, INT32, INT64, UINT64 = (np.dtype(t) for t in (np.int8, np.int32, np.int64, np.uint64))
+FLOAT16, FLOAT32, FLOAT64 = (np.dtype(t) for t in (np.float16, np.float32, np.float64))
+COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
+
+_PYTHON: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
+_COMPLEX = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+_WRAP = 2**64
+
+
+class NotAScalarError(TypeError):
+    """A tuple, an array or nothing where arithmetic needs a number; ``args[0]`` names it."""
+
+
+def dtype_of(value: Value) -> Dtype:
+    """Return the type of a scalar or of one thread's element.
+
+    Raises:
+        NotAScalarError: for anything else.
+    """
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.dtype  # type: ignore[no-any-return]
+    python = _PYTHON.get(kind)
+    if python is not None:
+        return python
+    if isinstance(value, np.generic):
+        return value.dtype
+    raise NotAScalarError("nothing" if value is None else f"a {kind.__name__.lower()}")
+
+
+def cast(value: Value, dtype: Dtype) -> Value:
+    """Convert to a type as Numba does: integers wrap, floats are cut off, complex keeps its kind."""
+    own = dtype_of(value)
+    if own == dtype:
+        return value
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype)
+    if dtype == INT64:
+        return _to_int64(value)
+    return np.asarray(value, own).astype(dtype)[()]
+
+
+def _to_int64(value: Any) -> int:
+    if isinstance(value, float | np.floating):
+        return int(np.float64(value).astype(np.int64))
+    return wrap(int(value))
+
+
+def wrap(value: int) -> int:
+    """Bring a Python integer into 64 bits, two's complement."""
+    if INT64_MIN <= value <= INT64_MAX:
+        return value
+    return (value - INT64_MIN) % _WRAP + INT64_MIN
+
+
+@cache
+def integer_result(one: Dtype, other: Dtype) -> Dtype:
+    """Return what integer arithmetic gives: 64 bits, signed if either side is."""
+    return UINT64 if one.kind == other.kind == "u" else INT64
+
+
+@cache
+def arithmetic(one: Dtype, other: Dtype) -> Dtype:
+    """Return the type of ``+``, ``-`` and ``*``.
+
+    An integer beside a float counts as the smallest float that holds it in Numba's table of safe conversions, where
+    uint16 goes to float64.
+    """
+    if one.kind in "biu" and other.kind in "biu":
+        return integer_result(one, other)
+    if one.kind == "c" or other.kind == "c":
+        return _COMPLEX[np.promote_types(_real(one), _real(other))]
+    return np.promote_types(_real(one), _real(other))
+
+
+@cache
+def quotient(one: Dtype, other: Dtype) -> Dtype:
+    """Return the type of ``/``."""
+    both = arithmetic(one, other)
+    return FLOAT64 if both.kind in "iu" else both
+
+
+@cache
+def remainder(one: Dtype, other: Dtype) -> Dtype:
+    """Return the type of ``//`` and ``%``, which have no half precision."""
+    both = arithmetic(one, other)
+    return FLOAT32 if both == FLOAT16 else both
+
+
+@cache
+def comparison(one: Dtype, other: Dtype) -> Dtype:
+    """Return the type in which two numbers are compared; signed beside unsigned 64 bits are compared as float64."""
+    if one.kind in "biu" and other.kind in "biu":
+        return np.promote_types(one, other)
+    return arithmetic(one, other)
+
+
+@cache
+def unify(one: Dtype, other: Dtype) -> Dtype:
+    """Return the type of a variable that is assigned both, of a conditional expression, of ``min`` and ``max``."""
+    return np.promote_types(one, other)
+
+
+def _real(dtype: Dtype) -> Dtype:
+    if dtype.kind == "c":
+        return np.dtype(f"f{dtype.itemsize // 2}")
+    if dtype.kind == "f":
+        return dtype
+    if dtype in (BOOL, INT8):
+        return FLOAT16
+    return FLOAT32 if dtype in (np.dtype(np.int16), np.dtype(np.uint8)) else FLOAT64
