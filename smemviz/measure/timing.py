@@ -138,7 +138,7 @@ class _Timer:
 
     def _floor(self, dispatcher: CUDADispatcher, config: Configuration, arguments: Sequence[Any]) -> float:
         """Time an empty kernel of the same grid, block and shared size in the same graph form."""
-        static = int(dispatcher.get_shared_mem_per_block(next(iter(dispatcher.overloads))))
+        static = max(int(kernel.shared_mem_per_block) for kernel in dispatcher.overloads.values())
         shared = min(config.dynamic_shared + static, _STATIC_SHARED_LIMIT)
         key = (config.grid, config.block, shared)
         if key not in self._floors:
