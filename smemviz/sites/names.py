@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from smemviz.functions import Function, canonical_name, function_of, python_function, resolve
 
@@ -39,6 +40,7 @@ class Names:
         return isinstance(node, ast.Name) and node.id not in self.locals
 
 
+@lru_cache(maxsize=256)
 def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
     """Return the arguments of a function and every name it assigns."""
     arguments = function.args
@@ -46,3 +48,18 @@ def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
     return frozenset(
         named | {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     )
+
+
+def source_text(source: str, node: ast.expr) -> str:
+    """Return the text of a node as it was written; ``ast.get_source_segment`` splits the whole file for each."""
+    lines = _lines(source)
+    assert node.end_lineno is not None
+    text = lines[node.lineno - 1 : node.end_lineno]
+    text[-1] = text[-1][: node.end_col_offset]
+    text[0] = text[0][node.col_offset :]
+    return b"".join(text).decode()
+
+
+@lru_cache(maxsize=32)
+def _lines(source: str) -> list[bytes]:
+    return source.encode().splitlines(keepends=True)  # bytes: offsets count them, and only line ends split them

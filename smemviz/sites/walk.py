@@ -17,7 +17,7 @@ from smemviz.errors import UnsupportedError
 from smemviz.functions import Function, as_dtype
 from smemviz.recording import Site
 from smemviz.sites.declare import declared_array
-from smemviz.sites.names import Names
+from smemviz.sites.names import Names, source_text
 from smemviz.sites.table import ArrayRef, Declaration, Ref, SiteTable, SiteTree, TupleRef, argument_ref
 
 Calls = tuple[tuple[int, int], ...]
@@ -275,7 +275,7 @@ class _FunctionWalk:
                 column=node.col_offset,
                 end_line=node.end_lineno or node.lineno,
                 end_column=node.end_col_offset or node.col_offset,
-                source=ast.get_source_segment(self.function.source, node) or ast.unparse(node),
+                source=source_text(self.function.source, node),
                 array=" or ".join(array.origins),
                 space="shared" if array.space == "shared" else "global",
                 op=op,
