@@ -15,7 +15,7 @@ from types import ModuleType
 
 from smemviz.errors import SmemvizError
 
-VERBS = ("run", "show")
+VERBS = ("run", "show", "time")
 INTERRUPTED = 130  # as a shell reports SIGINT
 BROKEN_PIPE = 141  # and SIGPIPE
 

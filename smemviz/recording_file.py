@@ -90,6 +90,7 @@ def _metadata(recording: Recording) -> dict[str, Any]:
         data = {f.name: getattr(launch, f.name) for f in fields(launch) if f.name not in ("requests", "totals")}
         data["sites"] = [asdict(site) for site in launch.sites]
         data["arrays"] = [asdict(array) for array in launch.arrays]
+        data["time"] = launch.time and asdict(launch.time)
         launches.append(data | {"logged": len(launch.requests), "has_totals": launch.totals is not None})
     data = {"schema": SCHEMA} | {f.name: getattr(recording, f.name) for f in fields(recording)}
     data["constants"] = dict(recording.constants)

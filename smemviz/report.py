@@ -50,7 +50,11 @@ def _launch_facts(launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
         "shared_bytes": launch.shared_bytes,
         "sites": [_site_facts(site, summary) for site, summary in rows],
     }
-    return data | ({"missing": launch.missing} if launch.missing else {})
+    if launch.missing:
+        data["missing"] = launch.missing
+    if launch.time:
+        data["time"] = {name: value for name, value in asdict(launch.time).items() if name != "samples_us"}
+    return data
 
 
 def _site_facts(site: Site, summary: SiteSummary) -> dict[str, Any]:
@@ -70,7 +74,7 @@ def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_js
         json.dump(data, sys.stdout, indent=1)
         print()
         return
-    console = _console()
+    console = output_console()
     for line in _header(data):
         console.print(line, markup=False, highlight=False)
     for launch in data["launches"]:
@@ -131,7 +135,8 @@ def _notes(launch: dict[str, Any]) -> list[str]:
     return notes
 
 
-def _console() -> Console:
+def output_console() -> Console:
+    """Return a console on standard output, wide where that is no terminal."""
     from rich.console import Console
 
     class Output(Console):

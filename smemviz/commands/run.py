@@ -10,15 +10,13 @@ import contextlib
 import sys
 from pathlib import Path
 
+from smemviz.commands.settings import add_file_and_settings
 from smemviz.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels and a main()")
-    parser.add_argument(
-        "--set", metavar="NAME=VALUE", type=_setting, action="append", default=[], help="replace a constant; repeatable"
-    )
+    add_file_and_settings(parser)
     parser.add_argument(
         "--engine",
         choices=("auto", "gpu", "lockstep"),
@@ -45,10 +43,3 @@ def execute(arguments: argparse.Namespace) -> int:
         recording.save(arguments.output)
     print_recording(recording, as_json=arguments.json)
     return 1 if recording.findings else 0
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name.strip() and equals and value.strip()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name.strip(), value.strip()

@@ -50,7 +50,7 @@ def run(
     program.require_main()
     findings: tuple[Finding, ...] = ()
     if _chosen(engine) == "gpu":
-        launches = _gpu().run(program, progress, log_bytes)
+        launches = gpu_engine().run(program, progress, log_bytes)
     else:
         from smemviz.engines import lockstep
 
@@ -85,7 +85,7 @@ def record(
     findings: tuple[Finding, ...] = ()
     launches: tuple[Launch, ...]
     if _chosen(engine) == "gpu":
-        launches = _gpu().record(function, config, args, log_bytes)
+        launches = gpu_engine().record(function, config, args, log_bytes)
     else:
         from smemviz.engines import lockstep
 
@@ -99,11 +99,15 @@ def _chosen(engine: Engine) -> Literal["gpu", "lockstep"]:
         raise InputError(f"there is no engine {engine!r}; use auto, gpu or lockstep")
     if engine != "auto":
         return engine
-    return "gpu" if importlib.util.find_spec("numba_cuda") and _gpu().available() else "lockstep"
+    return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().available() else "lockstep"
 
 
-def _gpu() -> ModuleType:
-    """Return the gpu engine, the only part that imports CUDA."""
+def gpu_engine() -> ModuleType:
+    """Return the gpu engine, the only part that imports CUDA.
+
+    Raises:
+        MissingError: when numba-cuda is not installed.
+    """
     if importlib.util.find_spec("numba_cuda") is None:
         raise MissingError("the gpu engine needs numba-cuda: pip install 'smemviz[cu13]', or run with engine lockstep")
     return importlib.import_module("smemviz.engines.gpu.host")
@@ -123,7 +127,7 @@ def _recording(
         sha256=source_sha256(source),
         constants=dict(constants),
         engine=engine,
-        device=_gpu().device() if engine == "gpu" else None,
+        device=gpu_engine().device() if engine == "gpu" else None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
         launches=launches,
