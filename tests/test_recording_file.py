@@ -272,8 +272,8 @@ def test_the_command_refuses_a_bomb_within_its_bounds(path: Path) -> None:
     members = members_of(path)
     members["values.npy"] = npy(np.zeros((3_000_000, 32)))
     write_members(path, members)
-    code = "import sys; from smemviz.cli import main; code = main(); print(open('/proc/self/status').read()); sys.exit(code)"
-    done = subprocess.run([sys.executable, "-c", code, "show", path], capture_output=True, text=True, check=False)
+    measured = "from smemviz.cli import main; code = main(); print(open('/proc/self/status').read()); exit(code)"
+    done = subprocess.run([sys.executable, "-c", measured, "show", path], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
         f"smemviz: {path}: is not a recording: its member values.npy has shape (3000000, 32); (96, 32) is needed\n"
