@@ -15,9 +15,7 @@ def add_callbacks(app: Dash) -> None:
     """Connect controls, URL and stores."""
 
     def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
-        app.clientside_callback(
-            ClientsideFunction("smemviz", name), *dependencies, prevent_initial_call=not initially
-        )
+        app.clientside_callback(ClientsideFunction("smemviz", name), *dependencies, prevent_initial_call=not initially)
 
     clientside(
         "read",
@@ -60,7 +58,9 @@ def add_callbacks(app: Dash) -> None:
     clientside("show_position", Output("position", "value"), Input("shown-look", "data"))
     clientside("pick_position", Input("position", "value"), State("shown-look", "data"), initially=False)
     clientside("go_to", Input({"type": "go", "to": ALL}, "n_clicks"), initially=False)
-    clientside("toggle_play", Output("playing", "data"), Input("play", "n_clicks"), State("playing", "data"), initially=False)
+    clientside(
+        "toggle_play", Output("playing", "data"), Input("play", "n_clicks"), State("playing", "data"), initially=False
+    )
     clientside(
         "play",
         Output("play", "className"),

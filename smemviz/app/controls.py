@@ -120,30 +120,32 @@ def choice(name: str, label: str) -> Component:
 
 def playback() -> Component:
     """Step through the requests of a block."""
+    buttons = [
+        _button("first", "First request"),
+        _button("previous", "Previous request"),
+        html.Button(id="play", className="icon-button play", type="button", **{"aria-label": "Play"}),
+        _button("next", "Next request"),
+        _button("last", "Last request"),
+    ]
+    speeds = [{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)]
     return html.Div(
         [
-            html.Div(
-                [
-                    _button("first", "First request"),
-                    _button("previous", "Previous request"),
-                    html.Button(id="play", className="icon-button play", type="button", **{"aria-label": "Play"}),
-                    _button("next", "Next request"),
-                    _button("last", "Last request"),
-                ],
-                className="buttons",
-                role="group",
-                **{"aria-label": "Playback"},
-            ),
-            dmc.Slider(
-                id="position", min=0, max=1, step=1, value=0, label=None, thumbLabel="Request", size="sm", className="position"
-            ),
             html.Output("", id="position-text", className="position-text"),
+            html.Div(buttons, className="buttons", role="group", **{"aria-label": "Playback"}),
+            dmc.Slider(
+                id="position",
+                min=0,
+                max=1,
+                step=1,
+                value=0,
+                label=None,
+                thumbLabel="Request",
+                size="sm",
+                updatemode="drag",
+                className="position",
+            ),
             dmc.SegmentedControl(
-                id=control("speed"),
-                data=[{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)],
-                value="4",
-                size="xs",
-                **{"aria-label": "Requests per second"},
+                id=control("speed"), data=speeds, value="4", size="xs", **{"aria-label": "Requests per second"}
             ),
         ],
         className="playback",

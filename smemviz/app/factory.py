@@ -65,7 +65,7 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
     gallery_page.add_callbacks(app, library)
     kernel_callbacks.add_callbacks(app, library)
 
-    @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"))
+    @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"))  # type: ignore[untyped-decorator]
     def route(place: dict[str, str], run: dict[str, str]) -> Any:
         return _page(library, place, run)
 
@@ -123,5 +123,3 @@ def _frame() -> Component:
             "respectReducedMotion": True,
         },
     )
-
-

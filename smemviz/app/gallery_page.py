@@ -27,9 +27,7 @@ def gallery_page(library: Library) -> list[Component]:
         html.Header(
             [
                 html.H1("Shared memory, seen", className="headline"),
-                html.P(
-                    "Pick a kernel to see which lane touches which bank, and what that costs.", className="origin"
-                ),
+                html.P("Pick a kernel to see which lane touches which bank, and what that costs.", className="origin"),
             ],
             className="title",
         ),
@@ -40,7 +38,7 @@ def gallery_page(library: Library) -> list[Component]:
 def add_callbacks(app: Dash, library: Library) -> None:
     """Connect the gallery of an app to its files."""
 
-    @app.callback(
+    @app.callback(  # type: ignore[untyped-decorator]
         Output({"type": "thumbnail", "file": ALL}, "figure"),
         Input("theme", "data"),
         State({"type": "thumbnail", "file": ALL}, "id"),

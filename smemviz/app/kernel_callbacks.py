@@ -33,7 +33,7 @@ PICTURES = ("tile", "warps", "banks")
 def add_callbacks(app: Dash, library: Library) -> None:
     """Connect the kernel page of an app to its files."""
 
-    @app.callback(
+    @app.callback(  # type: ignore[untyped-decorator]
         Output("kernels", "children"),
         Output("eyebrow", "children"),
         Output("headline", "children"),
@@ -41,6 +41,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
         Output("notices", "children"),
         Output("source", "children"),
         Output("facts", "children"),
+        Output("facts-note", "children"),
         Output("shown-run", "data"),
         Output("results", "className"),
         Input("run", "data"),
@@ -51,7 +52,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
             shown = library.show(state)
             launch = shown.launch(state)
         except SmemvizError as error:
-            return *[no_update] * 4, _refusal(error), *[no_update] * 3, "columns stale"
+            return *[no_update] * 4, _refusal(error), *[no_update] * 4, "columns stale"
         hardware = hardware_of(shown, state)
         return (
             _kernel_links(shown, launch, query, hardware),
@@ -61,11 +62,12 @@ def add_callbacks(app: Dash, library: Library) -> None:
             _notices(shown, launch),
             source_view(shown.recording.source, launch, summarize(launch, hardware.cc, hardware.bank_bytes)),
             _facts(launch, hardware),
+            f"From the {'GPU recording' if shown.from_file else 'lockstep run'}; {rule(hardware)}.",
             _shown_run(shown, launch, hardware),
             "columns",
         )
 
-    @app.callback(
+    @app.callback(  # type: ignore[untyped-decorator]
         *(Output(picture, "figure") for picture in PICTURES),
         *(Output(picture, "style") for picture in PICTURES),
         Output("position-text", "children"),
@@ -109,7 +111,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
             },
         )
 
-    @app.callback(Output("order", "data"), Input("run", "data"), Input("shown-block", "data"))
+    @app.callback(Output("order", "data"), Input("run", "data"), Input("shown-block", "data"))  # type: ignore[untyped-decorator]
     def show_order(query: Query, block: str | None) -> Any:
         state = RunState.read(query)
         try:
@@ -182,8 +184,8 @@ def _refusal(error: SmemvizError) -> Component:
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
     total = facts(launch, hardware)
     pairs = [
-        ("grid", " × ".join(map(str, launch.grid))),
-        ("block", " × ".join(map(str, launch.block))),
+        ("grid", " x ".join(map(str, launch.grid))),
+        ("block", " x ".join(map(str, launch.block))),
         ("shared bytes", f"{launch.shared_bytes:,}"),
         ("shared requests", f"{total.requests:,}"),
         ("wavefronts", f"{total.wavefronts:,}"),
@@ -194,7 +196,9 @@ def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
     if total.uncounted:
         pairs.append(("data-dependent sites", f"{total.uncounted:,}"))
     return [
-        html.Div([html.Dt(name), html.Dd(value)], className="fact conflict" if name == "excess" and total.excess else "fact")
+        html.Div(
+            [html.Dt(name), html.Dd(value)], className="fact conflict" if name == "excess" and total.excess else "fact"
+        )
         for name, value in pairs
     ]
 

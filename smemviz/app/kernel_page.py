@@ -51,7 +51,7 @@ def kernel_page(program: Program) -> list[Component]:
                                 knobs(program),
                                 html.Div([hardware_select(), source_switch()], className="fields"),
                             ],
-                            className="panel",
+                            className="panel knobs-panel",
                             **{"aria-labelledby": "knobs-title"},
                         ),
                         html.Section(
@@ -71,12 +71,16 @@ def kernel_page(program: Program) -> list[Component]:
                                     **{"aria-labelledby": "source-title"},
                                 ),
                             ],
-                            className="panel",
+                            className="panel source-panel",
                             id="source-panel",
                         ),
                         html.Section(
-                            [html.H2("Launch", id="facts-title"), html.Dl(id="facts", className="facts")],
-                            className="panel",
+                            [
+                                html.H2("Launch", id="facts-title"),
+                                html.Dl(id="facts", className="facts"),
+                                html.P(id="facts-note", className="note"),
+                            ],
+                            className="panel facts-panel",
                             **{"aria-labelledby": "facts-title"},
                         ),
                     ],

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from dash import html
 from dash.development.base_component import Component
-from pygments.lexers import PythonLexer
-from pygments.token import Comment, Keyword, Name, Number, String, Token
+from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
+from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
 from smemviz.figures.sentences import badge
 from smemviz.model.summary import SiteSummary

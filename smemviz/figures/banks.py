@@ -16,9 +16,7 @@ _MOST_WAVEFRONTS = 64
 _TOP, _BOTTOM = 12, 44
 
 
-def banks(
-    now: Moment, *, banks: int | None = None, hardware: Hardware = H200, theme: ThemeName = "light"
-) -> go.Figure:
+def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
     """Draw the present request: a column per bank, a row per wavefront, in each cell the lanes above their word."""
     colours = THEMES[theme]
     where = bank_layout(now.launch, hardware, banks)
@@ -34,9 +32,9 @@ def banks(
     busy = lanes != ""
     crowded = np.broadcast_to(busy.sum(axis=0) > 1, busy.shape)
     z = np.where(busy, np.arange(where.banks), where.banks).astype(float)
-    palette = [*blend(colours.ramp, where.banks), colours.line]
+    palette = [*blend(colours.ramp, where.banks), colours.idle]
     x, y = np.arange(where.banks), np.arange(1, rows + 1)
-    row_height = 40 if rows <= 4 else 30 if rows <= 8 else 24
+    row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
     cells = go.Heatmap(
         x=x,
         y=y,
@@ -55,7 +53,7 @@ def banks(
     for text, line, chosen, colour, weight in (
         (lanes, 0, busy & ~crowded, colours.ink, 600),
         (lanes, 0, busy & crowded, colours.ink, 900),
-        (words, 1, busy, colours.muted, 400),
+        (words, 1, busy, colours.value, 400),
     ):
         size = fitting_size(max(map(len, text.ravel().tolist())), where.banks, row_height / 2)
         texts.append(cell_text(x, lines[line::2], np.where(chosen, text, ""), size=size, colour=colour, weight=weight))

@@ -17,7 +17,7 @@ FONT = "Inter, ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Hel
 MONO = "ui-monospace, 'SF Mono', 'JetBrains Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 # Pictures drawn one under the other share these margins, so that bank 7 stands above bank 7.
-LEFT, RIGHT = 64, 72
+LEFT, RIGHT = 52, 60
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Theme:
     paper: str
     ink: str
     muted: str
-    line: str
+    value: str
+    idle: str
     frame: str
     conflict: str
     unused: str
@@ -41,7 +42,8 @@ THEMES: dict[ThemeName, Theme] = {
         paper="#ffffff",
         ink="#1a2029",
         muted="#59636f",
-        line="#e1e5ea",
+        value="#465160",
+        idle="#eceff3",
         frame="#1a2029",
         conflict="#b83a00",
         unused="#d5d9de",
@@ -53,7 +55,8 @@ THEMES: dict[ThemeName, Theme] = {
         paper="#161b22",
         ink="#e8ecf1",
         muted="#9aa5b1",
-        line="#2c343e",
+        value="#c3cbd4",
+        idle="#1f262f",
         frame="#e8ecf1",
         conflict="#ff9a5c",
         unused="#3a414b",

@@ -79,7 +79,7 @@ def _draw(
     traces = [
         _cells(grid, x, y, lanes, where, colours),
         _frames(x, y, plain, {"color": colours.frame, "width": 1.25}, "lane of this request"),
-        _frames(x, y, conflict, {"color": colours.conflict, "width": 2.5}, "lane in conflict"),
+        _frames(x, y, conflict, {"color": colours.conflict, "width": 2.5}, "lane in conflict: bold, corner marked"),
         _corners(x, y, conflict, colours),
         *(
             cell_text(x, y, np.where(chosen, lanes, ""), size=_lane_size(lanes), colour=colours.ink, weight=weight)
@@ -149,16 +149,14 @@ def _cells(
         ygap=1,
         text=text,
         texttemplate="%{text}",
-        textfont={"size": size or 1, "color": colours.muted},
+        textfont={"size": size or 1, "color": colours.value},
         hovertext=_hover(grid, bank, lanes, where),
         hovertemplate="%{hovertext}<extra></extra>",
         hoverongaps=False,
     )
 
 
-def _hover(
-    grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_], where: BankLayout
-) -> NDArray[np.object_]:
+def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_], where: BankLayout) -> NDArray[np.object_]:
     """Say of each cell where it lies, what it holds, who stored that, and which lanes are there now."""
     columns = (grid.name, grid.address - where.origin, bank, grid.value, grid.thread, grid.touched, lanes)
     texts = []
@@ -184,7 +182,15 @@ def _corners(x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_
     """Fill the upper left corner of each cell: the mark of a conflict that needs no colour."""
     corners = np.array([(-0.46, -0.46), (-0.12, -0.46), (-0.46, -0.12), (-0.46, -0.46), (np.nan, np.nan)])
     return _outline(
-        x, y, where, corners, mode="lines", line={"width": 0}, fill="toself", fillcolor=colours.conflict, showlegend=False
+        x,
+        y,
+        where,
+        corners,
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=colours.conflict,
+        showlegend=False,
     )
 
 

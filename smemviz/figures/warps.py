@@ -44,8 +44,8 @@ def warps(
 ) -> go.Figure:
     """Draw a row per site and a column per warp of one block; ``site`` and ``warp`` are framed.
 
-    ``customdata`` of a cell is (site, warp). A shared site shows the highest degree of the warp's requests, a global
-    one the most sectors, uncoloured.
+    The cells of site i are in row 2 i + 1, below its name. A shared site shows the highest degree of the warp's
+    requests, a global one the most sectors, uncoloured.
     """
     colours = THEMES[theme]
     if not launch.sites:
@@ -57,12 +57,10 @@ def warps(
     colour = np.where(shared[:, np.newaxis], np.log2(np.maximum(counts.worst, 1)), 0.0)
     values, hover = np.full((2 * sites, columns), np.nan), np.full((2 * sites, columns), "", dtype=object)
     texts = np.full((2 * sites, columns), "", dtype=object)
-    picked = np.zeros((2 * sites, columns, 2), np.int64)
     active = counts.requests > 0
     values[1::2] = np.where(active, colour, np.nan)
     texts[1::2] = np.where(active, counts.worst.astype(str).astype(object), "")
     hover[1::2] = _hover(launch, counts)
-    picked[1::2] = np.stack(np.indices((sites, columns)), axis=-1)
     cells = go.Heatmap(
         x=x,
         y=y,
@@ -76,7 +74,6 @@ def warps(
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
         hoverongaps=False,
-        customdata=picked,
     )
     size = fitting_size(2, columns, _ROW)
     strong = np.repeat(np.where(shared[:, np.newaxis], counts.worst > 8, False), 2, axis=0)
@@ -130,7 +127,9 @@ def _count(launch: Launch, block: int, hardware: Hardware) -> _Counts:
 def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
     texts = np.full(counts.worst.shape, "", dtype=object)
     for i, site in enumerate(launch.sites):
-        unit, best = ("sector", "at most {} in one request") if site.space == "global" else ("wavefront", "at worst {}-way")
+        unit, best = (
+            ("sector", "at most {} in one request") if site.space == "global" else ("wavefront", "at worst {}-way")
+        )
         for w in range(counts.worst.shape[1]):
             made, total, worst = (int(a[i, w]) for a in (counts.requests, counts.total, counts.worst))
             texts[i, w] = (

@@ -34,9 +34,7 @@ def requests(rows: list[tuple[int, int, int, int]], addresses: list[np.ndarray],
 def square_launch(kernel: str, shape: tuple[int, ...], store: Index, load: Index, bdim: int = 32) -> Launch:
     """Write the requests of one square kernel: a shared store, a barrier, a shared load, a global store."""
     source = SQUARE.read_text()
-    function = next(
-        n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == kernel
-    )
+    function = next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == kernel)
     accesses = [n for n in ast.walk(function) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
     put = next(n for n in accesses if n.value.id == "tile" and isinstance(n.ctx, ast.Store))
     get = next(n for n in accesses if n.value.id == "tile" and isinstance(n.ctx, ast.Load))
@@ -48,12 +46,15 @@ def square_launch(kernel: str, shape: tuple[int, ...], store: Index, load: Index
 
     rows, addresses, values = [], [], []
     off = np.full(32, np.nan)
-    for warp in range(bdim * bdim // 32):
+    for warp in range(-(-bdim * bdim // 32)):
         thread = warp * 32 + np.arange(32)
+        on = thread < bdim * bdim
         tx, ty = thread % bdim, thread // bdim
         rows += [(0, warp, 0, 0), (1, warp, 1, 1), (2, warp, 2, 1)]
-        addresses += [SHARED + 4 * store(tx, ty), SHARED + 4 * load(tx, ty), OUT + 4 * thread]
-        values += [thread.astype(float), off, off]
+        addresses += [
+            np.where(on, a, -1) for a in (SHARED + 4 * store(tx, ty), SHARED + 4 * load(tx, ty), OUT + 4 * thread)
+        ]
+        values += [np.where(on, thread, np.nan), off, off]
     strides = tuple(int(4 * np.prod(shape[i + 1 :])) for i in range(len(shape)))
     size = int(4 * np.prod(shape))
     return Launch(
@@ -63,7 +64,11 @@ def square_launch(kernel: str, shape: tuple[int, ...], store: Index, load: Index
         (bdim, bdim, 1),
         0,
         size,
-        (site(put, "tile", "shared", "store"), site(get, "tile", "shared", "load"), site(out, "out", "global", "store")),
+        (
+            site(put, "tile", "shared", "store"),
+            site(get, "tile", "shared", "load"),
+            site(out, "out", "global", "store"),
+        ),
         (
             ArrayInfo("tile", "shared", shape, strides, "int32", SHARED, function.lineno + 2),
             ArrayInfo("out", "global", (bdim * bdim,), (4,), "int32", OUT, function.lineno),
@@ -79,7 +84,9 @@ def square_recording(bdim: int = 32, ipad: int = 1) -> Recording:
         square_launch("set_row_read_row", (bdim, bdim), lambda x, y: y * bdim + x, lambda x, y: y * bdim + x, bdim),
         square_launch("set_col_read_col", (bdim, bdim), lambda x, y: x * bdim + y, lambda x, y: x * bdim + y, bdim),
         square_launch("set_row_read_col", (bdim, bdim), lambda x, y: y * bdim + x, lambda x, y: x * bdim + y, bdim),
-        square_launch("set_row_read_col_dyn", (bdim * bdim,), lambda x, y: y * bdim + x, lambda x, y: x * bdim + y, bdim),
+        square_launch(
+            "set_row_read_col_dyn", (bdim * bdim,), lambda x, y: y * bdim + x, lambda x, y: x * bdim + y, bdim
+        ),
         square_launch(
             "set_row_read_col_pad", (bdim, pitch), lambda x, y: y * pitch + x, lambda x, y: x * pitch + y, bdim
         ),

@@ -1,0 +1,114 @@
+"""What the pictures show, said in words: headlines, the present request, where a number comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from smemviz.figures.labels import count
+from smemviz.figures.moment import Moment
+from smemviz.figures.served import H200, Hardware
+from smemviz.model.banks import count as count_wavefronts
+from smemviz.model.devices import device
+from smemviz.model.operations import unpredictable
+from smemviz.model.sectors import bytes_used, sectors
+from smemviz.model.summary import SiteSummary, summarize
+from smemviz.recording import Launch, Recording, Site
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The sums over a launch: requests on shared memory with what they cost, and sectors of global memory.
+
+    ``wavefronts``, ``ideal`` and ``excess`` leave out sites whose wavefronts depend on the data; ``uncounted`` says
+    how many those are.
+    """
+
+    requests: int
+    wavefronts: int
+    ideal: int
+    excess: int
+    max_degree: int
+    sectors: int
+    uncounted: int
+
+
+def facts(launch: Launch, hardware: Hardware = H200) -> Facts:
+    """Add up the sites of a launch."""
+    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    shared = [row for site, row in zip(launch.sites, rows, strict=True) if site.space == "shared"]
+    return Facts(
+        sum(row.requests for row in shared),
+        sum(row.wavefronts or 0 for row in shared),
+        sum(row.ideal or 0 for row in shared),
+        sum(row.excess or 0 for row in shared),
+        max((row.max_degree or 0 for row in shared), default=0),
+        sum(row.sectors or 0 for row in rows),
+        sum(row.wavefronts is None for row in shared),
+    )
+
+
+def headline(launch: Launch, hardware: Hardware = H200) -> str:
+    """Say the one thing to know about a launch's use of shared memory."""
+    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    pairs = [pair for pair in zip(launch.sites, rows, strict=True) if pair[0].space == "shared"]
+    if not pairs:
+        return "No shared memory is used"
+    counted = [(site, row) for site, row in pairs if row.wavefronts is not None]
+    if not counted:
+        return "How often the banks are busy depends on the data"
+    total = facts(launch, hardware)
+    if total.excess == 0:
+        return f"No bank conflict: {count(total.wavefronts, 'wavefront')}, as few as can be"
+    row = max((row for _, row in counted), key=lambda row: row.excess or 0)
+    assert row.wavefronts is not None
+    assert row.ideal is not None
+    if row.max_degree is not None and row.max_degree > 1:
+        return f"{row.max_degree}-way conflict: {count(row.wavefronts, 'wavefront')} where {row.ideal:,} would do"
+    return f"{count(row.wavefronts, 'wavefront')} where {row.ideal:,} would do"
+
+
+def badge(site: Site, row: SiteSummary) -> str:
+    """Say in a few words what a site does and costs: ``shared load · 32-way · 992 excess``."""
+    kind = f"{site.space} {site.op.replace('_', ' ')}"
+    if row.sectors is not None:
+        return f"{kind} · {count(row.sectors, 'sector')}"
+    if row.wavefronts is None:
+        return f"{kind} · depends on the data"
+    return f"{kind} · {row.max_degree}-way · {row.excess:,} excess"
+
+
+def present(now: Moment, hardware: Hardware = H200) -> str:
+    """Say what the present request is: ``load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do``."""
+    row = now.row
+    if row is None:
+        return "No request of this block was logged"
+    requests = now.launch.requests
+    site = now.launch.sites[requests.site[row]]
+    addresses = requests.addresses[row]
+    lanes = int((addresses >= 0).sum())
+    who = f"{site.op.replace('_', ' ')} by warp {requests.warp[row]}, step {requests.step[row]}: {count(lanes, 'lane')}"
+    if site.space == "global":
+        moved = int(sectors(addresses, site.width))
+        return f"global {who}, {count(moved, 'sector')} for {count(int(bytes_used(addresses, site.width)), 'byte')}"
+    if unpredictable(site.op, site.dtype, hardware.cc) is not None:
+        return f"{who}, wavefronts depend on the data"
+    served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+    wavefronts, ideal = int(served.wavefronts), int(served.ideal)
+    better = f" where {ideal:,} would do" if wavefronts > ideal else ""
+    return f"{who}, {count(wavefronts, 'wavefront')}{better}"
+
+
+def origin(recording: Recording) -> str:
+    """Say what ran the kernel, where and when."""
+    date = datetime.fromisoformat(recording.date)
+    when = f"{date.day} {date:%B %Y}"
+    if recording.device is None:
+        return f"run by the {recording.engine} engine, {when}, {date:%H:%M} UTC"
+    return f"recorded on {recording.device.name}, driver {recording.device.driver}, {when}"
+
+
+def rule(hardware: Hardware) -> str:
+    """Say what the wavefront counts rest on."""
+    basis = device(hardware.cc).basis
+    return f"wavefronts by the rule for compute capability {hardware.name}, {basis.kind}"

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from synthetic import square_recording
+
+from smemviz.figures.moment import moment
+from smemviz.figures.sentences import badge, facts, headline, origin, present, rule
+from smemviz.figures.served import Hardware
+from smemviz.figures.thumbnail import thumbnail, worst_site
+
+RECORDING = square_recording()
+LAUNCH = RECORDING["set_row_read_col"]
+
+
+def test_the_headline_is_the_worst_site() -> None:
+    assert headline(LAUNCH) == "32-way conflict: 1,024 wavefronts where 32 would do"
+    assert headline(RECORDING["set_row_read_row"]) == "No bank conflict: 64 wavefronts, as few as can be"
+
+
+def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
+    log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
+    log.site[:] = 0
+    assert headline(replace(LAUNCH, sites=LAUNCH.sites[2:], requests=log)) == "No shared memory is used"
+
+
+def test_the_present_request_is_said_in_one_line() -> None:
+    said = [present(moment(LAUNCH, warp=3, step=step)) for step in range(3)]
+    assert said == [
+        "store by warp 3, step 0: 32 lanes, 1 wavefront",
+        "load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do",
+        "global store by warp 3, step 2: 32 lanes, 4 sectors for 128 bytes",
+    ]
+
+
+def test_badges_name_space_operation_degree_and_excess() -> None:
+    said = [badge(site, row) for site, row in zip(LAUNCH.sites, LAUNCH.summary(), strict=True)]
+    assert said == [
+        "shared store · 1-way · 0 excess",
+        "shared load · 32-way · 992 excess",
+        "global store · 128 sectors",
+    ]
+
+
+def test_facts_add_up_the_shared_sites() -> None:
+    total = facts(LAUNCH)
+    assert (total.requests, total.wavefronts, total.ideal, total.excess, total.sectors) == (64, 1056, 64, 992, 128)
+
+
+def test_every_number_can_say_where_it_comes_from() -> None:
+    assert origin(RECORDING) == "recorded on NVIDIA H200, driver 580.159, 21 November 2025"
+    lockstep = replace(RECORDING, engine="lockstep", device=None)
+    assert origin(lockstep) == "run by the lockstep engine, 21 November 2025, 02:00 UTC"
+    assert rule(Hardware()) == "wavefronts by the rule for compute capability 9.0, measured"
+    assert rule(Hardware((3, 5), 8)) == ("wavefronts by the rule for compute capability 3.5, 8-byte banks, documented")
+
+
+def test_a_card_shows_the_worst_site_with_its_lanes_in_conflict() -> None:
+    assert worst_site(LAUNCH) == 1
+    z = thumbnail(LAUNCH).data[0].z
+    assert (z[:, 0] == 34).all()  # after 32 banks, padding and lanes: the colour of a conflict
+    assert (z[:, 1:] < 32).all()

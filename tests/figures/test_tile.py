@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from reading import bold, cells, framed, written
+from synthetic import SHARED, requests, square_launch, square_recording
+
+from smemviz.figures.moment import Moment, moment
+from smemviz.figures.served import Hardware
+from smemviz.figures.tile import tile
+from smemviz.recording import Launch
+
+RECORDING = square_recording()
+PLAIN, CONFLICT = "lane of this request", "lane in conflict"
+
+
+def load(kernel: str, warp: int) -> Moment:
+    return moment(RECORDING[kernel], warp=warp, step=1)
+
+
+def test_a_column_read_writes_its_32_lanes_down_one_column_and_marks_them_all() -> None:
+    figure = tile(load("set_row_read_col", 3), "tile")
+    assert written(figure) == {(3, lane): str(lane) for lane in range(32)}
+    assert bold(figure) == {str(lane) for lane in range(32)}
+    assert framed(figure, CONFLICT) == {(3, lane) for lane in range(32)}
+    assert framed(figure, PLAIN) == set()
+
+
+def test_a_row_read_marks_no_lane() -> None:
+    figure = tile(load("set_row_read_row", 3), "tile")
+    assert written(figure) == {(lane, 3): str(lane) for lane in range(32)}
+    assert bold(figure) == set()
+    assert framed(figure, CONFLICT) == set()
+    assert framed(figure, PLAIN) == {(lane, 3) for lane in range(32)}
+
+
+def test_padding_frees_the_column_and_is_grey() -> None:
+    figure = tile(load("set_row_read_col_pad", 3), "tile")
+    assert framed(figure, CONFLICT) == set()
+    z = cells(figure).z
+    assert z.shape == (32, 33)
+    assert (z[:, 32] == 64).all()  # grey is the last of 2 * 32 + 1 colours
+    assert (z[:, :32] < 32).all()  # everything else holds a value
+    assert "never touched" in {trace.name for trace in figure.data}
+
+
+def test_cells_are_coloured_by_the_bank_the_hardware_gives_them() -> None:
+    z = cells(tile(load("set_row_read_col_pad", 0), "tile")).z
+    row, column = np.indices((32, 32))
+    assert (z[:, :32] == (33 * row + column) % 32).all()
+
+
+def test_what_nobody_has_stored_yet_is_faint_and_empty() -> None:
+    now = moment(RECORDING["set_row_read_col"], warp=1, step=0)
+    heat = cells(tile(now, "tile"))
+    assert (heat.z[:2] == np.arange(32)).all()
+    assert (heat.z[2:] == 32 + np.arange(32)).all()
+    assert heat.text[0].tolist() == [str(i) for i in range(32)]
+    assert set(heat.text[1:].ravel()) == {""}  # row 1 shows the lanes of the present request instead
+    assert (
+        heat.hovertext[0, 5] == "<b>tile[0, 5]</b><br>bank 5, byte 20<br>holds 5, stored by thread 5 (warp 0, lane 5)"
+    )
+    assert "nothing stored yet" in heat.hovertext[2, 0]
+
+
+def test_the_physical_view_has_a_row_per_32_banks_and_greys_the_padding_where_it_lies() -> None:
+    figure = tile(load("set_row_read_col_pad", 3), "tile", view="physical")
+    z = cells(figure).z
+    assert z.shape == (33, 32)
+    grey = {(int(r), int(c)) for r, c in zip(*np.nonzero(z == 64), strict=True)}
+    assert grey == {((33 * i + 32) // 32, (33 * i + 32) % 32) for i in range(32)}
+    assert written(figure) == {((33 * lane + 3) % 32, (33 * lane + 3) // 32): str(lane) for lane in range(32)}
+
+
+def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five() -> None:
+    now = moment(square_recording(5, 0)["set_row_read_col"], warp=0, step=1)
+    figure = tile(now, "tile", view="physical", banks=5)
+    assert cells(figure).z.shape == (5, 5)
+    assert framed(figure, CONFLICT) == {(c, r) for c in range(5) for r in range(5)}
+    padded = moment(square_recording(5, 1)["set_row_read_col_pad"], warp=0, step=1)
+    lanes = {(6 * (t % 5) + t // 5) for t in range(25)}
+    drawn = tile(padded, "tile", view="physical", banks=5)
+    assert cells(drawn).z.shape == (6, 5)
+    assert set(written(drawn)) == {(word % 5, word // 5) for word in lanes}
+
+
+def test_lanes_that_share_a_word_are_in_no_conflict() -> None:
+    launch = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: 0 * x + y)
+    figure = tile(moment(launch, warp=7, step=1), "tile")
+    assert written(figure) == {(7, 0): "0-31"}
+    assert framed(figure, CONFLICT) == set()
+
+
+def wide_launch(stride: int) -> Launch:
+    """One warp that loads 8 bytes a lane, ``stride`` doubles apart."""
+    base = RECORDING["set_row_read_row"]
+    array = replace(base.arrays[0], shape=(32 * stride,), strides=(8,), dtype="float64")
+    site = replace(base.sites[1], width=8, dtype="float64")
+    log = requests([(0, 0, 0, 0)], [SHARED + 8 * stride * np.arange(32)], [np.full(32, np.nan)])
+    return replace(base, arrays=(array,), sites=(site,), requests=log)
+
+
+def test_wide_accesses_conflict_within_their_half_warp_only() -> None:
+    # 9.0, counters.csv: contiguous 8-byte loads take 2 wavefronts, one per half-warp, and no lane waits.
+    assert framed(tile(moment(wide_launch(1)), "tile"), CONFLICT) == set()
+    # 16 lanes of a half-warp, 2 doubles apart: two words in every second pair of banks.
+    assert len(framed(tile(moment(wide_launch(2)), "tile"), CONFLICT)) == 32
+
+
+def test_the_8_byte_bank_mode_of_3x_halves_the_banks_a_column_of_16_ints_meets() -> None:
+    # CUDA C programming guide, 3.x; the 8-way figure quoted for 32 x 16 ints.
+    launch = square_launch("set_row_read_col", (32, 16), lambda x, y: y * 32 + x, lambda x, y: x * 16 + y % 16)
+    now = moment(launch, warp=0, step=1)
+    z = cells(tile(now, "tile", hardware=Hardware((3, 5), 8))).z
+    assert z[0].tolist() == [c // 2 for c in range(16)]
+    assert z[1].tolist() == [8 + c // 2 for c in range(16)]
+
+
+def test_a_large_array_is_drawn_around_the_present_request() -> None:
+    launch = square_launch(
+        "set_row_read_col", (512, 32), lambda x, y: (y + 400) * 32 + x, lambda x, y: (x + 400) * 32 + y
+    )
+    figure = tile(moment(launch, warp=0, step=1), "tile")
+    heat = cells(figure)
+    assert heat.z.shape == (64, 32)
+    assert set(written(figure)) == {(0, 400 + lane) for lane in range(32)}
+    assert heat.y[0] <= 400
+    assert heat.y[-1] >= 431
+    assert figure.layout.yaxis.title.text == "row (512 in all)"
+
+
+def test_a_launch_without_shared_memory_says_so() -> None:
+    launch = replace(RECORDING["set_row_read_row"], arrays=RECORDING["set_row_read_row"].arrays[1:])
+    figure = tile(moment(launch), "tile")
+    assert figure.layout.annotations[0].text == "This launch has no shared array."
+
+
+def test_a_tile_of_1024_values_is_built_in_a_blink() -> None:
+    now = load("set_row_read_col", 3)
+    tile(now, "tile")
+    durations = []
+    for _ in range(5):
+        start = time.perf_counter()
+        tile(now, "tile")
+        durations.append(time.perf_counter() - start)
+    assert min(durations) < 0.06  # 12 ms on an idle machine
