@@ -24,11 +24,11 @@ def load(frame: Frame, node: ast.Subscript, view: View, indices: tuple[Value, ..
 
 def read(frame: Frame, node: ast.Subscript, view: View, element: Index, reached: Mask) -> Value:
     """Return elements already located and log the request."""
-    site = frame.tree.loads.get(node)
-    if site is not None and reached.count:
-        frame.machine.log.add(site, view.address(element), reached)
-    if 0 in view.shape:
+    if not reached.count:
         return view.dtype.type(0)
+    site = frame.tree.loads.get(node)
+    if site is not None:
+        frame.machine.log.add(site, view.address(element), reached)
     value = view.memory.read(element, view.dtype)
     if reached is not frame.mask:
         return np.where(reached.lanes, value, view.dtype.type(0))
@@ -100,10 +100,8 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
         wrapped.append(index)
     element = view.offset
     for index, stride in zip(wrapped, view.strides, strict=True):
-        element = element + np.where(ok, index, 0) * stride
-    if 0 in view.shape:
-        ok = np.zeros_like(ok)
-        element = np.zeros_like(element)
+        element = element + index * stride
+    element = np.where(ok, element, 0)
     reached = mask.narrow(ok)
     if reached is not mask:
         bad = mask.lanes & ~ok

@@ -100,7 +100,7 @@ def dtype_argument(frame: Expressions, node: ast.expr) -> Dtype:
     elif isinstance(node, ast.Constant):
         found = as_dtype(node.value)
     else:
-        found = None if frame.is_variable(node) else as_dtype(frame.host_object(node))
+        found = as_dtype(frame.names.constant(node))
     if not isinstance(found, np.dtype):
         raise frame.wrong(node, f"{ast.unparse(node)} is not a known dtype")
     return found

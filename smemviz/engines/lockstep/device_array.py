@@ -114,9 +114,9 @@ class DeviceArray:
         _check_same(self.array, source)
         self.array[...] = source
 
-    def reshape(self, *shape: Any, order: str = "C") -> DeviceArray:
+    def reshape(self, *shape: Any, order: Any = "C") -> DeviceArray:
         sizes = shape[0] if len(shape) == 1 else shape
-        changed = self.array.reshape(sizes, order=order)  # type: ignore[call-overload]
+        changed = self.array.reshape(sizes, order=order)
         if not np.shares_memory(changed, self.array) and self.array.size:
             raise NotImplementedError("reshape of a device array whose elements are not contiguous")
         return DeviceArray(self.memory, changed)
@@ -169,7 +169,7 @@ def device_array(space: AddressSpace, shape: Any, dtype: Any, order: str = "C") 
         nbytes *= int(size)
     memory = space.allocate(nbytes)
     flat = memory.data[:nbytes].view(kind)
-    return DeviceArray(memory, flat.reshape(sizes, order=order))  # type: ignore[call-overload]
+    return DeviceArray(memory, flat.reshape(sizes, order=order))
 
 
 def kernel_view(name: str, array: DeviceArray) -> View:

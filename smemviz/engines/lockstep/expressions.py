@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import lru_cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ class Expressions(Frame):
             ast.BoolOp: self.boolean,
             ast.IfExp: self.conditional,
             ast.Subscript: self.subscript,
-            ast.Tuple: self.tuple,
+            ast.Tuple: self.items,
             ast.NamedExpr: self.named,
             ast.Call: self.call,
         }
@@ -69,7 +68,7 @@ class Expressions(Frame):
         raise self.refuse(node, f"the constant {_short(node)}")
 
     def name(self, node: ast.Name) -> Value:
-        if node.id in self.local_names:
+        if node.id in self.names.locals:
             return self.read(node)
         try:
             value = self.function.lookup(node.id)
@@ -101,8 +100,7 @@ class Expressions(Frame):
                 raise self.refuse(node, name)
             return self.host_value(node, self.host_object(node))
         base = self.value(node.value)
-        found = arrays.attribute(self, node, base)
-        return found
+        return arrays.attribute(self, node, base)
 
     def host_object(self, node: ast.expr) -> object:
         """Return the object of the module that a chain of attributes stands for."""
@@ -222,7 +220,7 @@ class Expressions(Frame):
         except CannotMergeError as error:
             raise self.refuse(node, f"{_short(node)}: {error.args[0]}") from None
 
-    def tuple(self, node: ast.Tuple) -> Value:
+    def items(self, node: ast.Tuple) -> Value:
         return tuple(self.value(item) for item in node.elts)
 
     def named(self, node: ast.NamedExpr) -> Value:
@@ -279,10 +277,8 @@ class Expressions(Frame):
 
     def conversion(self, node: ast.Call) -> Value:
         """Convert by a type's name: ``int32(x)``, ``np.float32(x)``, ``float(x)``."""
-        target: object = None
-        if isinstance(node.func, ast.Name | ast.Attribute) and not self.is_variable(node.func):
-            target = self.host_object(node.func)
-        dtype = None if isinstance(target, ModuleType | str) else as_dtype(target)
+        target = self.names.constant(node.func)
+        dtype = None if isinstance(target, str) else as_dtype(target)
         if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
             raise self.refuse(node, f"{_short(node.func)}(...)")
         return names.apply(names.conversion(target, dtype), self, node, [self.value(node.args[0])])
@@ -290,12 +286,6 @@ class Expressions(Frame):
     def is_used(self, node: ast.expr) -> bool:
         """Tell whether a call's value is used: whether it is not a statement of its own."""
         return node is not self.statement_call
-
-    def is_variable(self, node: ast.expr) -> bool:
-        """Tell whether a chain of attributes starts at a variable."""
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return isinstance(node, ast.Name) and node.id in self.local_names
 
     def arguments(self, node: ast.Call, tree: SiteTree) -> dict[str, Value]:
         """Return the arguments of a call by the names of the parameters."""

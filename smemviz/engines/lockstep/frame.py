@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.typing import Value
 from smemviz.errors import UnsupportedError
-from smemviz.functions import canonical_name
 from smemviz.sites import SiteTree
+from smemviz.sites.names import Names
 
 _ENGINE = "is not executed in lockstep; run with engine gpu"
 _MISSING: Any = object()
@@ -37,7 +36,7 @@ class Frame:
         self.live = mask
         self.variables: dict[str, Value] = {}
         self.owners: dict[str, Mask] = {}
-        self.local_names = local_names(tree.function.node)
+        self.names = Names(tree.function)
         self.local_arrays: dict[ast.AST, View] = {}
         self._canonical: dict[ast.AST, str] = {}
 
@@ -57,11 +56,7 @@ class Frame:
         """Return the name that rules go by, empty when there is none or a variable hides it."""
         name = self._canonical.get(node)
         if name is None:
-            root = node
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            hidden = isinstance(root, ast.Name) and root.id in self.local_names
-            name = self._canonical[node] = "" if hidden else canonical_name(node, self.function)
+            name = self._canonical[node] = self.names.canonical(node)
         return name
 
     def read(self, node: ast.Name) -> Value:
@@ -97,12 +92,3 @@ class Frame:
 
 def _overlap(one: Mask, other: Mask) -> int:
     return int(np.count_nonzero(one.lanes & other.lanes))
-
-
-@lru_cache(maxsize=256)
-def local_names(function: ast.FunctionDef) -> frozenset[str]:
-    """Return the arguments of a function and every name it assigns."""
-    arguments = function.args
-    named = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return frozenset(named | stored)

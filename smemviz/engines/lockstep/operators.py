@@ -21,7 +21,6 @@ from smemviz.engines.lockstep.typing import (
     INT64_MIN,
     UINT64,
     Dtype,
-    NotAScalarError,
     Value,
     arithmetic,
     cast,

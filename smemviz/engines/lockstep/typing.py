@@ -21,7 +21,7 @@ FLOAT16, FLOAT32, FLOAT64 = (np.dtype(t) for t in (np.float16, np.float32, np.fl
 COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 _PYTHON: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
-_COMPLEX = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
+_COMPLEX: dict[Dtype, Dtype] = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 _WRAP = 2**64
@@ -89,8 +89,10 @@ def arithmetic(one: Dtype, other: Dtype) -> Dtype:
     if one.kind in "biu" and other.kind in "biu":
         return integer_result(one, other)
     if one.kind == "c" or other.kind == "c":
-        return _COMPLEX[np.promote_types(_real(one), _real(other))]
-    return np.promote_types(_real(one), _real(other))
+        both: Dtype = np.promote_types(_real(one), _real(other))
+        return _COMPLEX[both]
+    found: Dtype = np.promote_types(_real(one), _real(other))
+    return found
 
 
 @cache
