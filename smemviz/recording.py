@@ -223,6 +223,26 @@ class Device:
 
 
 @dataclass(frozen=True)
+class CalibrationRow:
+    """One assumption of the model: what it is, what the model says, what the card says, and whether they agree."""
+
+    what: str
+    model: str
+    card: str
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the model assumes, measured on a card. ``slopes`` are cycles per wavefront, by operation and width."""
+
+    device: Device
+    date: str
+    slopes: Mapping[str, float]
+    rows: tuple[CalibrationRow, ...]
+
+
+@dataclass(frozen=True)
 class Finding:
     """A mistake met while the kernel ran: what, where, and who."""
 

@@ -15,11 +15,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
 from numba import cuda
-from numba.cuda.extending import intrinsic
-from numba.cuda.np import arrayobj
 
+from smemviz.engines.gpu.address import array_address, element_address, to_shared
 from smemviz.engines.gpu.carry import BARRIER, DECLARE, probe_name
 from smemviz.recording import WARP_SIZE, Site
 
@@ -35,48 +33,6 @@ COUNT, WRITE = range(2)
 
 _SECTOR_BYTES = 32
 _ATOMICS = {"and": "and_", "or": "or_"}
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _element_address(typing_context: Any, array: Any, index: Any) -> Any:
-    """Return the generic address of an element, as Numba itself computes it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        array_type, index_type = signature.args
-        value = arrayobj.make_array(array_type)(context, builder, arguments[0])
-        if isinstance(index_type, numba.cuda.types.BaseTuple):
-            types = tuple(index_type)
-            indices = numba.cuda.cgutils.unpack_tuple(builder, arguments[1], len(types))
-        else:
-            types, indices = (index_type,), [arguments[1]]
-        types, indices = arrayobj.normalize_indices(context, builder, types, indices)
-        pointer = arrayobj.basic_indexing(context, builder, array_type, value, types, indices)[0]
-        return builder.ptrtoint(pointer, ir.IntType(64))
-
-    return numba.cuda.types.int64(array, index), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _array_address(typing_context: Any, array: Any) -> Any:
-    """Return the generic address of an array's first element."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        value = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.ptrtoint(value.data, ir.IntType(64))
-
-    return numba.cuda.types.int64(array), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _to_shared(typing_context: Any, address: Any) -> Any:
-    """Turn a generic address into the byte offset in the shared window of the block."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        word = ir.IntType(64)
-        assembly = ir.InlineAsm(ir.FunctionType(word, [word]), "cvta.to.shared.u64 $0, $1;", "=l,l")
-        return builder.call(assembly, arguments)
-
-    return numba.cuda.types.int64(address), generate
 
 
 def _device(function: Callable[..., Any]) -> Any:
@@ -187,7 +143,7 @@ def _report(space: str, op: str, width: int) -> Any:
         leader = _first_lane(mask)
         warp = _warp_index()
         if shared:
-            address = _to_shared(address)
+            address = to_shared(address)
         if mode == COUNT:
             if cuda.laneid == leader:
                 cuda.atomic.add(used, warp, 1)
@@ -211,7 +167,7 @@ def _load(site: Site) -> Any:
     report = _report(site.space, "load", site.width)
 
     def load(number: Any, array: Any, index: Any, log: Any) -> Any:
-        report(number, _element_address(array, index), np.nan, log)
+        report(number, element_address(array, index), np.nan, log)
         return array[index]
 
     return _device(load)
@@ -223,11 +179,11 @@ def _store(site: Site) -> Any:
     keeps_value = site.space == "shared" and np.dtype(site.dtype).kind != "c"
 
     def store(number: Any, array: Any, index: Any, value: Any, log: Any) -> None:
-        report(number, _element_address(array, index), numba.float64(cast(value)), log)
+        report(number, element_address(array, index), numba.float64(cast(value)), log)
         array[index] = value
 
     def store_only(number: Any, array: Any, index: Any, value: Any, log: Any) -> None:
-        report(number, _element_address(array, index), np.nan, log)
+        report(number, element_address(array, index), np.nan, log)
         array[index] = value
 
     return _device(store if keeps_value else store_only)
@@ -246,7 +202,7 @@ def _update(site: Site, name: str, parameters: str) -> Any:
     namespace = {
         "cuda": cuda,
         "nan": np.nan,
-        "element_address": _element_address,
+        "element_address": element_address,
         "report": _report(site.space, site.op, site.width),
     }
     exec(_UPDATE.format(name=name, parameters=parameters, index=index), namespace)
@@ -267,7 +223,7 @@ def _declare(number: Any, array: Any, log: Any) -> Any:
     """Note where a shared array begins, once a launch, and hand the array on."""
     bases = log[8]
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0 and cuda.threadIdx.z == 0:
-        bases[number] = _to_shared(_array_address(array))
+        bases[number] = to_shared(array_address(array))
     return array
 
 
