@@ -73,8 +73,8 @@ def _slope(op: str, width: int, cc: tuple[int, int], cycles: Cycles) -> tuple[fl
 
 
 def _phases(op: str, width: int, cc: tuple[int, int], cycles: Cycles, slope: float) -> CalibrationRow:
-    cost = np.array(cycles(patterns.phase_search(op, width)))
-    together = {0} | {int(lane) for lane in np.flatnonzero(cost > cost.min() + 0.5 * slope) + 1}
+    alone, *cost = cycles(patterns.phase_search(op, width))
+    together = {0} | {lane for lane, taken in enumerate(cost, 1) if taken > alone + 0.5 * slope}
     model = set(range(min(device(cc).phases[width], WARP_SIZE)))
     return CalibrationRow(
         f"{op}, {width} bytes: lanes served with lane 0", _lanes(model), _lanes(together), together == model

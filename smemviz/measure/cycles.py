@@ -83,7 +83,8 @@ def _kernel(op: str, width: int) -> Any:
     access = _access(op, width)
     elements = WINDOW_BYTES // 4
 
-    @cuda.jit  # type: ignore[untyped-decorator]
+    # A thousand threads fit only with at most 64 registers each.
+    @cuda.jit(max_registers=64)  # type: ignore[untyped-decorator]
     def repeat(offsets: Any, repeats: Any, times: Any) -> None:
         memory = cuda.shared.array(elements, numba.int32)
         thread = cuda.threadIdx.x

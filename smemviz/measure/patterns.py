@@ -41,13 +41,15 @@ def bank_width_search() -> list[Pattern]:
 
 
 def phase_search(op: str, width: int) -> list[Pattern]:
-    """Return, for each other lane, a request where it wants the banks of lane 0, in another row.
+    """Return a request whose lane 0 has its banks to itself, then one for each other lane that wants them too.
 
-    It costs a wavefront more when the two lanes are served in the same phase.
+    That costs a wavefront more when the two lanes are served in the same phase. All other lanes share one word.
     """
-    found = []
+    shared = np.full(WARP_SIZE, ROW_BYTES // 2)
+    shared[0] = 0
+    found = [Pattern("lane 0 alone", op, width, shared)]
     for other in range(1, WARP_SIZE):
-        addresses = LANES * width
+        addresses = shared.copy()
         addresses[other] = 8 * ROW_BYTES
         found.append(Pattern(f"lane {other} against lane 0", op, width, addresses))
     return found
