@@ -76,17 +76,16 @@ def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_js
         return
     console = output_console()
     for line in _header(data):
-        console.print(line, markup=False, highlight=False)
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     for launch in data["launches"]:
         console.print()
         console.print(_table(launch))
         for note in _notes(launch):
-            console.print(note, markup=False, highlight=False)
+            console.print(note, markup=False, highlight=False, soft_wrap=True)
     if data["findings"]:
         console.print()
     for finding in data["findings"]:
-        place = f"{data['file']}:{finding['line']}"
-        console.print(f"{place}: {finding['kind']}: {finding['message']}", markup=False, highlight=False, style="bold")
+        console.print(_sentence(data["file"], finding), markup=False, highlight=False, style="bold", soft_wrap=True)
 
 
 def _header(data: dict[str, Any]) -> list[str]:
@@ -120,6 +119,14 @@ def _table(launch: dict[str, Any]) -> Table:
         style = "bold" if site["excess"] else ""
         table.add_row(*(Text("-" if cell is None else str(cell)) for cell in cells), style=style)
     return table
+
+
+def _sentence(file: str, finding: dict[str, Any]) -> str:
+    shown = ", ".join(str(thread) for thread in finding["threads"][:2])
+    threads = {0: "", 1: f", thread {shown}", 2: f", threads {shown}"}
+    who = f"block {finding['block']}" + threads.get(len(finding["threads"]), f", threads {shown}, ...")
+    kind = finding["kind"].replace("_", " ")
+    return f"{file}:{finding['line']}: {kind} in {finding['kernel']}, {who}: {finding['message']}"
 
 
 def _notes(launch: dict[str, Any]) -> list[str]:

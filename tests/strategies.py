@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from smemviz.program import source_sha256
 from smemviz.recording import ArrayInfo, Device, Finding, Launch, Recording, Requests, Site, Totals
 
+KERNEL = "set_row_read_col"
 SOURCE = "# 행과 열\ntile[ty, tx] = idx\nout[idx] = tile[tx, ty]\n"
 
 
@@ -32,15 +33,15 @@ def requests(count: int, sites: int = 3, blocks: int = 1, warps: int = 32, seed:
 
 def a_launch(count: int = 96) -> Launch:
     """Make a launch of a 32 x 32 tile up."""
-    site = Site(2, 0, 2, 12, "tile[ty, tx]", "tile", "shared", "store", 4, "int32", "set_row_read_col")
-    load = Site(3, 11, 3, 23, "tile[tx, ty]", "tile", "shared", "load", 4, "int32", "set_row_read_col", ((3, 0),))
-    out = Site(3, 0, 3, 8, "out[idx]", "out", "global", "store", 4, "int32", "set_row_read_col")
+    site = Site(2, 0, 2, 12, "tile[ty, tx]", "tile", "shared", "store", 4, "int32", KERNEL)
+    load = Site(3, 11, 3, 23, "tile[tx, ty]", "tile", "shared", "load", 4, "int32", KERNEL, ((3, 0),))
+    out = Site(3, 0, 3, 8, "out[idx]", "out", "global", "store", 4, "int32", KERNEL)
     arrays = (
         ArrayInfo("tile", "shared", (32, 32), (128, 4), "int32", 1024, 1),
         ArrayInfo("out", "global", (1024,), (4,), "int32", 1 << 40, 1),
     )
     own = requests(count)
-    return Launch("set_row_read_col", 1, (1, 1, 1), (32, 32, 1), 0, 4096, (site, load, out), arrays, own)
+    return Launch(KERNEL, 1, (1, 1, 1), (32, 32, 1), 0, 4096, (site, load, out), arrays, own)
 
 
 def totals(launch: Launch, more: int = 1000) -> Totals:
@@ -63,7 +64,9 @@ def a_recording(*launches: Launch) -> Recording:
         date="2025-11-21T02:26:00+00:00",
         version="0.1.0",
         launches=launches or (a_launch(),),
-        findings=(Finding("out of bounds", "set_row_read_col", 3, (0, 0, 0), ((1, 2, 3),), "out[1024] of 1024"),),
+        findings=(
+            Finding("out_of_bounds", "set_row_read_col", 3, (0, 0, 0), ((1, 2, 0), (2, 2, 0)), "out[1024] of 1024"),
+        ),
     )
 
 
