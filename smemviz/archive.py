@@ -26,22 +26,28 @@ _NPY_HEADER = re.compile(rb"\{'descr': '([^']+)', 'fortran_order': False, 'shape
 _MAX_NPY_HEADER = 1000  # NumPy writes 118
 
 
-def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
-    """Write a zip beside ``path`` and move it there when it is complete."""
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path to write to that takes the place of ``path`` when it is complete, and goes when it is not."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with zipfile.ZipFile(partial, "w") as archive:
-            for name, content in members.items():
-                info = zipfile.ZipInfo(name)  # dated 1980, whatever today is
-                info.compress_type = zipfile.ZIP_DEFLATED
-                info.create_system = 3  # whatever this system is
-                info.external_attr = 0o644 << 16
-                archive.writestr(info, content)
+        yield partial
         partial.replace(path)
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             partial.unlink()
         raise
+
+
+def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
+    """Write a zip that is complete or not there."""
+    with replacing(path) as partial, zipfile.ZipFile(partial, "w") as archive:
+        for name, content in members.items():
+            info = zipfile.ZipInfo(name)  # dated 1980, whatever today is
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3  # whatever this system is
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from smemviz.errors import SmemvizError
 
-VERBS = ("run", "show", "time")
+VERBS = ("run", "show", "time", "calibrate")
 INTERRUPTED = 130  # as a shell reports SIGINT
 BROKEN_PIPE = 141  # and SIGPIPE
 
@@ -55,5 +55,5 @@ def _parser(verb: str | None, command: ModuleType) -> argparse.ArgumentParser:
 
 def _list_of_verbs() -> str:
     modules = {verb: import_module(f"smemviz.commands.{verb}") for verb in VERBS}
-    lines = [f"  smemviz {verb:6} {(module.__doc__ or '').splitlines()[0]}" for verb, module in modules.items()]
+    lines = [f"  smemviz {verb:9} {(module.__doc__ or '').splitlines()[0]}" for verb, module in modules.items()]
     return "verbs:\n" + "\n".join(lines) + "\n\n`smemviz VERB --help` says more. A file named like a verb is ./VERB."

@@ -84,7 +84,8 @@ class Program:
             for statement in tree.body:
                 target = _constant_target(statement)
                 if target is not None and target in self.overrides:
-                    assert isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None
+                    assert isinstance(statement, ast.Assign | ast.AnnAssign)
+                    assert statement.value is not None
                     statement.value = _literal(self.overrides[target], statement.value)
         return compile(tree, self.file, "exec", dont_inherit=True)
 

@@ -6,7 +6,7 @@ Reading and writing the file is in ``recording_file``, counting in ``model``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -256,7 +256,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Recording:
-    """Everything captured by one run of a kernel file. ``date`` is UTC, ISO 8601; ``version`` is smemviz's."""
+    """Everything captured by one run of a kernel file. ``date`` is UTC, ISO 8601; ``version`` is smemviz's.
+
+    ``calibration`` is what was measured on the card before, if anything was.
+    """
 
     file: str
     source: str
@@ -267,7 +270,8 @@ class Recording:
     date: str
     version: str
     launches: tuple[Launch, ...]
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[Finding, ...] = ()
+    calibration: Calibration | None = None
 
     def __getitem__(self, kernel: str) -> Launch:
         """Return the first launch of a kernel, by the kernel's name."""

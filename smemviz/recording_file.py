@@ -96,6 +96,7 @@ def _metadata(recording: Recording) -> dict[str, Any]:
     data["constants"] = dict(recording.constants)
     data["device"] = recording.device and asdict(recording.device)
     data["launches"] = launches
+    data["calibration"] = recording.calibration and asdict(recording.calibration)
     data["findings"] = [asdict(finding) for finding in recording.findings]
     return data
 

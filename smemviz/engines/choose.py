@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Literal
 
+from smemviz.calibration import calibration_of
 from smemviz.engines.host import configuration
 from smemviz.errors import InputError, MissingError
 from smemviz.functions import function_of, python_function
@@ -121,15 +122,17 @@ def _recording(
     launches: tuple[Launch, ...],
     findings: tuple[Finding, ...],
 ) -> Recording:
+    device = gpu_engine().device() if engine == "gpu" else None
     return Recording(
         file=file,
         source=source,
         sha256=source_sha256(source),
         constants=dict(constants),
         engine=engine,
-        device=gpu_engine().device() if engine == "gpu" else None,
+        device=device,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
         launches=launches,
         findings=findings,
+        calibration=calibration_of(device.name) if device else None,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+from collections.abc import Callable
 
 _THROTTLE_REASONS = {
     "nvmlClocksThrottleReasonSwPowerCap": "software power cap",
@@ -35,18 +37,17 @@ def _read() -> dict[str, str]:
     import pynvml
 
     handle = pynvml.nvmlDeviceGetHandleByIndex(0)
-    found = {}
-    for name, read in {
+    readings: dict[str, Callable[[], str]] = {
         "SM clock": lambda: f"{pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)} MHz",
         "memory clock": lambda: f"{pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_MEM)} MHz",
         "power": lambda: f"{pynvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
         "temperature": lambda: f"{pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)} C",
         "throttled by": lambda: _reasons(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
-    }.items():
-        try:
+    }
+    found = {}
+    for name, read in readings.items():
+        with contextlib.suppress(pynvml.NVMLError):  # this card does not tell
             found[name] = read()
-        except pynvml.NVMLError:  # this card does not tell
-            continue
     return found
 
 

@@ -1,0 +1,62 @@
+"""Where calibrations are kept: the user's own of this machine's cards first, then those that come with smemviz."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from smemviz.archive import replacing
+from smemviz.decode import decode
+from smemviz.errors import InputError
+from smemviz.recording import Calibration
+from smemviz.resources import kernels_dir
+
+_FILE = "calibration.json"
+_MAX_BYTES = 1 << 20
+
+
+def save_calibration(calibration: Calibration, path: Path | None = None) -> Path:
+    """Write a calibration, by default where recordings made on the same card will find it; return the path."""
+    if path is None:
+        path = _user_path(calibration.device.name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as partial:
+            partial.write_text(json.dumps(asdict(calibration), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def calibration_of(name: str) -> Calibration | None:
+    """Return what was measured on a card of this name, if anything was."""
+    for path in (_user_path(name), *sorted((kernels_dir() / "recordings").glob(f"*/{_FILE}"))):
+        if path.is_file():
+            calibration = load_calibration(path)
+            if calibration.device.name == name:
+                return calibration
+    return None
+
+
+def load_calibration(path: Path) -> Calibration:
+    """Read a calibration.
+
+    Raises:
+        InputError: when the file is none.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise ValueError("it is too large")
+        found: Calibration = decode(Calibration, json.loads(path.read_text(encoding="utf-8")), "calibration")
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not a calibration: {error}; run smemviz calibrate again") from None
+    return found
+
+
+def _user_path(name: str) -> Path:
+    folder = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "card"
+    return user_data_path("smemviz", appauthor=False) / folder / _FILE
