@@ -1,12 +1,18 @@
-"""The statistics of repeated measurements."""
+"""Repeating a measurement until its median is known, and how well."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+MIN_SAMPLES, MAX_SAMPLES = 50, 400
+WARM_UP_SECONDS, MAX_SECONDS = 0.3, 5.0
+WIDTH = 0.002  # of the median: stop when its interval is this narrow to each side
+
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -42,3 +48,19 @@ def spread(samples: Sequence[float]) -> Spread:
         p5=float(np.percentile(ordered, 5)),
         p95=float(np.percentile(ordered, 95)),
     )
+
+
+def sample_until_known(sample: Callable[[], float], clock: Clock) -> list[float]:
+    """Warm up, then sample until the interval of the median is narrow, or the time is up."""
+    start = clock()
+    while clock() - start < WARM_UP_SECONDS:
+        sample()
+    samples: list[float] = []
+    start = clock()
+    while len(samples) < MAX_SAMPLES:
+        samples.append(sample())
+        if len(samples) >= MIN_SAMPLES and spread(samples).relative_width <= WIDTH:
+            break
+        if clock() - start > MAX_SECONDS:
+            break
+    return samples

@@ -20,20 +20,15 @@ from smemviz.engines.host import Configuration
 from smemviz.functions import Function
 from smemviz.measure.conditions import conditions
 from smemviz.measure.graph import Replay, fill
-from smemviz.measure.statistics import Spread, spread
+from smemviz.measure.statistics import Spread, sample_until_known, spread
 from smemviz.program import Program
 from smemviz.recording import Timing
 
 MAX_NODES = 500
 _REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph costs
-_MIN_SAMPLES, _MAX_SAMPLES = 50, 400
-_WARM_UP_SECONDS, _MAX_SECONDS = 0.3, 5.0
-_WIDTH = 0.002  # of the median: stop when its interval is this narrow to each side
 _LONG_MICROSECONDS = 100_000.0
 _STATIC_SHARED_LIMIT = 48 * 1024
 _COMPARED_BYTES = 1 << 28
-
-Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -180,22 +175,6 @@ def _measure(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any) -> tuple[S
         if one:
             one.close()
     return spread(samples), samples, nodes
-
-
-def sample_until_known(sample: Callable[[], float], clock: Clock) -> list[float]:
-    """Warm up, then sample until the interval of the median is narrow, or the time is up."""
-    start = clock()
-    while clock() - start < _WARM_UP_SECONDS:
-        sample()
-    samples: list[float] = []
-    start = clock()
-    while len(samples) < _MAX_SAMPLES:
-        samples.append(sample())
-        if len(samples) >= _MIN_SAMPLES and spread(samples).relative_width <= _WIDTH:
-            break
-        if clock() - start > _MAX_SECONDS:
-            break
-    return samples
 
 
 def _replay(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any, nodes: int) -> Replay:
