@@ -12,6 +12,11 @@
   let order = { site: [], warp: [], step: [] }; // of the block shown: the requests as they are played
   let shownPosition = 0;
   let timer = 0;
+  let typed = {}; // what is being typed, by name in the URL, until the typing pauses
+  let touched = {}; // when a control was last typed into
+  const written = {}; // what was written into controls and will be reported back as if somebody had typed it
+  let pause = 0;
+  const PAUSE = 150; // ms
 
   const query = () => new URLSearchParams(window.location.search);
   const unchanged = () => window.dash_clientside.no_update;
@@ -30,6 +35,13 @@
       else next.set(name, value);
     }
     if (next.toString() !== query().toString()) visit(`${window.location.pathname}?${next}`, replace);
+  }
+
+  function takeTyped() {
+    window.clearTimeout(pause);
+    const changes = typed;
+    typed = {};
+    go(changes);
   }
 
   function position() {
@@ -75,8 +87,8 @@
         chosen,
       ];
       if (next[0].path === "/") document.title = "smemviz";
-      const written = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
-      return [...written, chosen, `Switch to the ${chosen === "dark" ? "light" : "dark"} theme`];
+      const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
+      return [...stores, chosen, `Switch to the ${chosen === "dark" ? "light" : "dark"} theme`];
     },
 
     toggle_theme(clicks, theme) {
@@ -87,22 +99,29 @@
       if (!shownRun || !shownLook) return;
       const shown = { ...shownRun.values, ...shownLook.values };
       const asked = query();
-      const changes = {};
       for (const { id, value } of triggered()) {
-        if (value === undefined || (value === null && !CONSTANT.test(id.name))) continue;
+        const echo = String(value) === written[id.name];
+        delete written[id.name];
+        if (echo || value === undefined || (value === null && !CONSTANT.test(id.name))) continue;
         const now = asked.has(id.name) ? asked.get(id.name) : shown[id.name];
-        if (String(value) !== String(now)) changes[id.name] = value;
+        if (String(value) !== String(now)) typed[id.name] = value;
+        else delete typed[id.name];
       }
-      if (Object.keys(changes).length) go(changes);
+      window.clearTimeout(pause);
+      if (Object.keys(typed).length) pause = window.setTimeout(takeTyped, PAUSE);
     },
 
+    // Write into the controls what the server found, but not over what is being typed.
     show_controls(shownRun, shownLook, ids, values) {
       if (shownRun) document.title = `${shownRun.title} - smemviz`;
       const shown = { ...(shownRun && shownRun.values), ...(shownLook && shownLook.values) };
       const asked = query();
       const next = ids.map(({ name }, i) => {
         const wanted = name in shown ? shown[name] : asked.get(name);
-        return wanted === null || wanted === undefined || wanted === values[i] ? unchanged() : wanted;
+        const inHand = name in typed || performance.now() - touched[name] < 2 * PAUSE;
+        if (inHand || wanted === null || wanted === undefined || wanted === values[i]) return unchanged();
+        written[name] = String(wanted);
+        return wanted;
       });
       const disabled = ids.map(({ name }) => (name === "source" ? !(shownRun && shownRun.switchable) : unchanged()));
       return [next, disabled];
@@ -176,6 +195,17 @@
     },
   };
 
+  window.addEventListener("popstate", () => {
+    typed = {};
+    touched = {};
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.id.startsWith("{")) touched[JSON.parse(event.target.id).name] = performance.now();
+  });
+  document.addEventListener("keyup", (event) => {
+    if (event.key === "Enter" && Object.keys(typed).length) takeTyped();
+  });
+
   // Links inside the page keep the theme, and between kernels of one file how the picture is drawn.
   document.addEventListener(
     "click",
@@ -207,12 +237,13 @@
       goToPosition(position() + (event.key === "ArrowLeft" ? -1 : 1));
     } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && event.target.closest("#source-panel")) {
       const sites = [...document.querySelectorAll("#source button.badge")];
-      const at = sites.findIndex((site) => site.getAttribute("aria-pressed") === "true");
+      const chosen = sites.findIndex((site) => site.getAttribute("aria-pressed") === "true");
+      const at = sites.includes(event.target) ? sites.indexOf(event.target) : chosen;
       const next = sites[Math.min(Math.max(at + (event.key === "ArrowUp" ? -1 : 1), 0), sites.length - 1)];
       if (!next) return;
       event.preventDefault();
       next.focus();
-      next.click();
+      go({ site: JSON.parse(next.id).index, step: null });
     }
   });
 })();

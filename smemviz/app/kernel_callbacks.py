@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.library import Library, Shown
@@ -27,6 +27,7 @@ from smemviz.model.summary import summarize
 from smemviz.recording import Launch
 
 Query = dict[str, str]
+_REFUSED = "This cannot be launched"
 PICTURES = ("tile", "warps", "banks")
 
 
@@ -45,14 +46,16 @@ def add_callbacks(app: Dash, library: Library) -> None:
         Output("shown-run", "data"),
         Output("results", "className"),
         Input("run", "data"),
+        State("shown-run", "data"),
     )
-    def show_run(query: Query) -> Any:
+    def show_run(query: Query, before: dict[str, Any] | None) -> Any:
         state = RunState.read(query)
         try:
             shown = library.show(state)
             launch = shown.launch(state)
         except SmemvizError as error:
-            return *[no_update] * 4, _refusal(error), *[no_update] * 4, "columns stale"
+            kept = "columns stale" if before else "columns nothing"
+            return no_update, no_update, _REFUSED, "", _refusal(error, before), *[no_update] * 4, kept
         hardware = hardware_of(shown, state)
         return (
             _kernel_links(shown, launch, query, hardware),
@@ -171,14 +174,10 @@ def _notices(shown: Shown, launch: Launch) -> list[Component]:
     return notices
 
 
-def _refusal(error: SmemvizError) -> Component:
-    return dmc.Alert(
-        [html.Span(str(error)), html.Span(" Below is the last run that worked.", className="only-stale")],
-        title="This cannot be launched",
-        color="red",
-        variant="light",
-        id="error",
-    )
+def _refusal(error: SmemvizError, before: dict[str, Any] | None) -> Component:
+    """Say what is wrong, and what the pictures are of that are still there."""
+    below = f"The pictures below are of the last run that worked, {before['title']}." if before else ""
+    return dmc.Alert([html.Span(str(error)), html.Br(), below], color="red", id="error", className="refusal")
 
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:

@@ -1,0 +1,265 @@
+"""The dashboard as its users meet it; the numbers are those the H200 counts (tests/data/h200_counters.csv)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+CONFLICT = "32-way conflict: 1,024 wavefronts where 32 would do"
+NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as can be"
+PADDED = "/kernel?file=square&kernel=set_row_read_col_pad"
+TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
+
+
+def headline(page: Page, text: str) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text(text)
+
+
+def now(page: Page, text: str) -> None:
+    """Wait for the sentence about the present request."""
+    expect(page.locator("#position-text")).to_have_text(text)
+
+
+def fact(page: Page, name: str) -> str:
+    return page.locator("#facts div", has=page.get_by_text(name, exact=True)).locator("dd").inner_text()
+
+
+def knob(page: Page, name: str, value: object) -> None:
+    field = page.get_by_label(name, exact=True)
+    field.fill(str(value))
+    field.press("Enter")
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def lanes_in_tile(page: Page) -> list[str]:
+    """Return the bold lanes of the tile picture, those in conflict."""
+    expect(page.locator("#tile .textpoint").first).to_be_visible()
+    texts = page.locator("#tile .textpoint text")
+    return texts.evaluate_all("all => all.filter(t => t.style.fontWeight === '800').map(t => t.textContent)")
+
+
+def test_from_the_gallery_to_the_conflict_and_its_cure(quiet: Page) -> None:
+    page = quiet
+    page.goto("/")
+    card = page.get_by_role("article").filter(has=page.get_by_role("heading", name="square"))
+    expect(card).to_contain_text("32-way at worst, 3,968 wavefronts in excess")
+    expect(card).to_contain_text("recorded on NVIDIA H200")
+    expect(card.locator(".heatmaplayer image").first).to_be_attached()
+    card.get_by_role("link", name="set_row_read_col", exact=True).click()
+
+    headline(page, CONFLICT)
+    expect(page.locator("#origin")).to_contain_text("recorded on NVIDIA H200, driver 580.159.04")
+    expect(page.locator("#origin")).to_contain_text("rule for compute capability 9.0, measured")
+    now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")
+    assert lanes_in_tile(page) == [str(lane) for lane in range(32)]
+    assert {name: fact(page, name) for name in ("shared bytes", "wavefronts", "ideal", "excess", "global sectors")} == {
+        "shared bytes": "4,096",
+        "wavefronts": "1,056",
+        "ideal": "64",
+        "excess": "992",
+        "global sectors": "128",
+    }
+
+    page.get_by_role("button", name="tile[ty, tx] shared store").click()
+    now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")
+    assert lanes_in_tile(page) == []
+
+    page.get_by_role("link", name=re.compile("^set_row_read_col_pad")).click()
+    headline(page, NO_CONFLICT)
+    knob(page, "IPAD", 0)
+    headline(page, CONFLICT)
+    expect(page.get_by_label("PITCH", exact=True)).to_have_value("32")
+    expect(page.locator("#origin")).to_contain_text("run by the lockstep engine")
+    expect(page.locator("#origin")).to_contain_text("The GPU recording was made with other constants.")
+    assert fact(page, "shared bytes") == "4,096"
+    knob(page, "IPAD", 1)
+    headline(page, NO_CONFLICT)
+    assert fact(page, "shared bytes") == "4,224"
+    expect(page.locator("#origin")).to_contain_text("recorded on NVIDIA H200")
+
+
+def test_playback_steps_through_the_block_and_fills_the_tile(quiet: Page) -> None:
+    page = quiet
+    page.goto(TRANSPOSE)
+    now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")
+    page.get_by_role("button", name="First request").click()
+    now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")
+    held = page.locator("#tile .heatmaplayer .heatmap-label")
+    expect(held).to_have_count(0)
+    page.get_by_role("button", name="Next request").click()
+    now(page, "2 of 96: store by warp 1, step 0: 32 lanes, 1 wavefront")
+    expect(held).to_have_count(32)
+    page.get_by_role("heading", name="Tile").click()
+    page.keyboard.press("ArrowRight")
+    now(page, "3 of 96: store by warp 2, step 0: 32 lanes, 1 wavefront")
+    page.keyboard.press("ArrowLeft")
+    now(page, "2 of 96: store by warp 1, step 0: 32 lanes, 1 wavefront")
+    page.get_by_role("button", name="Last request").click()
+    now(page, "96 of 96: global store by warp 31, step 2: 32 lanes, 4 sectors for 128 bytes")
+    page.get_by_role("button", name="Previous request").click()
+    now(page, "95 of 96: global store by warp 30, step 2: 32 lanes, 4 sectors for 128 bytes")
+    page.get_by_role("button", name="Play").click()
+    now(page, "96 of 96: global store by warp 31, step 2: 32 lanes, 4 sectors for 128 bytes")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_playing_can_be_paused(quiet: Page) -> None:
+    page = quiet
+    page.goto(TRANSPOSE + "&site=0&warp=0&step=0&speed=1")
+    now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")
+    page.get_by_role("button", name="Play").click()
+    now(page, "2 of 96: store by warp 1, step 0: 32 lanes, 1 wavefront")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.wait_for_timeout(1500)
+    now(page, "2 of 96: store by warp 1, step 0: 32 lanes, 1 wavefront")
+
+
+def test_arrow_keys_in_the_source_go_from_site_to_site(quiet: Page) -> None:
+    page = quiet
+    page.goto(TRANSPOSE)
+    chosen = page.locator("#source button[aria-pressed=true]")
+    expect(chosen).to_contain_text("tile[tx, ty]")
+    chosen.focus()
+    page.keyboard.press("ArrowDown")
+    expect(chosen).to_contain_text("out[idx]")
+    now(page, "65 of 96: global store by warp 0, step 2: 32 lanes, 4 sectors for 128 bytes")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(chosen).to_contain_text("tile[ty, tx]")
+
+
+def test_a_cell_of_the_warps_picture_selects_its_warp_and_site(quiet: Page) -> None:
+    page = quiet
+    page.goto(TRANSPOSE)
+    now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")
+    cell = page.locator("#warps .textpoint text", has_text=re.compile("^32$")).nth(5)
+    expect(cell).to_be_attached()
+    cell.scroll_into_view_if_needed()
+    box = cell.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    now(page, "38 of 96: load by warp 5, step 1: 32 lanes, 32 wavefronts where 1 would do")
+    assert query(page)["warp"] == "5"
+    assert query(page)["site"] == "1"
+
+
+def test_a_copied_link_shows_what_the_sender_saw(quiet: Page) -> None:
+    page = quiet
+    page.goto(PADDED + "&IPAD=0&cc=8.6&view=physical&banks=16&site=1&warp=3&step=1&theme=dark")
+    headline(page, CONFLICT)
+    now(page, "36 of 96: load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do")
+    expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
+    expect(page.get_by_role("textbox", name="Counted for")).to_have_value("8.6 Ampere")
+    expect(page.get_by_role("radio", name="Rows of banks")).to_be_checked()
+    expect(page.get_by_label("Number of banks to draw")).to_have_value("16")
+    expect(page.locator("#tile-note")).to_have_text("A drawing with 16 banks. All counts stay those of 32 banks.")
+    expect(page.locator("#origin")).to_contain_text("rule for compute capability 8.6, documented")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+
+
+def test_back_returns_to_the_constants_before(quiet: Page) -> None:
+    page = quiet
+    page.goto(PADDED)
+    headline(page, NO_CONFLICT)
+    knob(page, "IPAD", 0)
+    headline(page, CONFLICT)
+    assert query(page)["IPAD"] == "0"
+    page.go_back()
+    headline(page, NO_CONFLICT)
+    expect(page.get_by_label("IPAD", exact=True)).to_have_value("1")
+    assert "IPAD" not in query(page)
+    page.go_forward()
+    headline(page, CONFLICT)
+    expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
+
+
+def test_setting_a_computed_constant_overrides_it(quiet: Page) -> None:
+    page = quiet
+    page.goto(PADDED)
+    headline(page, NO_CONFLICT)
+    knob(page, "PITCH", 48)
+    headline(page, "16-way conflict: 512 wavefronts where 32 would do")
+    assert fact(page, "shared bytes") == "6,144"
+    knob(page, "PITCH", "")
+    headline(page, NO_CONFLICT)
+    expect(page.get_by_label("PITCH", exact=True)).to_have_value("33")
+
+
+def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(quiet: Page) -> None:
+    page = quiet
+    page.goto(PADDED)
+    headline(page, NO_CONFLICT)
+    knob(page, "BDIMX", 64)
+    expect(page.locator("#error")).to_contain_text("a block of 64 x 64 x 1 has 4096 threads; a device takes 1024")
+    headline(page, "This cannot be launched")
+    knob(page, "BDIMX", 16)
+    expect(page.locator("#error")).to_have_count(0)
+    # A warp reads two columns of 16 rows, 17 words apart; words 0 and 15 * 17 + 1 = 256 share bank 0.
+    headline(page, "2-way conflict: 16 wavefronts where 8 would do")
+    assert fact(page, "block") == "16 x 16 x 1"
+
+
+def test_the_same_recording_is_counted_for_another_gpu(quiet: Page) -> None:
+    page = quiet
+    page.goto("/kernel?file=rectangle&kernel=set_row_read_col")
+    headline(page, "16-way conflict: 256 wavefronts where 16 would do")
+    # CUDA C programming guide, 3.x in 8-byte mode: document 004's 8-way.
+    page.goto("/kernel?file=rectangle&kernel=set_row_read_col&cc=3.5-8")
+    headline(page, "8-way conflict: 128 wavefronts where 16 would do")
+    expect(page.get_by_role("textbox", name="Counted for")).to_have_value("3.5, 8-byte banks Kepler")
+    expect(page.locator("#origin")).to_contain_text("recorded on NVIDIA H200")
+
+
+def test_a_lockstep_run_can_stand_beside_the_recording(quiet: Page) -> None:
+    page = quiet
+    page.goto(TRANSPOSE)
+    headline(page, CONFLICT)
+    page.get_by_text("Lockstep run").click()
+    expect(page.locator("#origin")).to_contain_text("run by the lockstep engine")
+    headline(page, CONFLICT)
+    assert query(page)["source"] == "lockstep"
+
+
+def test_a_file_that_is_not_served_is_not_read(quiet: Page) -> None:
+    page = quiet
+    for file in ("/etc/passwd", "../pyproject", "kernels/square.py"):
+        page.goto(f"/kernel?file={file}")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Not here")
+        expect(page.get_by_role("main")).to_contain_text("not served here")
+
+
+def test_the_theme_follows_the_system_and_the_toggle_is_in_the_url(quiet: Page) -> None:
+    page = quiet
+    page.emulate_media(color_scheme="dark")
+    page.goto("/")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+    page.get_by_role("button", name="Switch to the light theme").click()
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "light")
+    assert query(page)["theme"] == "light"
+    page.get_by_role("link", name="set_row_read_col", exact=True).last.click()
+    headline(page, CONFLICT)
+    assert query(page)["theme"] == "light"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.parametrize("path", ["/?", TRANSPOSE + "&", "/kernel?file=square&BDIMX=64&"])
+def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, path: str, width: int, theme: str) -> None:
+    page = quiet
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{path}theme={theme}")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
+    found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
