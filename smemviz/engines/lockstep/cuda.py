@@ -19,7 +19,7 @@ from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep import names
 from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.dispatch import Dispatcher
-from smemviz.engines.lockstep.launch import COMPUTE_CAPABILITY
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
 from smemviz.errors import KernelFileError, UnsupportedError
 
 Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None]

@@ -24,16 +24,22 @@ from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.recording import WARP_SIZE, Dim3, Finding
 from smemviz.sites import SiteTable
 
-BATCH_THREADS = 1 << 15
 _THREADS_NAMED = 8
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one launch may use: iterations of all its loops, bytes of arrays the engine allocates for it."""
+    """What one launch may use: iterations of all its loops, and bytes of arrays the engine allocates for it at once.
+
+    ``threads_at_once`` is how many threads a batch of blocks has; a block is never divided.
+    """
 
     iterations: int = 10_000_000
     memory_bytes: int = 4 * 1024**3
+    threads_at_once: int = 1 << 15
+
+
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass

@@ -12,7 +12,7 @@ from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, kernel_view, to_device
 from smemviz.engines.lockstep.interpreter import Interpreter
 from smemviz.engines.lockstep.log import Log
-from smemviz.engines.lockstep.machine import BATCH_THREADS, Limits, Machine
+from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits, Machine
 from smemviz.engines.lockstep.shared import place as place_shared
 from smemviz.engines.lockstep.typing import Value
 from smemviz.errors import LaunchError, UnsupportedError
@@ -36,7 +36,7 @@ def launch(
     place: Place,
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT_LIMITS,
     space: AddressSpace | None = None,
 ) -> tuple[Launch, tuple[Finding, ...]]:
     """Run a kernel once and return what it did; arrays among ``args`` are written as the kernel writes them.
@@ -67,12 +67,12 @@ def launch(
     blocks = x * y * z
     warps = -(-configuration.block[0] * configuration.block[1] * configuration.block[2] // WARP_SIZE)
     log = Log(table.sites, blocks, warps, log_bytes)
-    machine = Machine(kernel.name, table, configuration, layout, log, limits or Limits(), place)
+    machine = Machine(kernel.name, table, configuration, layout, log, limits, place)
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
     with np.errstate(all="ignore"):
-        for first, count in _batches(blocks, warps * WARP_SIZE):
+        for first, count in _batches(blocks, warps * WARP_SIZE, limits.threads_at_once):
             machine.begin(first, count)
             Interpreter(machine, table.root, machine.root).run(arguments)
             log.end()
@@ -95,8 +95,8 @@ def launch(
     return made, tuple(machine.findings.values())
 
 
-def _batches(blocks: int, slots: int) -> Iterator[tuple[int, int]]:
-    at_once = max(1, BATCH_THREADS // slots)
+def _batches(blocks: int, slots: int, threads: int) -> Iterator[tuple[int, int]]:
+    at_once = max(1, threads // slots)
     for first in range(0, blocks, at_once):
         yield first, min(at_once, blocks - first)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from smemviz.engines.host import Configuration, run_main
 from smemviz.engines.lockstep.cuda import Cuda
-from smemviz.engines.lockstep.launch import LOG_BYTES, Progress, launch
-from smemviz.engines.lockstep.machine import Limits
+from smemviz.engines.lockstep.launching import LOG_BYTES, Progress, launch
+from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.functions import function_of
 from smemviz.program import Program
 from smemviz.recording import Finding, Launch
@@ -18,7 +18,7 @@ def run(
     program: Program,
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` and return every launch in it, and the mistakes met.
 

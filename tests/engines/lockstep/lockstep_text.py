@@ -1,0 +1,56 @@
+"""Kernels from text, for tests of lockstep."""
+
+import textwrap
+
+import numpy as np
+
+from smemviz.engines.host import configuration, namespace_for
+from smemviz.engines.lockstep import launch, run
+from smemviz.engines.lockstep.cuda import Cuda
+from smemviz.functions import function_of
+from smemviz.program import parse_program
+
+FILE = "kernels/mine.py"
+PLACE = ("kernels/mine.py", 99)  # where the launch is said to stand
+HEAD = """\
+import math
+import numpy as np
+from numba import cuda, boolean, complex64, complex128, float32, float64
+from numba import int8, int16, int32, int64, uint8, uint32, uint64
+from numba.types import float16
+"""
+START = HEAD.count("\n") + 1  # the line of the file where the text begins
+
+
+def run_text(text, **options):
+    """Run the text of a whole kernel file; its first line is line ``START``."""
+    return run(parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE), **options)
+
+
+def launch_text(text, *args, grid=1, block=32, dynamic=0, **options):
+    """Launch ``kernel`` of a text once; returns the launch and the findings, ``args`` hold what it wrote."""
+    program = parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE)
+    namespace = namespace_for(FILE, Cuda(FILE, lambda *launched: None))
+    exec(program.code(), namespace)
+    function = function_of(namespace["kernel"].py_func, program.source, program.tree)
+    return launch(function, configuration(PLACE, (grid, block, 0, dynamic)), args, PLACE, **options)
+
+
+def body(text, *args, before="", parameters="out", **options):
+    """Launch a kernel made of a body; its first line is line ``START + 2`` where nothing comes before."""
+    indented = textwrap.indent(textwrap.dedent(text).strip("\n"), "    ")
+    header = f"@cuda.jit\ndef kernel({parameters}):\n"
+    return launch_text(textwrap.dedent(before).lstrip("\n") + header + indented + "\n", *args, **options)
+
+
+def result(text, dtype="int64", n=32, **options):
+    """Return what a body leaves in ``out``, an array of zeros."""
+    out = np.zeros(n, dtype)
+    _, findings = body(text, out, **options)
+    assert findings == ()
+    return out
+
+
+def rows(launch, site):
+    """Return the addresses of one site's requests."""
+    return launch.requests.addresses[launch.requests.site == site]
