@@ -6,7 +6,7 @@ Reading and writing the file is in ``recording_file``, counting in ``model``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -169,9 +169,33 @@ class Timing:
         return self.median_us - self.floor_us
 
 
+Verdict = Literal["agrees", "explained", "inflated", "unexplained"]
+
+
+@dataclass(frozen=True)
+class SiteHardware:
+    """What Nsight Compute counted for one site of the clean kernel, and how that fits what was recorded.
+
+    ``requests`` are the executions of the instructions that do the site's work, ``because`` is the verdict in one
+    sentence. A site in global memory has sectors and None for wavefronts and ideal, a shared one the reverse. Where
+    one instruction does the work of several sites its counts stand at the first of them and 0 at the others.
+    """
+
+    requests: int
+    wavefronts: int | None
+    ideal: int | None
+    sectors: int | None
+    verdict: Verdict
+    because: str
+
+
 @dataclass(frozen=True)
 class Launch:
-    """One launch of one kernel. ``totals`` is None when ``requests`` holds every request there was."""
+    """One launch of one kernel. ``totals`` is None when ``requests`` holds every request there was.
+
+    ``hardware`` has one row per site or is empty; ``counters`` are Nsight Compute's of the whole launch, by the name
+    of the metric; ``unaccounted`` names each memory instruction that belongs to no site, in a sentence.
+    """
 
     kernel: str
     line: int
@@ -184,6 +208,9 @@ class Launch:
     requests: Requests
     totals: Totals | None = None
     time: Timing | None = None
+    hardware: tuple[SiteHardware, ...] = ()
+    counters: Mapping[str, float] = field(default_factory=dict)
+    unaccounted: tuple[str, ...] = ()
 
     @property
     def shared_arrays(self) -> tuple[ArrayInfo, ...]:

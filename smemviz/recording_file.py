@@ -91,6 +91,8 @@ def _metadata(recording: Recording) -> dict[str, Any]:
         data["sites"] = [asdict(site) for site in launch.sites]
         data["arrays"] = [asdict(array) for array in launch.arrays]
         data["time"] = launch.time and asdict(launch.time)
+        data["hardware"] = [asdict(row) for row in launch.hardware]
+        data["counters"] = dict(launch.counters)
         launches.append(data | {"logged": len(launch.requests), "has_totals": launch.totals is not None})
     data = {"schema": SCHEMA} | {f.name: getattr(recording, f.name) for f in fields(recording)}
     data["constants"] = dict(recording.constants)
@@ -164,6 +166,8 @@ def _decode_launch(data: object, where: str) -> tuple[dict[str, Any], int, bool]
     for site in launch["sites"]:
         if site.width not in _WIDTHS or site.line < 1:
             raise ValueError(f"{where} has a site with a width of {site.width} bytes in line {site.line}")
+    if len(launch.get("hardware", ())) not in (0, len(launch["sites"])):
+        raise ValueError(f"{where} has hardware counts that do not fit its sites")
     for array in launch["arrays"]:
         if array.dtype not in DTYPES.values() or min(array.shape, default=0) < 0:
             raise ValueError(f"{where} has an array of no possible type or shape: {array.name}")

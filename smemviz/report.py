@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from smemviz.recording import Launch, Recording, Site
+from smemviz.recording import Launch, Recording, Site, SiteHardware
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,30 +41,39 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
 
 
 def _launch_facts(launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
-    rows = zip(launch.sites, launch.summary(cc), strict=True)
+    hardware = launch.hardware or (None,) * len(launch.sites)
+    rows = zip(launch.sites, launch.summary(cc), hardware, strict=True)
     data = {
         "kernel": launch.kernel,
         "grid": launch.grid,
         "block": launch.block,
         "dynamic_shared": launch.dynamic_shared,
         "shared_bytes": launch.shared_bytes,
-        "sites": [_site_facts(site, summary) for site, summary in rows],
+        "sites": [_site_facts(*row) for row in rows],
     }
     if launch.missing:
         data["missing"] = launch.missing
     if launch.time:
         data["time"] = {name: value for name, value in asdict(launch.time).items() if name != "samples_us"}
+    if launch.counters:
+        data["counters"] = dict(launch.counters)
+        data["unaccounted"] = launch.unaccounted
     return data
 
 
-def _site_facts(site: Site, summary: SiteSummary) -> dict[str, Any]:
+def _site_facts(site: Site, summary: SiteSummary, hardware: SiteHardware | None) -> dict[str, Any]:
     """Return a site with its counts; ``complete`` and ``reason`` are there only when they limit what the counts say."""
     counts = asdict(summary)
     if summary.complete:
         del counts["complete"]
     if summary.reason is None:
         del counts["reason"]
-    return {name: getattr(site, name) for name in _PLACE} | counts
+    data = {name: getattr(site, name) for name in _PLACE} | counts
+    if hardware is None:
+        return data
+    counted = asdict(hardware)
+    said = {name: counted.pop(name) for name in ("verdict", "because")}
+    return data | {"hardware": counted} | said
 
 
 def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_json: bool = False) -> None:
