@@ -38,7 +38,9 @@ class Dispatcher:
 
     def __call__(self, *args: Any) -> None:
         what = (
-            "is a device function; call it in a kernel" if self._device else "needs a launch: kernel[grid, block](...)"
+            "is a device function; call it in a kernel"
+            if self._device
+            else f"needs a launch: {self.__name__}[grid, block](...)"
         )
         raise LaunchError(*launch_place(self._file), f"{self.__name__} {what}")
 

@@ -1,0 +1,363 @@
+"""What lockstep finds in a kernel that a GPU does not tell, and the launches and constructs it refuses."""
+
+import numpy as np
+import pytest
+from lockstep_text import FILE, START, body, launch_text, run_text
+
+from smemviz.engines.lockstep import Limits
+from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
+
+# -- out of bounds
+
+
+def test_a_store_out_of_bounds_is_found_and_writes_nothing():
+    whole = np.zeros(64, np.int64)
+    launch, (finding,) = body(
+        """
+        i = cuda.grid(1)
+        out[i + 16] = 1
+        """,
+        whole[:32],
+    )
+
+    assert whole[:32].tolist() == [0] * 16 + [1] * 16
+    assert whole[32:].tolist() == [0] * 32
+    assert (finding.kind, finding.kernel, finding.line) == ("out_of_bounds", "kernel", START + 3)
+    assert finding.message == "out[32] is outside shape (32,)"
+    assert finding.block == (0, 0, 0)
+    assert finding.threads == tuple((t, 0, 0) for t in range(16, 24))
+    assert (launch.requests.addresses[0] >= 0).tolist() == [True] * 16 + [False] * 16
+
+
+def test_a_load_out_of_bounds_gives_zero():
+    out = np.ones(32, np.int64)
+    _, (finding,) = body(
+        """
+        tile = cuda.shared.array((32, 32), int32)
+        i = cuda.threadIdx.x
+        tile[31, i] = 5
+        out[i] = tile[31 + i % 2, i]
+        """,
+        out,
+    )
+
+    assert out.tolist() == [5, 0] * 16
+    assert finding.message == "tile[32, 1] is outside shape (32, 32)"
+    assert finding.line == START + 5
+
+
+def test_the_block_of_a_finding_is_the_first_that_makes_it():
+    _, (finding,) = body("out[cuda.grid(1)] = 1", np.zeros(20, np.int64), grid=(2, 2), block=(16, 2))
+
+    assert finding.block == (1, 0, 0)
+    assert finding.threads == tuple((x, 0, 0) for x in range(4, 12))
+
+
+def test_a_site_is_found_once_in_a_launch():
+    _, findings = body(
+        """
+        for k in range(8):
+            out[cuda.grid(1) + k] = k
+        """,
+        np.zeros(32, np.int64),
+        grid=4,
+    )
+
+    assert len(findings) == 1
+
+
+def test_negative_indices_count_from_the_end():
+    out = np.zeros(32, np.int64)
+    _, findings = body("out[-1 - cuda.threadIdx.x] = cuda.threadIdx.x", out)
+
+    assert findings == ()
+    assert out.tolist() == list(range(31, -1, -1))
+
+
+@pytest.mark.parametrize("text", ["out[-33] = 1", "out[32] = 1", "out[2**62] = 1", "out[uint64(2**63)] = 1"])
+def test_an_index_that_all_threads_share_is_checked_too(text):
+    out = np.zeros(32, np.int64)
+    _, (finding,) = body(text, out)
+
+    assert finding.kind == "out_of_bounds"
+    assert not out.any()
+
+
+def test_an_atomic_out_of_bounds_changes_nothing():
+    out = np.zeros(4, np.int64)
+    _, (finding,) = body("cuda.atomic.add(out, cuda.threadIdx.x, 1)", out)
+
+    assert out.tolist() == [1] * 4
+    assert finding.message == "out[4] is outside shape (4,)"
+
+
+def test_dynamic_memory_that_the_launch_did_not_ask_for_has_no_elements():
+    _, (finding,) = body(
+        """
+        held = cuda.shared.array(0, int32)
+        held[0] = 1
+        """,
+        np.zeros(1, np.int64),
+    )
+
+    assert finding.message == "held[0] is outside shape (0,)"
+
+
+def test_a_slice_of_an_axis_is_checked_by_its_own_length():
+    _, (finding,) = body(
+        """
+        part = out[4:8]
+        part[cuda.threadIdx.x % 5] = 1
+        """,
+        out := np.zeros(32, np.int64),
+    )
+
+    assert finding.message == "out[4] is outside shape (4,)"
+    assert np.flatnonzero(out).tolist() == [4, 5, 6, 7]
+
+
+# -- barriers
+
+
+def test_a_barrier_that_part_of_a_block_reaches_is_found():
+    _, (finding,) = body(
+        """
+        if cuda.threadIdx.x < 16:
+            cuda.syncthreads()
+        """,
+        np.zeros(1, np.int64),
+        block=48,
+    )
+
+    assert (finding.kind, finding.line) == ("barrier_divergence", START + 3)
+    assert finding.message == "cuda.syncthreads() is reached by 16 threads of a block while 32 are elsewhere"
+    assert finding.threads[0] == (16, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if cuda.blockIdx.x == 1:\n    cuda.syncthreads()",  # whole blocks may differ
+        "if cuda.threadIdx.x >= 16:\n    return\ncuda.syncthreads()",  # threads that have ended are not waited for
+        "for k in range(cuda.blockIdx.x):\n    cuda.syncthreads()",
+    ],
+)
+def test_barriers_that_every_running_thread_of_a_block_reaches_are_fine(text):
+    _, findings = body(text, np.zeros(1, np.int64), grid=3, block=48)
+
+    assert findings == ()
+
+
+# -- launches no device would accept
+
+SMALL = "x = 1"
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "message"),
+    [
+        (
+            {"block": (33, 32)},
+            SMALL,
+            "a block of 33 x 32 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger.",
+        ),
+        ({"block": (1, 1, 65)}, SMALL, "the block has 65 in z; a device takes 64. Use another axis."),
+        ({"grid": (1, 65536)}, SMALL, "the grid has 65536 in y; a device takes 65535. Use another axis."),
+        (
+            {},
+            "tile = cuda.shared.array((64, 100), float64)",
+            "the kernel declares 51200 bytes of static shared memory; a block has 49152. "
+            "Declare it dynamic (shape 0) and give its bytes in the launch.",
+        ),
+        (
+            {"dynamic": 232449},
+            SMALL,
+            "0 bytes of static and 232449 of dynamic shared memory are 232449; "
+            "compute capability 9.0 has 232448 per block. Make the tile smaller.",
+        ),
+    ],
+)
+def test_a_launch_that_no_device_accepts_is_refused_before_it_runs(options, text, message):
+    with pytest.raises(LaunchError) as error:
+        body(text, np.zeros(1, np.int64), **options)
+
+    assert str(error.value) == f"{FILE}:99: {message}"
+
+
+def test_the_number_of_arguments_has_to_fit():
+    with pytest.raises(LaunchError, match=r"^kernels/mine.py:99: kernel takes 1 argument \(out\); the launch gives 2$"):
+        body(SMALL, np.zeros(1), 3)
+
+
+def test_an_argument_has_to_be_one_of_a_kernel():
+    with pytest.raises(LaunchError, match="out: a kernel takes arrays, numbers and tuples; str is none of them"):
+        body(SMALL, "text")
+
+
+def test_an_array_that_is_not_contiguous_stays_on_the_host():
+    with pytest.raises(LaunchError, match="out: the array is not contiguous"):
+        body(SMALL, np.zeros((4, 4))[:, ::2])
+
+
+# -- limits
+
+
+def test_an_endless_loop_ends():
+    with pytest.raises(UnsupportedError) as error:
+        body("while True:\n    out[0] = 1", np.zeros(1, np.int64), limits=Limits(iterations=1000))
+
+    assert str(error.value) == (
+        f"{FILE}:{START + 2}: the loops of this launch ran 1,000 iterations in lockstep and this one has not ended; "
+        "check its condition, or run with engine gpu"
+    )
+
+
+def test_arrays_that_need_too_much_memory_are_refused():
+    with pytest.raises(LaunchError) as error:
+        body("x = cuda.local.array(100000000, float64)", np.zeros(1), limits=Limits(memory_bytes=1 << 20))
+
+    assert str(error.value) == (
+        f"{FILE}:99: kernel needs 25,600,000,000 bytes for arrays at once in lockstep, which gives a launch 1,048,576; "
+        "make its arrays smaller, or run with engine gpu"
+    )
+
+
+# -- refusals, each with its exact text
+
+ENGINE = "is not executed in lockstep; run with engine gpu"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("print(1)", f"print(...) {ENGINE}"),
+        ("x = [1, 2]", f"List ([1, 2]) {ENGINE}"),
+        ("x = f'{1}'", f"JoinedStr (f'{{1}}') {ENGINE}"),
+        ("assert out[0] == 0", f"Assert: assert out[0] == 0 {ENGINE}"),
+        ("x = cuda.shfl_sync(0, 1, 2)", f"cuda.shfl_sync(...) {ENGINE}"),
+        ("x = cuda.nowhere.x", f"cuda.nowhere.x {ENGINE}"),
+        ("x = out.__class__", f".__class__ (out.__class__) {ENGINE}"),
+        ("x = out.sum()", f".sum(...) (out.sum()) {ENGINE}"),
+        ("x = np.dot(out, out)", f"np.dot(...) {ENGINE}"),
+        ("x = open('a')", f"open(...) {ENGINE}"),
+        ("x = eval('1')", f"eval(...) {ENGINE}"),
+        ("x = getattr(out, 'base')", f"getattr(...) {ENGINE}"),
+        ("x = out + 1", f"arithmetic with a view (out + 1) {ENGINE}"),
+        ("x = 1 in (1, 2)", f"'in' (1 in (1, 2)) {ENGINE}"),
+        ("x = math.gcd(1, 2)", f"math.gcd(...) {ENGINE}"),
+        ("x = math", f"math {ENGINE}"),
+        ("x = cuda.syncthreads", f"cuda.syncthreads {ENGINE}"),
+        ("x = out[0.5]", "an index is an integer; out[0.5] has one of float64. Use int(...)."),
+        ("x = 1.5 & 2", "Numba has no float64 & int64; convert one side"),
+        ("x = ~1.5", "Numba has no ~ on float64; convert the operand"),
+        ("x = y", "the name y is not known"),
+        ("x = x + 1", "x is read before it is assigned; assign it on every path"),
+        ("x = 0x1FFFFFFFFFFFFFFFF", "36893488147419103231 does not fit 64 bits"),
+        ("return 3", "a kernel returns nothing; store the result in an array"),
+        ("x = abs(1, 2)", "abs takes 1 arguments, not 2"),
+        ("x = cuda.grid(4)", "cuda.grid(4): the number of axes is 1, 2 or 3"),
+        ("cuda.atomic.add(out, 0, 1, 2)", "cuda.atomic.add takes 3 arguments, not 4"),
+        ("for k in range(0, 4, 0):\n    pass", "range(0, 4, 0): the step is 0"),
+        ("a, b = 1, 2, 3", "3 values for 2 names"),
+        ("a, *b = 1, 2", "assignment to *b is not followed"),
+        ("out[0] = 1j", "out[0] holds int64; a complex number does not fit, store .real"),
+        ("x = out.reshape(5)", "out of shape (32,) cannot be reshaped to (5,)"),
+        ("T[0] = 1", "T is a constant array of the module; pass it as an argument to store in it"),
+    ],
+)
+def test_what_is_not_executed_is_named(text, message):
+    with pytest.raises(UnsupportedError) as error:
+        launch_text(
+            "@cuda.jit\ndef kernel(out):\n"
+            + "".join(f"    {line}\n" for line in text.splitlines())
+            + "T = np.zeros(3)\n",
+            np.zeros(32, np.int64),
+        )
+
+    assert str(error.value) == f"{FILE}:{START + 2}: {message}"
+
+
+def test_an_atomic_that_numba_does_not_have_is_named():
+    with pytest.raises(UnsupportedError) as error:
+        body("cuda.atomic.add(out, 0, 1)", np.zeros(3, np.int8))
+
+    assert error.value.what == (
+        "Numba has no cuda.atomic.add on int8; it has float32, float64, int32, int64, uint32, uint64"
+    )
+
+
+def test_one_name_for_two_arrays_in_different_threads_is_refused():
+    with pytest.raises(UnsupportedError) as error:
+        body(
+            """
+            one = cuda.shared.array(32, int32)
+            two = cuda.shared.array(32, int32)
+            held = cuda.local.array(32, int32)
+            first = cuda.local.array(32, int32)
+            if cuda.threadIdx.x < 3:
+                first = held
+            """,
+            np.zeros(32, np.int64),
+        )
+
+    assert error.value.what == f"first: one name stands for different arrays in different threads {ENGINE}"
+
+
+# -- the host part
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (
+            "kernel(np.zeros(3))",
+            LaunchError,
+            "kernel needs a launch: kernel[grid, block](...)",
+        ),
+        ("cuda.syncthreads()", KernelFileError, "cuda.syncthreads is for kernels; this line runs on the host"),
+        (
+            "cuda.shared.array(3, int32)",
+            KernelFileError,
+            "cuda.shared.array is for kernels; this line runs on the host",
+        ),
+        ("x = cuda.threadIdx.x + 1", KernelFileError, "cuda.threadIdx.x is for kernels; this line runs on the host"),
+        ("cuda.nowhere()", UnsupportedError, "cuda.nowhere is not known to the lockstep engine; run with engine gpu"),
+        (
+            "cuda.jit(link='a.ptx')",
+            UnsupportedError,
+            "cuda.jit(link=...) is not known to the lockstep engine; run with engine gpu",
+        ),
+        ("helper(1)", LaunchError, "helper is a device function; call it in a kernel"),
+        ("helper[1, 1](1)", LaunchError, "helper is a device function; only kernels are launched"),
+        (
+            "kernel[1](np.zeros(3))",
+            LaunchError,
+            "a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes",
+        ),
+        (
+            "typed[1, 1](np.zeros(3), 1)",
+            LaunchError,
+            "typed is compiled for (array(float32, 1d, A), int32); the launch gives other types",
+        ),
+    ],
+)
+def test_mistakes_in_the_host_part_name_their_line(text, error, message):
+    with pytest.raises(error) as raised:
+        run_text(
+            f"""
+            @cuda.jit
+            def kernel(out):
+                out[0] = 1
+            @cuda.jit("void(float32[:], int32)")
+            def typed(out, n):
+                out[0] = n
+            @cuda.jit(device=True)
+            def helper(x):
+                return x
+            def main():
+                {text}
+            """
+        )
+
+    assert raised.value.line == START + 10
+    assert raised.value.what == message
