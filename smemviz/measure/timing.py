@@ -24,11 +24,13 @@ from smemviz.measure.statistics import Spread, sample_until_known, spread
 from smemviz.program import Program
 from smemviz.recording import Timing
 
-MAX_NODES = 500
+MAX_NODES = 1000
 _REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph costs
 _LONG_MICROSECONDS = 100_000.0
 _STATIC_SHARED_LIMIT = 48 * 1024
 _COMPARED_BYTES = 1 << 28
+_ADDRESSES = 50
+_FLUSHED = "cold: L2 is overwritten between launches, and that time is taken off"
 
 
 @dataclass(frozen=True)
@@ -96,14 +98,11 @@ class _Timer:
             written = _written(dispatcher, config, held, function)
             if written:
                 notes.append(f"writes its input {', '.join(written)}: each replay sees what the last one left")
-            sets = _argument_sets(held.values) if self.cold else [held.values]
+            sets = _argument_sets(held.values, self.cold)
             flush = cuda.device_array(2 * _l2_bytes(), np.uint8) if self.cold and len(sets) == 1 else None
             if self.cold:
-                notes.append(
-                    "cold: L2 is overwritten between launches, and that time is taken off"
-                    if flush is not None
-                    else f"cold: {len(sets)} copies of the arguments take turns"
-                )
+                turns = f"cold: {len(sets)} copies of the arguments push each other out of L2"
+                notes.append(turns if flush is None else _FLUSHED)
 
             def issue(values: Sequence[Any], stream: Any) -> None:
                 dispatcher.configure(config.grid, config.block, stream, config.dynamic_shared)(*values)
@@ -157,12 +156,7 @@ def _measure(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any) -> tuple[S
     """Replay until the median is known well enough; return microseconds per launch."""
     issue(sets[0], cuda.default_stream())  # compiles
     cuda.synchronize()
-    pilot = _replay(issue, sets, None, 1)
-    pilot.microseconds()
-    once = min(pilot.microseconds() for _ in range(3))
-    pilot.close()
-    nodes = max(1, min(MAX_NODES, math.ceil(_REPLAY_MICROSECONDS / max(once, 0.1))))
-    nodes = max(nodes, min(len(sets), MAX_NODES))
+    nodes = _enough_nodes(issue, sets)
     replay = _replay(issue, sets, flush, nodes)
     empty = None if flush is None else _replay(lambda values, stream: None, sets, flush, nodes)
 
@@ -175,6 +169,19 @@ def _measure(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any) -> tuple[S
         if one:
             one.close()
     return spread(samples), samples, nodes
+
+
+def _enough_nodes(issue: Issue, sets: Sequence[Sequence[Any]]) -> int:
+    """Return how many launches make a replay long enough to hide what starting a graph costs."""
+    nodes = len(sets)
+    while nodes < MAX_NODES:
+        pilot = _replay(issue, sets, None, nodes)
+        taken = min(pilot.microseconds() for _ in range(3))
+        pilot.close()
+        if taken >= _REPLAY_MICROSECONDS:
+            break
+        nodes = min(10 * nodes, MAX_NODES)
+    return nodes
 
 
 def _replay(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any, nodes: int) -> Replay:
@@ -204,12 +211,18 @@ def _written(dispatcher: CUDADispatcher, config: Configuration, held: Arguments,
     return tuple(name for (name, _), one, other in pairs if one.tobytes() != other.tobytes())
 
 
-def _argument_sets(values: Sequence[Any]) -> list[Sequence[Any]]:
-    """Return as many copies of the arguments as it takes to push each other out of L2; one when that is too many."""
+def _argument_sets(values: Sequence[Any], cold: bool) -> list[Sequence[Any]]:
+    """Return copies of the arguments at addresses of their own, which launches take in turn.
+
+    Where a small array happens to lie in L2 moves a 1 us kernel by up to 10 % (seen on the H200); over many addresses
+    that evens out. When cold, there are as many as it takes to push each other out of L2, or one if that is too many.
+    """
     size = sum(array.nbytes for array in arrays_in(values))
-    copies = math.ceil(2 * _l2_bytes() / size) + 1 if size else MAX_NODES + 1
-    if copies > MAX_NODES:
-        return [values]
+    if cold:
+        copies = math.ceil(2 * _l2_bytes() / size) + 1 if size else MAX_NODES + 1
+        copies = copies if copies <= MAX_NODES else 1
+    else:
+        copies = _ADDRESSES if 0 < size * _ADDRESSES < _l2_bytes() // 4 else 1
     return [values, *([_copied(value) for value in values] for _ in range(copies - 1))]
 
 
