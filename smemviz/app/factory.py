@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
@@ -13,9 +12,13 @@ from dash.development.base_component import Component
 from smemviz.app import browser, gallery_page, kernel_callbacks
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
+from smemviz.app.run_view import Query
 from smemviz.errors import SmemvizError
 from smemviz.resources import assets_dir, gallery
 from smemviz.version import __version__
+
+# Where Dash serves plotly.js. Asked for at once and not by the first figure, it loads beside the other scripts.
+_PLOTLY = "_dash-component-suites/plotly/package_data/plotly.min.js"
 
 # The theme is set before anything is painted, so that a dark page never flashes white.
 _INDEX = """<!DOCTYPE html>
@@ -32,6 +35,7 @@ _INDEX = """<!DOCTYPE html>
 })();
 </script>
 {%css%}
+<link rel="preload" as="script" href="_PLOTLY_">
 </head>
 <body>
 {%app_entry%}
@@ -50,7 +54,6 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
         title="smemviz",
         update_title="",
         assets_folder=str(assets_dir()),
-        index_string=_INDEX,
         serve_locally=True,
         suppress_callback_exceptions=True,
         add_log_handler=False,
@@ -60,26 +63,27 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
             {"name": "description", "content": "What a CUDA kernel really does to shared memory."},
         ],
     )
+    app.index_string = _INDEX.replace("_PLOTLY_", app.config.requests_pathname_prefix + _PLOTLY)
     app.layout = _frame()
     browser.add_callbacks(app)
     gallery_page.add_callbacks(app, library)
     kernel_callbacks.add_callbacks(app, library)
 
-    @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"))  # type: ignore[untyped-decorator]
-    def route(place: dict[str, str], run: dict[str, str]) -> Any:
-        return _page(library, place, run)
+    @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))  # type: ignore[untyped-decorator]
+    def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
+        return _page(library, place, run, look)
 
     return app
 
 
-def _page(library: Library, place: dict[str, str], run: dict[str, str]) -> list[Component]:
+def _page(library: Library, place: Query, run: Query, look: Query) -> list[Component] | Component:
     """Return the page for an address: ``/`` is the gallery, ``/kernel`` a kernel."""
     if place["path"] == "/":
         return gallery_page.gallery_page(library)
     if place["path"] != "/kernel":
         return _nothing("There is no such page.")
     try:
-        return kernel_page(library.program(run.get("file", "")))
+        return kernel_page(library, run, look)
     except SmemvizError as error:
         return _nothing(str(error))
 

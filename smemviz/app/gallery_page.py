@@ -10,8 +10,8 @@ from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.graph import graph
-from smemviz.app.kernel_callbacks import hardware_of
 from smemviz.app.library import Library, Shown
+from smemviz.app.run_view import hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.labels import count

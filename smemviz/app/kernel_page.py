@@ -15,11 +15,37 @@ from smemviz.app.controls import (
     view_switch,
 )
 from smemviz.app.graph import panel
+from smemviz.app.library import Library
+from smemviz.app.look_view import view_look
+from smemviz.app.run_view import Query, view_run
+from smemviz.app.state import RunState
+from smemviz.errors import ConstantError
 from smemviz.program import Program
 
 
-def kernel_page(program: Program) -> list[Component]:
-    """Lay out the page; what depends on a run is filled in by callbacks."""
+def kernel_page(library: Library, run: Query, look: Query) -> Component:
+    """Lay out the page and fill it with what the URL asks for.
+
+    Raises:
+        InputError: when the file is not there or cannot be read.
+    """
+    page = html.Div(_layout(_program(library, RunState.read(run))))
+    for name, value in (view_run(library, run) | view_look(library, run, look)).items():
+        identity, attribute = name.rsplit(".", 1)
+        setattr(page[identity], attribute, value)
+    return page
+
+
+def _program(library: Library, state: RunState) -> Program:
+    """Read the program with the constants it is asked for, or without them when they are impossible."""
+    program = library.program(state.file)
+    try:
+        return program.with_constants(state.constants)
+    except ConstantError:  # the page says it
+        return program
+
+
+def _layout(program: Program) -> list[Component]:
     return [
         # What the server found, for the browser's part of the page.
         dcc.Store(id="shown-run"),

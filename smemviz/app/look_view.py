@@ -1,0 +1,80 @@
+"""What a look at a run puts on the kernel page: the pictures and the present request in words."""
+
+from __future__ import annotations
+
+from smemviz.app.library import Library
+from smemviz.app.run_view import Filling, Query, hardware_of
+from smemviz.app.state import LookState, RunState
+from smemviz.errors import SmemvizError
+from smemviz.figures.banks import banks
+from smemviz.figures.labels import count
+from smemviz.figures.moment import blocks, moment, playback_order
+from smemviz.figures.sentences import present
+from smemviz.figures.served import Hardware
+from smemviz.figures.thumbnail import worst_site
+from smemviz.figures.tile import tile
+from smemviz.figures.warps import warps
+from smemviz.model.devices import device
+
+PICTURES = ("tile", "warps", "banks")
+LOOK_PROPERTIES = (
+    *(f"{picture}.{name}" for picture in PICTURES for name in ("figure", "style")),
+    "position-text.children",
+    "tile-note.children",
+    "shown-look.data",
+)
+
+
+def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
+    """Draw what is looked at; nothing where the run is refused, which ``view_run`` says."""
+    state, look = RunState.read(run_query), LookState.read(look_query)
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError:
+        return {}
+    hardware = hardware_of(shown, state)
+    site = look.site if look.site is not None or look.warp is not None else worst_site(launch, hardware)
+    now = moment(launch, look.block, look.warp, look.step, site)
+    row = now.row
+    at_site = int(launch.requests.site[row]) if row is not None else None
+    at_warp = int(launch.requests.warp[row]) if row is not None else None
+    names = [array.name for array in launch.shared_arrays]
+    accessed = launch.sites[at_site].array if at_site is not None else None
+    array = next((name for name in (look.array, accessed) if name in names), names[0] if names else "")
+    drawn = look.banks or device(hardware.cc).banks
+    figures = (
+        tile(now, array, view=look.view, banks=drawn, hardware=hardware, theme=look.theme),
+        warps(launch, now.block, site=at_site, warp=at_warp, hardware=hardware, theme=look.theme),
+        banks(now, banks=drawn, hardware=hardware, theme=look.theme),
+    )
+    filling: Filling = {}
+    for picture, figure in zip(PICTURES, figures, strict=True):
+        filling[f"{picture}.figure"] = figure
+        filling[f"{picture}.style"] = {"height": figure.layout.height}
+    return filling | {
+        "position-text.children": f"{now.position + 1:,} of {len(now.rows):,}: {present(now, hardware)}",
+        "tile-note.children": _drawing_note(drawn, hardware),
+        "shown-look.data": {
+            "position": now.position,
+            "site": at_site,
+            "values": {"view": look.view, "banks": drawn, "array": array, "block": str(now.block)},
+            "options": {"array": names, "block": [str(block) for block in blocks(launch)]},
+        },
+    }
+
+
+def view_order(library: Library, query: Query, block: str | None) -> dict[str, list[int]] | None:
+    """Return site, warp and step of a block's requests in playback order, None where the run is refused."""
+    state = RunState.read(query)
+    try:
+        launch = library.show(state).launch(state)
+    except SmemvizError:
+        return None
+    rows = playback_order(launch, moment(launch, int(block) if block else None).block)
+    return {name: getattr(launch.requests, name)[rows].tolist() for name in ("site", "warp", "step")}
+
+
+def _drawing_note(drawn: int, hardware: Hardware) -> str:
+    real = device(hardware.cc).banks
+    return "" if drawn == real else f"A drawing with {count(drawn, 'bank')}. All counts stay those of {real} banks."

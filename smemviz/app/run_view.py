@@ -1,0 +1,159 @@
+"""What a run puts on the kernel page: headline, source, facts, and what the controls show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.library import Library, Shown
+from smemviz.app.source_view import source_view
+from smemviz.app.state import RunState, hardware_key
+from smemviz.errors import SmemvizError
+from smemviz.figures.labels import count
+from smemviz.figures.sentences import facts, headline, origin, rule
+from smemviz.figures.served import H200, Hardware
+from smemviz.model.devices import device, known
+from smemviz.model.summary import summarize
+from smemviz.recording import Launch
+
+Query = dict[str, str]
+Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
+
+RUN_PROPERTIES = (
+    "kernels.children",
+    "eyebrow.children",
+    "headline.children",
+    "origin.children",
+    "notices.children",
+    "source.children",
+    "facts.children",
+    "facts-note.children",
+    "shown-run.data",
+    "results.className",
+)
+
+
+def view_run(library: Library, query: Query, before: str | None = None) -> Filling:
+    """Run what the query asks for; a refusal leaves what is there, the launch ``before``, and says so."""
+    state = RunState.read(query)
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError as error:
+        return {
+            "headline.children": "This cannot be launched",
+            "origin.children": "",
+            "notices.children": _refusal(error, before),
+            "results.className": "columns stale" if before else "columns nothing",
+        }
+    hardware = hardware_of(shown, state)
+    return {
+        "kernels.children": _kernel_links(shown, launch, query, hardware),
+        "eyebrow.children": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
+        "headline.children": headline(launch, hardware),
+        "origin.children": _origin(shown, hardware),
+        "notices.children": _notices(shown, launch),
+        "source.children": source_view(
+            shown.recording.source, launch, summarize(launch, hardware.cc, hardware.bank_bytes)
+        ),
+        "facts.children": _facts(launch, hardware),
+        "facts-note.children": f"From the {'GPU recording' if shown.from_file else 'lockstep run'}; {rule(hardware)}.",
+        "shown-run.data": _shown_run(shown, launch, hardware),
+        "results.className": "columns",
+    }
+
+
+def hardware_of(shown: Shown, state: RunState) -> Hardware:
+    """Return the hardware that counts: what the URL says, else what the recording was made on, else the H200."""
+    if state.hardware is not None:
+        return state.hardware
+    made_on = shown.recording.device
+    if made_on is not None and made_on.compute_capability in {row.cc for row in known()}:
+        cc = made_on.compute_capability
+        return Hardware(cc, device(cc).bank_bytes[0])
+    return H200
+
+
+def _kernel_links(shown: Shown, launch: Launch, query: Query, hardware: Hardware) -> list[Component]:
+    """Link every launch of the run, with its worst degree; constants and hardware stay as they are."""
+    links, seen = [], dict[str, int]()
+    for other in shown.recording.launches:
+        nth = seen.get(other.kernel, 0)
+        seen[other.kernel] = nth + 1
+        kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
+        href = "/kernel?" + urlencode(kept | {"kernel": other.kernel} | ({"launch": str(nth)} if nth else {}))
+        degree = facts(other, hardware).max_degree
+        name = other.kernel if nth == 0 else f"{other.kernel} ({nth + 1})"
+        links.append(
+            dcc.Link(
+                [html.Span(name), html.Span(f"{degree}-way", className="degree conflict" if degree > 1 else "degree")],
+                href=href,
+                className="kernel-link current" if other is launch else "kernel-link",
+            )
+        )
+    return links
+
+
+def _origin(shown: Shown, hardware: Hardware) -> str:
+    text = f"Requests {origin(shown.recording)}; {rule(hardware)}."
+    return text if shown.why is None else f"{text} {shown.why}"
+
+
+def _notices(shown: Shown, launch: Launch) -> list[Component]:
+    """Say what is missing from the recording, and what went wrong while it was made."""
+    notices: list[Component] = []
+    if launch.missing:
+        text = f"{count(launch.missing, 'request')} were counted but not logged; pictures show the logged blocks."
+        notices.append(dmc.Alert(text, title="Not every request is logged", color="yellow", variant="light"))
+    for finding in shown.recording.findings:
+        if finding.kernel == launch.kernel:
+            notices.append(dmc.Alert(f"line {finding.line}: {finding.message}", title=finding.kind, color="orange"))
+    return notices
+
+
+def _refusal(error: SmemvizError, before: str | None) -> Component:
+    """Say what is wrong, and what the pictures are of that are still there."""
+    below = f"The pictures below are of the last run that worked, {before}." if before else ""
+    return dmc.Alert([html.Span(str(error)), html.Br(), below], color="red", id="error", className="refusal")
+
+
+def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
+    total = facts(launch, hardware)
+    pairs = [
+        ("grid", " x ".join(map(str, launch.grid))),
+        ("block", " x ".join(map(str, launch.block))),
+        ("shared bytes", f"{launch.shared_bytes:,}"),
+        ("shared requests", f"{total.requests:,}"),
+        ("wavefronts", f"{total.wavefronts:,}"),
+        ("ideal", f"{total.ideal:,}"),
+        ("excess", f"{total.excess:,}"),
+        ("global sectors", f"{total.sectors:,}"),
+    ]
+    if total.uncounted:
+        pairs.append(("data-dependent sites", f"{total.uncounted:,}"))
+    return [
+        html.Div(
+            [html.Dt(name), html.Dd(value)], className="fact conflict" if name == "excess" and total.excess else "fact"
+        )
+        for name, value in pairs
+    ]
+
+
+def _shown_run(shown: Shown, launch: Launch, hardware: Hardware) -> dict[str, Any]:
+    """Tell the browser what the controls should show, and which constants may be left out of the URL."""
+    constants = shown.program.constants
+    return {
+        "title": launch.kernel,
+        "values": {
+            **{name: c.value if c.kind in ("int", "float") else str(c.value) for name, c in constants.items()},
+            "cc": hardware_key(hardware),
+            "source": "recording" if shown.from_file else "lockstep",
+        },
+        "constants": list(constants),
+        "switchable": shown.recorded is not None and shown.why is None,
+    }
