@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -253,6 +254,7 @@ class DeviceOnly:
     __index__ = __int__ = __float__ = __bool__ = __lt__ = __gt__ = __le__ = __ge__ = __getitem__ = __call__
 
 
+@cache
 def _device_names() -> list[str]:
     known = (name for table in (names.VALUES, names.CALLS) for name in table)
     roots = {name.split(".")[1] for name in known if name.startswith("cuda.")}

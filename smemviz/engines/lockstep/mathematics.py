@@ -27,19 +27,33 @@ from smemviz.engines.lockstep.typing import (
 Function = Callable[..., Value]
 
 
-def _elementwise(function: Callable[[float], float]) -> Callable[[Any], Any]:
-    """Apply a function of Python's ``math`` to every element; what it refuses is NaN, what overflows infinite."""
+def _not_a_number(*x: float) -> float:
+    return math.nan
 
-    def one(x: float) -> float:
+
+def _gamma_pole(x: float) -> float:
+    return math.copysign(math.inf, x) if x == 0 else math.nan
+
+
+def _lgamma_pole(x: float) -> float:
+    return math.inf
+
+
+def _elementwise(
+    function: Callable[..., float], count: int = 1, at_pole: Callable[..., float] = _not_a_number
+) -> Callable[..., Any]:
+    """Apply a function of Python's ``math`` to every element; what overflows is infinite."""
+
+    def one(*x: float) -> float:
         try:
-            return function(x)
+            return function(*x)
         except OverflowError:
             return math.inf
         except ValueError:
-            return math.nan
+            return at_pole(*x)
 
-    every = np.frompyfunc(one, 1, 1)
-    return lambda x: np.asarray(every(x), dtype=np.asarray(x).dtype)[()]
+    every = np.frompyfunc(one, count, 1)
+    return lambda *x: np.asarray(every(*x), dtype=np.asarray(x[0]).dtype)[()]
 
 
 def _unary(function: Callable[[Any], Any], *, half: bool = False) -> Function:
@@ -108,8 +122,8 @@ UNARY: dict[str, Function] = {
     "math.expm1": _unary(np.expm1),
     "math.fabs": _unary(np.fabs, half=True),
     "math.floor": _unary(np.floor, half=True),
-    "math.gamma": _unary(_elementwise(math.gamma)),
-    "math.lgamma": _unary(_elementwise(math.lgamma)),
+    "math.gamma": _unary(_elementwise(math.gamma, 1, _gamma_pole)),
+    "math.lgamma": _unary(_elementwise(math.lgamma, 1, _lgamma_pole)),
     "math.log": _unary(np.log, half=True),
     "math.log10": _unary(np.log10, half=True),
     "math.log1p": _unary(np.log1p),
@@ -135,7 +149,7 @@ BINARY: dict[str, Function] = {
     "math.ldexp": _ldexp,
     "math.nextafter": _binary(np.nextafter),
     "math.pow": _binary(np.power),
-    "math.remainder": _binary(lambda x, y: x - np.rint(x / y) * y),
+    "math.remainder": _binary(_elementwise(math.remainder, 2)),
 }
 CONSTANTS = {name: getattr(math, name.partition(".")[2]) for name in ("math.pi", "math.e", "math.tau")}
 CONSTANTS |= {"math.inf": math.inf, "math.nan": math.nan}

@@ -19,6 +19,8 @@ from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.operators import NoRuleError, binary, truth
 from smemviz.engines.lockstep.typing import (
     BOOL,
+    FLOAT16,
+    FLOAT32,
     FLOAT64,
     INT64,
     Dtype,
@@ -86,6 +88,8 @@ def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
     both = reduce(unify, map(dtype_of, values))
 
     def pick(one: Value, other: Value) -> Value:
+        if both.kind == "f":  # a number wins over NaN
+            return (np.fmax if keep is ast.Gt else np.fmin)(one, other)
         test = binary(keep, other, one)
         if isinstance(test, np.ndarray):
             return np.where(test, np.asarray(other, both), np.asarray(one, both))
@@ -110,9 +114,10 @@ def _len(x: Value) -> Value:
 def _round(x: Value, digits: Value = None) -> Value:
     dtype = dtype_of(x)
     if digits is None:
-        return cast(x if dtype.kind in "biu" else np.rint(x), INT64)
+        return cast(np.rint(cast(x, FLOAT64)), INT64)
     scale = binary(ast.Pow, 10.0, digits)
-    return cast(np.rint(cast(x, FLOAT64) * scale) / scale, dtype)
+    rounded = np.rint(cast(x, FLOAT64) * scale) / scale
+    return cast(rounded, FLOAT32 if dtype == FLOAT16 else dtype)
 
 
 def _divmod(x: Value, y: Value) -> Value:

@@ -1,6 +1,6 @@
 """Python's operators on scalars and on one element per thread, with Numba's types.
 
-Integer division by zero gives 0 and is no exception, as on the device; integers wrap at 64 bits.
+Integer division by zero gives 0 and is no exception, as on the device (H200); integers wrap at 64 bits.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.typing import (
     BOOL,
     FLOAT16,
     FLOAT32,
+    FLOAT64,
     INT64,
     INT64_MAX,
     INT64_MIN,
@@ -64,7 +66,7 @@ _PYTHON_INTEGERS: dict[type[ast.AST], Callable[[int, int], Any]] = {
     ast.GtE: operator.ge,
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
-    ast.FloorDiv: lambda a, b: a // b if b else 0,
+    ast.FloorDiv: lambda a, b: 0 if b == 0 or (b == -1 and a == INT64_MIN) else a // b,
     ast.Mod: lambda a, b: a % b if b else 0,
 }
 _SYMBOLS: dict[type[ast.AST], str] = {
@@ -92,6 +94,7 @@ _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Not: "not",
 }
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_MOST_SQUARED = 0x10000
 _rules: dict[tuple[type[ast.AST], Dtype, Dtype], Rule] = {}
 
 
@@ -143,7 +146,12 @@ def _find_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
         both = remainder(one, other)
         if both.kind == "c":
             raise NoRuleError(_describe(op, one, other))
-        return both, both, np.floor_divide if op is ast.FloorDiv else np.remainder
+        if both.kind == "f":
+            part = 0 if op is ast.FloorDiv else 1
+            return both, both, lambda a, b: _float_divmod(a, b)[part].astype(both)[()]
+        if op is ast.FloorDiv:
+            return both, both, _floor_divide if both == INT64 else np.floor_divide
+        return both, both, np.remainder
     both = quotient(one, other) if op is ast.Div else arithmetic(one, other)
     return both, both, _UFUNCS[op]
 
@@ -155,44 +163,86 @@ def _shift_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
     function = np.left_shift if op is ast.LShift else np.right_shift
 
     def shift(a: Any, b: Any) -> Any:
-        return function(np.asarray(a, wide), np.asarray(b).astype(wide))[()]
+        # The device looks at the lower 32 bits of the count; 64 and more shift everything out.
+        return function(np.asarray(a, wide), np.asarray(b).astype(np.uint32).astype(wide))[()]
 
     return wide, other, shift
 
 
 def _power_rule(one: Dtype, other: Dtype) -> Rule:
-    if one.kind in "biu" and other.kind in "biu":
-        both = integer_result(one, other)
-        return both, both, lambda a, b: integer_power(np.asarray(a, both), np.asarray(b, both))[()]
-    if one.kind == "f" and other.kind in "biu":
-        base = FLOAT32 if one == FLOAT16 else one
-        # A float to an integer power is multiplied out in the base's own type.
-        return base, INT64 if other.kind != "u" else UINT64, lambda a, b: _float_power(a, b, base)
+    if other.kind in "biu" and one.kind in "biuf":
+        base = integer_result(one, other) if one.kind in "biu" else FLOAT32 if one == FLOAT16 else one
+        exponent = UINT64 if other.kind == "u" else INT64
+        return base, exponent, lambda a, b: _power(np.asarray(a, base), np.asarray(b, exponent))[()]
     both = arithmetic(one, other)
     both = FLOAT32 if both == FLOAT16 else both
     return both, both, np.power
 
 
-def _float_power(base: Any, exponent: Any, dtype: Dtype) -> Any:
-    wide = np.power(np.asarray(base, np.float64), np.asarray(exponent, np.float64))
-    return wide.astype(dtype)[()]
+def _power(base: NDArray[Any], exponent: NDArray[Any]) -> NDArray[Any]:
+    """Raise to integers as Numba does: by squaring in the base's type, beyond 65,536 by ``pow`` of floats.
 
-
-def integer_power(base: np.ndarray[Any, Any], exponent: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Raise integers to integers by squaring, wrapping; a negative exponent gives 0, or 1 and -1 for those bases."""
+    An integer to a negative power is 0, but 1 and -1 keep their size; 0 gives the lowest int64.
+    """
     base, exponent = np.broadcast_arrays(base, exponent)
     negative = exponent < 0
-    count = np.where(negative, 0, exponent)
+    count = np.where(negative, -exponent, exponent)
+    by_squaring = (count >= 0) & (count <= _MOST_SQUARED)
+    left = np.where(by_squaring, count, 0)
     result = np.ones(base.shape, base.dtype)
     factor = base.copy()
-    while count.any():
-        result = np.where(count & 1, result * factor, result)
-        count = count >> 1
+    while left.any():
+        result = np.where(left & 1 == 1, result * factor, result)
+        left = left >> 1
         factor = factor * factor
+    if not by_squaring.all():
+        result = np.where(by_squaring, result, cast(np.power(cast(base, FLOAT64), cast(exponent, FLOAT64)), base.dtype))
     if negative.any():
-        one = np.where(exponent % 2 == 0, 1, base)
-        result = np.where(negative, np.where(np.abs(base) == 1, one, 0), result)
+        if base.dtype.kind == "f":
+            result = np.where(negative & by_squaring, (1 / result).astype(base.dtype), result)
+        else:
+            inverted = np.where(base == 0, INT64_MIN, np.where(np.abs(base) == 1, result, 0))
+            result = np.where(negative, inverted, result)
     return result.astype(base.dtype)
+
+
+def _floor_divide(a: Any, b: Any) -> Any:
+    """Divide integers, rounding down; the lowest number by -1 gives 0, as Numba has it."""
+    result = np.floor_divide(a, b)
+    return np.where((a == INT64_MIN) & (b == -1), 0, result)[()]
+
+
+def _float_divmod(a: Any, b: Any) -> tuple[Any, Any]:
+    """Divide floats as the device does (H200), where the remainder is ``a - trunc(a / b) * b``, rounded once.
+
+    So it is NaN for an infinite divisor, and any number where the quotient is beyond the float's digits.
+    """
+    rest = _multiplied_off(a, np.trunc(a / b), b)
+    whole = (a - rest) / b
+    opposite = (rest != 0) & ((b < 0) != (rest < 0))
+    rest = np.where(opposite, rest + b, np.where(rest == 0, np.copysign(0, b), rest))
+    whole = np.where(opposite, whole - 1, whole)
+    floor = np.floor(whole)
+    floor = np.where(whole - floor > 0.5, floor + 1, floor)
+    floor = np.where(whole == 0, np.copysign(0, a / b), floor)
+    return np.where(b == 0, a / b, floor), rest
+
+
+def _multiplied_off(a: Any, x: Any, y: Any) -> Any:
+    """Return ``a - x * y`` for ``x * y`` close to ``a``, the product not rounded."""
+    if dtype_of(a) == FLOAT32:
+        return (np.float64(a) - np.float64(x) * np.float64(y)).astype(FLOAT32)
+    # Dekker's product: x * y == high + low, each half of x and y exact in 26 bits.
+    high = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    low = ((x_high * y_high - high) + x_high * y_low + x_low * y_high) + x_low * y_low
+    return (a - high) - low
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    scaled = x * (2.0**27 + 1)
+    high = scaled - (scaled - x)
+    return high, x - high
 
 
 def unary(op: type[ast.unaryop], value: Value) -> Value:
@@ -208,13 +258,16 @@ def unary(op: type[ast.unaryop], value: Value) -> Value:
     dtype = dtype_of(value)
     if op is ast.Invert and dtype == BOOL:
         return ~value if isinstance(value, np.ndarray) else not value
-    if dtype.kind in "biu":
-        value = cast(value, UINT64 if dtype.kind == "u" else INT64)
-    elif op is ast.Invert:
+    if dtype == BOOL:
+        value = cast(value, INT64)
+    elif op is ast.Invert and dtype.kind not in "iu":
         raise NoRuleError(f"~ on {dtype}")
     if op is ast.USub:
-        return wrap(-value) if type(value) is int else np.negative(value)
-    return ~value if op is ast.Invert else value
+        value = wrap(-value) if type(value) is int else np.negative(value)
+    elif op is ast.Invert:
+        value = ~value
+    # In the operand's own width first: the opposite of an unsigned 32-bit 1 is 4294967295.
+    return cast(value, UINT64 if dtype.kind == "u" else INT64) if dtype.kind in "iu" else value
 
 
 def truth(value: Value) -> Value:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 Value = Any
 Dtype = np.dtype[Any]
@@ -49,21 +50,38 @@ def dtype_of(value: Value) -> Dtype:
 
 
 def cast(value: Value, dtype: Dtype) -> Value:
-    """Convert to a type as Numba does: integers wrap, floats are cut off, complex keeps its kind."""
+    """Convert to a type as the device does: integers wrap, floats are cut off and stay at the ends of the range."""
     own = dtype_of(value)
     if own == dtype:
         return value
+    if own.kind == "f" and dtype.kind in "iu":
+        converted = _float_to_integer(np.asarray(value, own), dtype)
+        return converted if isinstance(value, np.ndarray) else converted[()]
     if isinstance(value, np.ndarray):
         return value.astype(dtype)
-    if dtype == INT64:
-        return _to_int64(value)
+    if dtype == INT64 and own.kind in "biu":
+        return wrap(int(value))
     return np.asarray(value, own).astype(dtype)[()]
 
 
-def _to_int64(value: Any) -> int:
-    if isinstance(value, float | np.floating):
-        return int(np.float64(value).astype(np.int64))
-    return wrap(int(value))
+def _float_to_integer(values: NDArray[Any], dtype: Dtype) -> NDArray[Any]:
+    """Convert as the hardware does (H200): saturating at 32 or 64 bits, then wrapping to 8 or 16.
+
+    NaN gives the lowest bit pattern at 64 bits and from a float64, else 0. Half precision is rounded, not cut off, and
+    saturates at the width of the integer.
+    """
+    half = values.dtype == FLOAT16
+    wide = np.dtype(f"{dtype.kind}4") if dtype.itemsize < 4 and not half else dtype
+    whole = (np.rint if half else np.trunc)(values.astype(np.float64))
+    low, high = np.iinfo(wide).min, np.iinfo(wide).max
+    inside = (whole >= low) & (whole < float(high) + (wide.itemsize < 8))
+    result = np.where(inside, whole, 0).astype(wide)
+    if not inside.all():
+        result = np.where(whole > 0, np.where(inside, result, high), np.where(whole < low, low, result)).astype(wide)
+        if wide.itemsize == 8 or values.dtype == FLOAT64:
+            lowest = np.array(1 << (8 * wide.itemsize - 1), np.uint64).astype(wide)
+            result = np.where(np.isnan(whole), lowest, result)
+    return result.astype(dtype)
 
 
 def wrap(value: int) -> int:
