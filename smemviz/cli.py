@@ -15,7 +15,7 @@ from types import ModuleType
 
 from smemviz.errors import SmemvizError
 
-VERBS = ("run", "show", "time", "calibrate")
+VERBS = ("run", "show", "time", "verify", "calibrate")
 INTERRUPTED = 130  # as a shell reports SIGINT
 BROKEN_PIPE = 141  # and SIGPIPE
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemviz.commands.settings import add_file_and_settings
+from smemviz.commands.stored import recording_for
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from smemviz.measure.timing import Timed
     from smemviz.program import Program
-    from smemviz.recording import Recording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with redirected, progress_bar() as progress:
         from smemviz.measure.timing import time_program
 
-        recording = _recording(program, arguments.output) if arguments.output else None
+        recording = recording_for(program, arguments.output) if arguments.output else None
         timed = time_program(program, arguments.cold, progress)
     if recording:
         launches = [replace(x, time=t) for x, t in zip(recording.launches, timed.times, strict=True)]
@@ -57,26 +57,6 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         _print(program, device.name, timed)
     return 0
-
-
-def _recording(program: Program, path: Path) -> Recording:
-    """Return the recording that the times go into.
-
-    Raises:
-        InputError: when there is one, of another file or other constants, or not made on this card.
-    """
-    from smemviz.engines import run
-    from smemviz.engines.choose import gpu_engine
-    from smemviz.errors import InputError
-    from smemviz.recording_file import load
-
-    if not path.exists():
-        return run(program, engine="gpu")
-    recording = load(path)
-    wanted = (program.sha256, program.values, gpu_engine().device().name)
-    if (recording.sha256, recording.constants, recording.device and recording.device.name) != wanted:
-        raise InputError(f"{path}: was made from another version of the file, other constants or on another card")
-    return recording
 
 
 def _facts(program: Program, device: dict[str, Any], timed: Timed) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def avoidable(launch: Launch) -> Avoidable:
 
 def _same(*columns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Tell for each entry but the first whether it equals the one before it in every column."""
-    return np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
+    return np.asarray(np.logical_and.reduce([column[1:] == column[:-1] for column in columns]))
 
 
 def _unread(launch: Launch, kind: NDArray[Any], answered: NDArray[np.bool_]) -> NDArray[np.bool_]:
