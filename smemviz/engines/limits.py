@@ -18,10 +18,10 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
     """
     threads = block[0] * block[1] * block[2]
     if threads > device.max_threads:
-        sizes = " x ".join(map(str, block))
+        shape = " x ".join(map(str, block))
         raise LaunchError(
             *place,
-            f"a block of {sizes} has {threads} threads; a device takes {device.max_threads}. "
+            f"a block of {shape} has {threads} threads; a device takes {device.max_threads}. "
             "Make the block smaller and the grid larger.",
         )
     for what, sizes, limits in (("block", block, _BLOCK_LIMITS), ("grid", grid, _GRID_LIMITS)):

@@ -1,7 +1,7 @@
 """The log of a launch: what every site execution touched, kept as arrays until the batch is done.
 
-A log that would outgrow its limit is counted instead: totals over all requests, full detail for the first, the middle
-and the last block only.
+A log that would outgrow its limit is counted instead: totals over all requests, and detail for the first, the middle
+and the last block only, as far as the limit goes.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Log:
         self._limit = limit
         self._parts: list[Requests] = []
         self._rows = 0
+        self._kept_rows = 0
         self.begin(0, 0)
 
     def begin(self, first_block: int, blocks: int) -> None:
@@ -115,6 +116,7 @@ class Log:
         for part in self._parts:
             self.totals = add_totals(self.totals, totals_of(self.sites, part))
         self._parts = [part.select(np.isin(part.block, self._chosen)) for part in self._parts]
+        self._kept_rows = sum(len(part) for part in self._parts)
         self._count()
 
     def _count(self) -> None:
@@ -123,7 +125,9 @@ class Log:
         for execution in self._pending:
             by_site.setdefault(execution.site, []).append(_table(execution))
             chosen = self._restricted(execution)
-            if len(chosen.step):
+            self._kept_rows += len(chosen.step)
+            # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
+            if len(chosen.step) and self._kept_rows * ROW_BYTES <= self._limit:
                 self._kept.append(chosen)
         for site, tables in by_site.items():
             self._add_to_totals(site, np.concatenate(tables))

@@ -1,0 +1,100 @@
+"""A log that is too large for its limit: exact totals over all blocks, detail of some."""
+
+import numpy as np
+import pytest
+from lockstep_text import body, run_text
+
+from smemviz.engines.lockstep import Limits
+from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.model.summary import totals_of
+
+KERNEL = """
+    tile = cuda.shared.array((32, 32), int32)
+    t = cuda.threadIdx.x
+    b = cuda.blockIdx.x
+    for k in range(4):
+        tile[t, k] = t
+        if t < b + k:
+            tile[k, t] += 1
+    cuda.atomic.add(out, t % 8, 1)
+"""
+
+
+def launched(**options):
+    launch, findings = body(KERNEL, out := np.zeros(32, np.int64), grid=20, **options)
+    assert findings == ()
+    return launch, out
+
+
+@pytest.mark.parametrize("threads", [1 << 15, 64], ids=["one batch", "many batches"])
+def test_totals_over_all_blocks_are_those_of_the_whole_log(threads):
+    whole, first = launched()
+    cut, second = launched(log_bytes=100 * ROW_BYTES, limits=Limits(threads_at_once=threads))
+
+    assert whole.totals is None
+    wanted = totals_of(whole.sites, whole.requests)
+    for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"):
+        np.testing.assert_array_equal(getattr(cut.totals, name), getattr(wanted, name))
+    assert cut.request_count == len(whole.requests)
+    assert cut.summary() == whole.summary()
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("threads", [1 << 15, 64], ids=["one batch", "many batches"])
+def test_the_first_middle_and_last_block_are_kept_in_full(threads):
+    whole, _ = launched()
+    cut, _ = launched(log_bytes=100 * ROW_BYTES, limits=Limits(threads_at_once=threads))
+
+    wanted = whole.requests.select(np.isin(whole.requests.block, [0, 10, 19]))
+    for name in ("addresses", "site", "block", "warp", "step", "epoch", "values"):
+        np.testing.assert_array_equal(getattr(cut.requests, name), getattr(wanted, name))
+    assert cut.missing == len(whole.requests) - len(wanted)
+
+
+def test_what_is_kept_stays_within_the_limit_too():
+    whole, _ = launched()
+    cut, _ = launched(log_bytes=20 * ROW_BYTES)
+
+    assert 0 < len(cut.requests) <= 20
+    assert cut.request_count == len(whole.requests)
+    kept = {(b, w, s) for b, w, s in zip(cut.requests.block, cut.requests.warp, cut.requests.step, strict=True)}
+    assert all(step == 0 or (block, warp, step - 1) in kept for block, warp, step in kept)
+
+
+def test_nothing_is_kept_without_room():
+    cut, _ = launched(log_bytes=0)
+
+    assert len(cut.requests) == 0
+    assert cut.missing == cut.request_count > 0
+
+
+def test_progress_counts_blocks():
+    seen = []
+    launched(limits=Limits(threads_at_once=256), progress=lambda *now: seen.append(now))
+
+    assert seen == [(8, 20, "kernel"), (16, 20, "kernel"), (20, 20, "kernel")]
+
+
+def test_every_launch_of_a_file_is_returned_in_order():
+    launches, findings = run_text(
+        """
+        @cuda.jit
+        def one(out):
+            out[cuda.threadIdx.x] = 1
+        @cuda.jit
+        def two(out):
+            out[cuda.threadIdx.x + 1] = 1
+        def main():
+            out = cuda.device_array(32, np.int32)
+            one[1, 32](out)
+            two[1, (16, 2)](out)
+            two[2, 32](out)
+        """
+    )
+
+    assert [(x.kernel, x.grid, x.block) for x in launches] == [
+        ("one", (1, 1, 1), (32, 1, 1)),
+        ("two", (1, 1, 1), (16, 2, 1)),
+        ("two", (2, 1, 1), (32, 1, 1)),
+    ]
+    assert [(f.kernel, f.message) for f in findings] == [("two", "out[32] is outside shape (32,)")]
