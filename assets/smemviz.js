@@ -41,6 +41,7 @@
     window.clearTimeout(pause);
     const changes = typed;
     typed = {};
+    for (const name of Object.keys(changes)) delete touched[name];
     go(changes);
   }
 
@@ -118,19 +119,23 @@
       const asked = query();
       const next = ids.map(({ name }, i) => {
         const wanted = name in shown ? shown[name] : asked.get(name);
-        const inHand = name in typed || performance.now() - touched[name] < 2 * PAUSE;
+        const inHand = name in typed || performance.now() - touched[name] < PAUSE;
         if (inHand || wanted === null || wanted === undefined || wanted === values[i]) return unchanged();
         written[name] = String(wanted);
         return wanted;
       });
-      const disabled = ids.map(({ name }) => (name === "source" ? !(shownRun && shownRun.switchable) : unchanged()));
-      return [next, disabled];
+      return next;
     },
 
-    show_choice(shownLook, id) {
+    show_source(shownRun, disabled) {
+      const next = !(shownRun && shownRun.switchable);
+      return next === disabled ? unchanged() : next;
+    },
+
+    show_choice(shownLook, id, options) {
       const names = (shownLook && shownLook.options[id.name]) || [];
-      const label = (value) => (id.name === "block" ? `block ${value}` : value);
-      return [names.map((value) => ({ value, label: label(value) })), names.length < 2];
+      const next = names.map((value) => ({ value, label: id.name === "block" ? `block ${value}` : value }));
+      return same(next, options) ? [unchanged(), unchanged()] : [next, names.length < 2];
     },
 
     show_block(shownLook, block) {
@@ -143,8 +148,9 @@
       if (id) go({ site: id.index, step: null });
     },
 
-    mark_site(shownLook, source, ids) {
-      return ids.map(({ index }) => String(Boolean(shownLook) && shownLook.site === index));
+    mark_site(shownLook, source, ids, pressed) {
+      const next = ids.map(({ index }) => String(Boolean(shownLook) && shownLook.site === index));
+      return next.map((value, i) => (value === pressed[i] ? unchanged() : value));
     },
 
     // A site has two rows, its name and its cells; the same cell can be clicked again once the click is forgotten.
@@ -182,7 +188,7 @@
     },
 
     // One step after the picture of the last has come, so that a slow machine plays slowly and skips nothing.
-    play(playing, shownLook) {
+    play(playing, shownLook, className) {
       window.clearTimeout(timer);
       if (playing) {
         timer = window.setTimeout(() => {
@@ -191,7 +197,8 @@
           else goToPosition(position() + 1);
         }, 1000 / Number(query().get("speed") || 4));
       }
-      return [`icon-button ${playing ? "pause" : "play"}`, playing ? "Pause" : "Play"];
+      const next = `icon-button ${playing ? "pause" : "play"}`;
+      return next === className ? [unchanged(), unchanged()] : [next, playing ? "Pause" : "Play"];
     },
   };
 

@@ -30,12 +30,13 @@ def add_callbacks(app: Dash) -> None:
     clientside(
         "show_controls",
         Output(_CONTROLS, "value"),
-        Output({"type": "control", "name": ALL}, "disabled"),
         Input("shown-run", "data"),
         Input("shown-look", "data"),
         State(_CONTROLS, "id"),
         State(_CONTROLS, "value"),
     )
+    source = {"type": "control", "name": "source"}
+    clientside("show_source", Output(source, "disabled"), Input("shown-run", "data"), State(source, "disabled"))
     for name in ("array", "block"):
         clientside(
             "show_choice",
@@ -43,6 +44,7 @@ def add_callbacks(app: Dash) -> None:
             Output(f"{name}-choice", "hidden"),
             Input("shown-look", "data"),
             State({"type": "control", "name": name}, "id"),
+            State({"type": "control", "name": name}, "data"),
         )
     clientside("show_block", Output("shown-block", "data"), Input("shown-look", "data"), State("shown-block", "data"))
     clientside("pick_site", Input({"type": "site", "index": ALL}, "n_clicks"), initially=False)
@@ -52,6 +54,7 @@ def add_callbacks(app: Dash) -> None:
         Input("shown-look", "data"),
         Input("source", "children"),
         State({"type": "site", "index": ALL}, "id"),
+        State({"type": "site", "index": ALL}, "aria-pressed"),
     )
     clientside("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
     clientside("keep_order", Output("position", "max"), Input("order", "data"))
@@ -67,4 +70,5 @@ def add_callbacks(app: Dash) -> None:
         Output("play", "aria-label"),
         Input("playing", "data"),
         Input("shown-look", "data"),
+        State("play", "className"),
     )

@@ -48,7 +48,7 @@ def _knob(constant: Constant) -> Component:
     )
 
 
-def hardware_select() -> Component:
+def hardware_select(chosen: Hardware) -> Component:
     """Choose the compute capability whose rules count; 3.x is there once for each bank mode."""
     groups: dict[str, list[dict[str, str]]] = {}
     for row in reversed(known()):
@@ -59,6 +59,7 @@ def hardware_select() -> Component:
     return dmc.Select(
         id=control("cc"),
         label="Counted for",
+        value=hardware_key(chosen),
         data=[{"group": group, "items": items} for group, items in groups.items()],
         allowDeselect=False,
         size="sm",

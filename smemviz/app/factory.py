@@ -17,9 +17,6 @@ from smemviz.errors import SmemvizError
 from smemviz.resources import assets_dir, gallery
 from smemviz.version import __version__
 
-# Where Dash serves plotly.js. Asked for at once and not by the first figure, it loads beside the other scripts.
-_PLOTLY = "_dash-component-suites/plotly/package_data/plotly.min.js"
-
 # The theme is set before anything is painted, so that a dark page never flashes white.
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
@@ -35,7 +32,6 @@ _INDEX = """<!DOCTYPE html>
 })();
 </script>
 {%css%}
-<link rel="preload" as="script" href="_PLOTLY_">
 </head>
 <body>
 {%app_entry%}
@@ -54,6 +50,7 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
         title="smemviz",
         update_title="",
         assets_folder=str(assets_dir()),
+        index_string=_INDEX,
         serve_locally=True,
         suppress_callback_exceptions=True,
         add_log_handler=False,
@@ -63,7 +60,6 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
             {"name": "description", "content": "What a CUDA kernel really does to shared memory."},
         ],
     )
-    app.index_string = _INDEX.replace("_PLOTLY_", app.config.requests_pathname_prefix + _PLOTLY)
     app.layout = _frame()
     browser.add_callbacks(app)
     gallery_page.add_callbacks(app, library)

@@ -20,6 +20,7 @@ from smemviz.app.look_view import view_look
 from smemviz.app.run_view import Query, view_run
 from smemviz.app.state import RunState
 from smemviz.errors import ConstantError
+from smemviz.figures.served import H200, Hardware
 from smemviz.program import Program
 
 
@@ -29,7 +30,8 @@ def kernel_page(library: Library, run: Query, look: Query) -> Component:
     Raises:
         InputError: when the file is not there or cannot be read.
     """
-    page = html.Div(_layout(_program(library, RunState.read(run))))
+    state = RunState.read(run)
+    page = html.Div(_layout(_program(library, state), state.hardware or H200))
     for name, value in (view_run(library, run) | view_look(library, run, look)).items():
         identity, attribute = name.rsplit(".", 1)
         setattr(page[identity], attribute, value)
@@ -45,7 +47,7 @@ def _program(library: Library, state: RunState) -> Program:
         return program
 
 
-def _layout(program: Program) -> list[Component]:
+def _layout(program: Program, hardware: Hardware) -> list[Component]:
     return [
         # What the server found, for the browser's part of the page.
         dcc.Store(id="shown-run"),
@@ -75,7 +77,7 @@ def _layout(program: Program) -> list[Component]:
                             [
                                 html.H2("Constants", id="knobs-title"),
                                 knobs(program),
-                                html.Div([hardware_select(), source_switch()], className="fields"),
+                                html.Div([hardware_select(hardware), source_switch()], className="fields"),
                             ],
                             className="panel knobs-panel",
                             **{"aria-labelledby": "knobs-title"},

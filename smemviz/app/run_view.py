@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from smemviz.app.library import Library, Shown
 from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState, hardware_key
-from smemviz.errors import SmemvizError
+from smemviz.errors import PlaceError, SmemvizError
 from smemviz.figures.labels import count
 from smemviz.figures.sentences import facts, headline, origin, rule
 from smemviz.figures.served import H200, Hardware
@@ -118,8 +118,9 @@ def _notices(shown: Shown, launch: Launch) -> list[Component]:
 
 def _refusal(error: SmemvizError, before: str | None) -> Component:
     """Say what is wrong, and what the pictures are of that are still there."""
+    text = f"{Path(error.file).name}:{error.line}: {error.what}" if isinstance(error, PlaceError) else str(error)
     below = f"The pictures below are of the last run that worked, {before}." if before else ""
-    return dmc.Alert([html.Span(str(error)), html.Br(), below], color="red", id="error", className="refusal")
+    return dmc.Alert([html.Span(text), html.Br(), below], color="red", id="error", className="refusal")
 
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:

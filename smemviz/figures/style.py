@@ -33,8 +33,12 @@ class Theme:
     conflict: str
     unused: str
     ramp: tuple[str, ...]
-    faint: tuple[str, ...]
     degree: tuple[str, ...]
+
+    @property
+    def faint(self) -> tuple[str, ...]:
+        """The ramp, three quarters of the way to the paper."""
+        return tuple(blend((colour, self.paper), 9)[6] for colour in self.ramp)
 
 
 THEMES: dict[ThemeName, Theme] = {
@@ -47,8 +51,7 @@ THEMES: dict[ThemeName, Theme] = {
         frame="#1a2029",
         conflict="#b83a00",
         unused="#d5d9de",
-        ramp=("#9db4e8", "#b3bedb", "#cbcbc6", "#e3d9a6", "#f8e77f"),
-        faint=("#e9eefa", "#edf0f7", "#f3f3f1", "#f9f6ea", "#fdf9e0"),
+        ramp=("#8aa9ee", "#a3c2e2", "#bdd5c8", "#dbe2a0", "#fae873"),
         degree=("#eef2f7", "#fbdcc0", "#f2a873", "#dd7433", "#b83a00"),
     ),
     "dark": Theme(
@@ -60,8 +63,7 @@ THEMES: dict[ThemeName, Theme] = {
         frame="#e8ecf1",
         conflict="#ff9a5c",
         unused="#3a414b",
-        ramp=("#2b4585", "#435479", "#5d6168", "#796f4a", "#94802a"),
-        faint=("#1b2436", "#1f2633", "#232830", "#28292a", "#2d2b23"),
+        ramp=("#27458c", "#2b587c", "#386a68", "#56734a", "#7d6f22"),
         degree=("#222a34", "#5a3a22", "#8a4a1e", "#bb5b1c", "#ff9a5c"),
     ),
 }

@@ -39,6 +39,8 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
             zmax=len(palette) - 0.5,
             colorscale=steps(palette),
             showscale=False,
+            xgap=1,
+            ygap=1,
             hoverinfo="skip",
         ),
         layout(

@@ -22,6 +22,7 @@ from smemviz.figures.text import cell_text, fitting_size
 View = Literal["declared", "physical"]
 
 _MOST_ROWS, _MOST_COLUMNS = 64, 128  # what is drawn of a large array: a window around the present request
+_MOST_VALUES = 400  # values written into cells; more are a grey haze that hides the lanes, and slow to draw
 _ROW, _TOP, _BOTTOM = 17, 30, 44
 
 
@@ -134,7 +135,7 @@ def _cells(
     palette = [*blend(colours.ramp, where.banks), *blend(colours.faint, where.banks), colours.unused]
     text = np.full(z.shape, "", dtype=object)
     size = fitting_size(grid.longest, z.shape[1], _ROW)
-    if size:
+    if size and z.size <= _MOST_VALUES:
         show = held & (lanes == "")
         text[show] = [number(value) for value in grid.value[show].tolist()]
     return go.Heatmap(
@@ -150,23 +151,23 @@ def _cells(
         text=text,
         texttemplate="%{text}",
         textfont={"size": size or 1, "color": colours.value},
-        hovertext=_hover(grid, bank, lanes, where),
+        hovertext=_hover(grid, bank, lanes),
         hovertemplate="%{hovertext}<extra></extra>",
         hoverongaps=False,
     )
 
 
-def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_], where: BankLayout) -> NDArray[np.object_]:
-    """Say of each cell where it lies, what it holds, who stored that, and which lanes are there now."""
-    columns = (grid.name, grid.address - where.origin, bank, grid.value, grid.thread, grid.touched, lanes)
+def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Say of each cell what it is, what it holds and who stored that, and which lanes are there now."""
+    columns = (grid.name, bank, grid.value, grid.thread, grid.touched, lanes)
     texts = []
-    for name, byte, of_bank, value, thread, touched, lane in zip(*(c.ravel().tolist() for c in columns), strict=True):
+    for name, of_bank, value, thread, touched, lane in zip(*(c.ravel().tolist() for c in columns), strict=True):
         if thread >= 0:
-            state = f"holds {number(value)}, stored by thread {thread} (warp {thread // 32}, lane {thread % 32})"
+            state = f"holds {number(value)} from thread {thread} (warp {thread // 32}, lane {thread % 32})"
         else:
             state = "nothing stored yet" if touched else "padding: no request ever touches it"
         now = f"<br>this request: lane {lane}" if lane else ""
-        texts.append(f"<b>{name}</b><br>bank {of_bank}, byte {byte}<br>{state}{now}")
+        texts.append(f"<b>{name}</b> bank {of_bank}<br>{state}{now}")
     return np.array(texts, dtype=object).reshape(lanes.shape)
 
 

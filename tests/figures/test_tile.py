@@ -53,16 +53,24 @@ def test_cells_are_coloured_by_the_bank_the_hardware_gives_them() -> None:
 
 
 def test_what_nobody_has_stored_yet_is_faint_and_empty() -> None:
-    now = moment(RECORDING["set_row_read_col"], warp=1, step=0)
+    now = moment(square_recording(16)["set_row_read_col"], warp=1, step=0)
     heat = cells(tile(now, "tile"))
-    assert (heat.z[:2] == np.arange(32)).all()
-    assert (heat.z[2:] == 32 + np.arange(32)).all()
-    assert heat.text[0].tolist() == [str(i) for i in range(32)]
-    assert set(heat.text[1:].ravel()) == {""}  # row 1 shows the lanes of the present request instead
-    assert (
-        heat.hovertext[0, 5] == "<b>tile[0, 5]</b><br>bank 5, byte 20<br>holds 5, stored by thread 5 (warp 0, lane 5)"
+    row, column = np.indices((16, 16))
+    bank = (16 * row + column) % 32
+    assert (heat.z == np.where(row < 4, bank, bank + 32)).all()
+    assert heat.text[1].tolist() == [str(i) for i in range(16, 32)]
+    assert set(heat.text[2:].ravel()) == {""}  # rows 2 and 3 show the lanes of the present request instead
+    assert heat.hovertext[0, 5] == "<b>tile[0, 5]</b> bank 5<br>holds 5 from thread 5 (warp 0, lane 5)"
+    assert heat.hovertext[9, 0] == "<b>tile[9, 0]</b> bank 16<br>nothing stored yet"
+    assert heat.hovertext[3, 4] == (
+        "<b>tile[3, 4]</b> bank 20<br>holds 52 from thread 52 (warp 1, lane 20)<br>this request: lane 20"
     )
-    assert "nothing stored yet" in heat.hovertext[2, 0]
+
+
+def test_a_tile_too_large_to_read_has_its_values_in_the_hover_text_only() -> None:
+    heat = cells(tile(load("set_row_read_col", 3), "tile"))
+    assert set(heat.text.ravel()) == {""}
+    assert heat.hovertext[31, 31] == "<b>tile[31, 31]</b> bank 31<br>holds 1023 from thread 1023 (warp 31, lane 31)"
 
 
 def test_the_physical_view_has_a_row_per_32_banks_and_greys_the_padding_where_it_lies() -> None:

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from smemviz.app import library as library_module
+from smemviz.app.library import Library
+from smemviz.app.state import RunState
+from smemviz.errors import ConstantError, InputError, LaunchError
+from smemviz.resources import gallery, kernels_dir, recording_for
+
+SQUARE = kernels_dir() / "square.py"
+
+
+@pytest.fixture
+def served() -> Library:
+    return Library(gallery())
+
+
+def test_the_gpu_recording_is_shown_where_its_constants_are_asked_for(served: Library) -> None:
+    shown = served.show(RunState("square", constants={"IPAD": "1"}))
+    assert shown.from_file
+    assert shown.why is None
+    assert shown.recording.device is not None
+    assert shown.recording.device.name == "NVIDIA H200"
+
+
+def test_other_constants_are_run_in_lockstep_and_the_page_says_why(served: Library) -> None:
+    shown = served.show(RunState("square", constants={"IPAD": "0"}))
+    assert not shown.from_file
+    assert shown.recording.engine == "lockstep"
+    assert shown.why == "The GPU recording was made with other constants."
+    assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
+
+
+def test_lockstep_can_be_asked_for_beside_the_recording(served: Library) -> None:
+    shown = served.show(RunState("square", source="lockstep"))
+    assert shown.recording.engine == "lockstep"
+    assert shown.why is None
+    assert shown.recorded is not None
+
+
+def test_the_same_constants_are_run_once(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = served.show(RunState("square", constants={"IPAD": "3"})).recording
+    monkeypatch.setattr(library_module, "run", None)
+    assert served.show(RunState("square", constants={"IPAD": "3"})).recording is first
+
+
+def test_only_the_latest_runs_are_kept(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library_module, "_MOST_RUNS", 2)
+    first, *_ = (served.show(RunState("reverse", constants={"N": str(n)})).recording for n in (32, 96, 128))
+    assert served.show(RunState("reverse", constants={"N": "32"})).recording is not first
+
+
+def test_a_refusal_is_the_same_each_time(served: Library) -> None:
+    state = RunState("square", constants={"BDIMX": "64"})
+    for _ in range(2):
+        with pytest.raises(LaunchError, match="4096 threads; a device takes 1024"):
+            served.show(state)
+
+
+def test_constants_are_checked_against_the_file(served: Library) -> None:
+    with pytest.raises(ConstantError, match="there is no constant NOPE"):
+        served.show(RunState("square", constants={"NOPE": "1"}))
+
+
+@pytest.mark.parametrize("file", ["", "nope", "/etc/passwd", "../pyproject.toml", str(SQUARE)])
+def test_only_files_the_server_was_started_with_are_read(served: Library, file: str) -> None:
+    with pytest.raises(InputError, match="not served here"):
+        served.program(file)
+
+
+def test_a_recording_can_be_served_without_its_kernel_file(tmp_path: Path) -> None:
+    recording = recording_for(SQUARE)
+    assert recording is not None
+    shutil.copy(recording, tmp_path / "mine.smem.npz")
+    served = Library([tmp_path / "mine.smem.npz"])
+    assert served.files == ("mine",)
+    assert served.show(RunState("mine")).from_file
+    turned = served.show(RunState("mine", constants={"IPAD": "2"}))
+    assert turned.recording.engine == "lockstep"
+    assert turned.program.values["PITCH"] == 34
+
+
+def test_a_file_that_changed_is_read_anew_and_its_recording_left_alone(tmp_path: Path) -> None:
+    shutil.copytree(kernels_dir(), tmp_path, dirs_exist_ok=True)
+    square = tmp_path / "square.py"
+    served = Library([square])
+    assert served.show(RunState("square")).from_file
+    square.write_text(square.read_text().replace("IPAD = 1", "IPAD = 2"))
+    shown = served.show(RunState("square"))
+    assert shown.why == "The file has changed since it was recorded on a GPU."
+    assert shown.program.values["PITCH"] == 34
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(SQUARE, tmp_path / folder)
+    assert Library([tmp_path / "one" / "square.py", tmp_path / "two" / "square.py"]).files == ("square", "two/square")
+
+
+def test_a_launch_is_found_by_kernel_and_number(served: Library) -> None:
+    shown = served.show(RunState("square"))
+    assert shown.launch(RunState("square", "set_row_read_col")).kernel == "set_row_read_col"
+    assert shown.launch(RunState("square", "set_row_read_col", launch=7)).kernel == "set_row_read_col"
+    assert shown.launch(RunState("square", "nope")).kernel == "set_row_read_row"

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dash import dcc
+from dash.development.base_component import Component
+
+from smemviz.app import create_app
+from smemviz.app.gallery_page import gallery_page
+from smemviz.app.kernel_page import kernel_page
+from smemviz.app.library import Library
+from smemviz.app.run_view import view_run
+from smemviz.app.source_view import source_view
+from smemviz.app.state import RunState
+from smemviz.errors import InputError
+from smemviz.recording import Recording
+from smemviz.resources import gallery
+
+
+@pytest.fixture(scope="module")
+def served() -> Library:
+    return Library(gallery())
+
+
+def parts(component: object) -> Iterator[Component]:
+    """Walk a component and all that is in it."""
+    if isinstance(component, list | tuple):
+        for part in component:
+            yield from parts(part)
+    elif isinstance(component, Component):
+        yield component
+        yield from parts(getattr(component, "children", None))
+
+
+def text(component: object) -> str:
+    """Return what a reader sees of a component."""
+    if isinstance(component, list | tuple):
+        return "".join(text(part) for part in component)
+    return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
+
+
+def test_every_figure_keeps_to_this_machine_and_fits_its_place(served: Library) -> None:
+    page = kernel_page(served, {"file": "square"}, {"theme": "light"})
+    graphs = [part for part in parts([gallery_page(served), page]) if isinstance(part, dcc.Graph)]
+    assert len(graphs) == 3 + 3
+    for graph in graphs:
+        assert graph.config["displaylogo"] is False
+        assert "sendChartToCloud" in graph.config["modeBarButtonsToRemove"]
+        assert graph.config["showSendToCloud"] is False
+        assert graph.config["plotlyServerURL"] == ""
+        assert graph.responsive is True
+
+
+def test_the_app_loads_nothing_from_elsewhere() -> None:
+    page = create_app().server.test_client().get("/").text
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+    assert '<html lang="en">' in page
+
+
+def test_apps_can_be_built_one_after_the_other() -> None:
+    first, second = create_app(), create_app(gallery()[:1])
+    assert first is not second
+    assert first.callback_map.keys() == second.callback_map.keys()
+
+
+def test_a_kernel_file_that_cannot_run_has_a_card_that_says_why(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def main(:\n")
+    (_, cards) = gallery_page(Library([broken, *gallery()]))
+    first, *others = cards.children
+    assert "is not valid Python" in text(first)
+    assert len(others) == 3
+
+
+def test_a_page_of_a_file_that_is_not_served_is_refused(served: Library) -> None:
+    with pytest.raises(InputError, match="not served here"):
+        kernel_page(served, {"file": "/etc/passwd"}, {})
+
+
+def test_a_page_comes_filled(served: Library) -> None:
+    page = kernel_page(served, {"file": "square", "kernel": "set_row_read_col"}, {"theme": "dark", "warp": "3"})
+    assert page["headline"].children == "32-way conflict: 1,024 wavefronts where 32 would do"
+    assert page["position-text"].children.startswith("4 of 96: store by warp 3")
+    assert page["shown-run"].data["values"]["IPAD"] == 1
+    assert page["tile"].figure.layout.height == page["tile"].style["height"]
+
+
+def test_a_refusal_leaves_what_is_there_and_says_what_it_is(served: Library) -> None:
+    filling = view_run(served, {"file": "square", "BDIMX": "64"}, before="set_row_read_row")
+    assert filling["results.className"] == "columns stale"
+    assert "source.children" not in filling
+    said = text(filling["notices.children"])
+    assert "square.py:108: a block of 64 x 64 x 1 has 4096 threads; a device takes 1024." in said
+    assert said.endswith("The pictures below are of the last run that worked, set_row_read_row.")
+
+
+def recording(served: Library) -> Recording:
+    return served.show(RunState("square")).recording
+
+
+def test_the_source_has_the_kernel_s_lines_and_a_badge_at_each_site(served: Library) -> None:
+    recorded = recording(served)
+    launch = recorded["set_row_read_col"]
+    lines = source_view(recorded.source, launch, launch.summary())
+    numbers = [int(line.children[0].children) for line in lines]
+    assert numbers == list(range(43, 54))
+    last = lines[-1]
+    assert text(last.children[1]) == "    out[idx] = tile[tx, ty]"
+    marked = [span.children for span in last.children[1].children if "site" in span.className]
+    assert "".join(marked) == "out[idx]tile[tx, ty]"
+    badges = [text(badge) for badge in last.children[2].children]
+    assert badges == ["tile[tx, ty]shared load · 32-way · 992 excess", "out[idx]global store · 128 sectors"]
+    assert [badge.className for badge in last.children[2].children] == ["badge conflict", "badge plain"]

@@ -1,0 +1,131 @@
+"""How long a reader waits: first paint of the gallery and a kernel page, and from a knob to the new picture.
+
+``python tests/benchmarks/bench_page.py [runs]`` prints medians in milliseconds. The peer, in the same run: the same
+change of IPAD seen by loading the page anew, and by running the kernel file's counterpart of one kernel in Numba's CUDA
+simulator, in a fresh process as its users do. Needs Chromium.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import Browser, Page, sync_playwright
+from rich.console import Console
+from rich.table import Table
+from werkzeug.serving import make_server
+
+from smemviz.app import create_app
+from smemviz.resources import kernels_dir
+
+PADDED = "/kernel?file=square&kernel=set_row_read_col_pad"
+HEADLINES = {
+    "0": "32-way conflict: 1,024 wavefronts where 32 would do",
+    "1": "No bank conflict: 64 wavefronts, as few as can be",
+}
+LANES = "#tile .textpoint"
+
+SIMULATED = """
+import runpy, sys
+from numba import cuda
+square = runpy.run_path(sys.argv[1])
+import numpy as np
+out = cuda.to_device(np.zeros(1024, np.int32))
+square["set_row_read_col_pad"][1, (32, 32)](out)
+"""
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    """Time one call."""
+    start = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - start)
+
+
+def first_paint(browser: Browser, url: str, text: str, picture: str) -> tuple[float, float]:
+    """Load a page with an empty cache; return when its text and when its picture were there."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    start = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    page.wait_for_selector(text)
+    words = time.perf_counter() - start
+    page.wait_for_selector(picture, state="attached")
+    both = time.perf_counter() - start
+    context.close()
+    return 1000 * words, 1000 * both
+
+
+def turn(page: Page, value: str) -> None:
+    """Type a value into IPAD and wait until headline and lanes of the tile have changed."""
+    bold = "all => all.filter(t => t.style.fontWeight === '800').length"
+    field = page.get_by_label("IPAD", exact=True)
+    field.fill(value)
+    field.press("Enter")
+    page.wait_for_function(
+        f"""document.querySelector('#headline').textContent === '{HEADLINES[value]}'
+        && ({bold})([...document.querySelectorAll('#tile .textpoint text')]) === {32 if value == "0" else 0}"""
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    web = make_server("127.0.0.1", 0, create_app().server, threaded=True)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{web.server_port}"
+    table = Table("what", "median ms", "worst ms", title=f"{runs} runs each, {os.cpu_count()} cores")
+
+    def row(what: str, times: list[float]) -> float:
+        table.add_row(what, f"{statistics.median(times):,.0f}", f"{max(times):,.0f}")
+        return statistics.median(times)
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for what, path, text, picture in (
+            ("gallery", "/", ".card", ".card .heatmaplayer image"),
+            ("kernel page", PADDED, "#headline:not(:empty)", LANES),
+        ):
+            paints = [first_paint(browser, address + path, text, picture) for _ in range(runs)]
+            row(f"{what}: first words", [words for words, _ in paints])
+            row(f"{what}: picture", [both for _, both in paints])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(address + PADDED)
+        page.wait_for_selector(LANES)
+        turn(page, "0")  # the first run also compiles
+        knob = row("knob to new picture", [milliseconds(lambda v=v: turn(page, v)) for v in ("1", "0") * runs])
+        row("step to new picture", [milliseconds(lambda: _step(page)) for _ in range(2 * runs)])
+        reload = row("peer: the page loaded anew", [milliseconds(lambda: _reload(page)) for _ in range(runs)])
+        browser.close()
+    command = [sys.executable, "-c", SIMULATED, str(kernels_dir() / "square.py")]
+    simulator = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    simulated = row(
+        "peer: one kernel in the simulator",
+        [milliseconds(lambda: subprocess.run(command, env=simulator, check=True)) for _ in range(3)],
+    )
+    web.shutdown()
+    Console().print(table)
+    print(f"knob: {reload / knob:.1f} x faster than a reload, {simulated / knob:.1f} x faster than the simulator")
+
+
+def _step(page: Page) -> None:
+    before = page.locator("#position-text").inner_text()
+    page.get_by_role("button", name="Next request" if "96 of" not in before else "First request").click()
+    page.wait_for_function("before => document.querySelector('#position-text').textContent !== before", arg=before)
+
+
+def _reload(page: Page) -> None:
+    page.reload(wait_until="commit")
+    page.wait_for_selector(LANES)
+
+
+if __name__ == "__main__":
+    main()
