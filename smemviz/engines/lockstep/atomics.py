@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.typing import Value, cast, dtype_of
 
 if TYPE_CHECKING:
-    from smemviz.engines.lockstep.expressions import Expressions
+    from smemviz.engines.lockstep.calls import Calls
 
 Update = Callable[[Any, Any], Any]
 
@@ -48,14 +48,14 @@ ATOMICS: dict[str, Atomic] = {
 }
 
 
-def atomic(name: str, frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+def atomic(name: str, frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     """Run ``cuda.atomic.<name>(array, index, value)``; returns the old values."""
     array, index, value = arguments
     rule = ATOMICS[name]
     return _run(frame, node, array, index, (value,), rule.update, rule.dtypes, rule.at_once)
 
 
-def compare_and_swap(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+def compare_and_swap(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     """Run ``cuda.atomic.cas(array, index, old, value)`` or ``compare_and_swap(array, old, value)`` on element 0."""
     array, index, expected, value = arguments if len(arguments) == 4 else (arguments[0], 0, *arguments[1:])
     return _run(frame, node, array, index, (expected, value), _swap, _INTEGERS, None)
@@ -67,7 +67,7 @@ def _swap(old: Any, operand: tuple[Any, Any]) -> Any:
 
 
 def _run(
-    frame: Expressions,
+    frame: Calls,
     node: ast.Call,
     array: Value,
     index: Value,

@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.typing import BOOL, INT64_MAX, NotAScalarError, Value
-from smemviz.functions import as_dtype, resolve
+from smemviz.functions import resolve
 from smemviz.sites import SiteTree
 
 _MAX_UINT64 = 2**64 - 1
@@ -28,7 +28,6 @@ class Expressions(Frame):
 
     def __init__(self, machine: Machine, tree: SiteTree, mask: Mask) -> None:
         super().__init__(machine, tree, mask)
-        self.statement_call: ast.expr | None = None
         self._rules: dict[type[ast.AST], Callable[[Any], Value]] = {
             ast.Constant: self.constant,
             ast.Name: self.name,
@@ -48,11 +47,11 @@ class Expressions(Frame):
         """Return what an expression is worth in the active threads; elsewhere it means nothing."""
         rule = self._rules.get(type(node))
         if rule is None:
-            raise self.refuse(node, f"{type(node).__name__} ({_short(node)})")
+            raise self.refuse(node, f"{type(node).__name__} ({short(node)})")
         return rule(node)
 
-    def call_function(self, node: ast.Call, tree: SiteTree, arguments: dict[str, Value]) -> Value:
-        """Run a device function in the active threads."""
+    def call(self, node: ast.Call) -> Value:
+        """Return what a call gives."""
         raise NotImplementedError
 
     # -- leaves
@@ -61,11 +60,11 @@ class Expressions(Frame):
         value = node.value
         if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
             if value > _MAX_UINT64 or value < 0:
-                raise self.wrong(node, f"{_short(node)} does not fit 64 bits")
+                raise self.wrong(node, f"{short(node)} does not fit 64 bits")
             return np.uint64(value)
         if value is None or isinstance(value, bool | int | float | complex | str) or value is Ellipsis:
             return value
-        raise self.refuse(node, f"the constant {_short(node)}")
+        raise self.refuse(node, f"the constant {short(node)}")
 
     def name(self, node: ast.Name) -> Value:
         if node.id in self.names.locals:
@@ -95,7 +94,7 @@ class Expressions(Frame):
         if name:
             rule = names.VALUES.get(name)
             if rule is not None:
-                return rule(self)
+                return rule(self.machine)
             if name.startswith(("cuda.", "math.")):
                 raise self.refuse(node, name)
             return self.host_value(node, self.host_object(node))
@@ -121,15 +120,18 @@ class Expressions(Frame):
         except NotAScalarError as error:
             if op is ast.Add and isinstance(left, tuple) and isinstance(right, tuple):
                 return left + right
-            raise self.refuse(node, f"arithmetic with {error.args[0]} ({_short(node)})") from None
+            raise self.refuse(node, f"arithmetic with {error.args[0]} ({short(node)})") from None
         except NoRuleError as error:
             raise self.wrong(node, f"Numba has no {error.args[0]}; convert one side") from None
 
     def unary(self, node: ast.UnaryOp) -> Value:
+        value = self.value(node.operand)
+        if isinstance(node.operand, ast.Constant) and type(value) is bool:
+            value = int(value)  # Python computes ~True, which is -2, before Numba sees it
         try:
-            return unary(type(node.op), self.value(node.operand))
+            return unary(type(node.op), value)
         except NotAScalarError as error:
-            raise self.refuse(node, f"arithmetic with {error.args[0]} ({_short(node)})") from None
+            raise self.refuse(node, f"arithmetic with {error.args[0]} ({short(node)})") from None
         except NoRuleError as error:
             raise self.wrong(node, f"Numba has no {error.args[0]}; convert the operand") from None
 
@@ -156,10 +158,10 @@ class Expressions(Frame):
     def comparison(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
         if isinstance(op, ast.Is | ast.IsNot):
             if left is not None and right is not None:
-                raise self.refuse(node, f"{_short(node)}: 'is' between numbers")
+                raise self.refuse(node, f"{short(node)}: 'is' between numbers")
             return (left is right) == isinstance(op, ast.Is)
         if isinstance(op, ast.In | ast.NotIn):
-            raise self.refuse(node, f"'in' ({_short(node)})")
+            raise self.refuse(node, f"'in' ({short(node)})")
         if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
             equal: Value = len(left) == len(right)
             for a, b in zip(left, right, strict=False):
@@ -218,7 +220,7 @@ class Expressions(Frame):
         try:
             return merge(lanes, new, old)
         except CannotMergeError as error:
-            raise self.refuse(node, f"{_short(node)}: {error.args[0]}") from None
+            raise self.refuse(node, f"{short(node)}: {error.args[0]}") from None
 
     def items(self, node: ast.Tuple) -> Value:
         return tuple(self.value(item) for item in node.elts)
@@ -239,7 +241,7 @@ class Expressions(Frame):
             return access.subview(self, node, base, parts)
         if isinstance(base, tuple):
             return arrays.item(self, node, base, parts)
-        raise self.refuse(node, f"{_short(node)}: an index into what is no array")
+        raise self.refuse(node, f"{short(node)}: an index into what is no array")
 
     def indices(self, node: ast.expr) -> tuple[Value, ...]:
         """Return the indices of a subscript; a tuple among them counts as its items."""
@@ -254,57 +256,6 @@ class Expressions(Frame):
         ends = [None if end is None else self.value(end) for end in (node.lower, node.upper, node.step)]
         return slice(*ends)
 
-    # -- calls
-
-    def call(self, node: ast.Call) -> Value:
-        inner = self.tree.calls.get(node)
-        if inner is not None:
-            return self.call_function(node, inner, self.arguments(node, inner))
-        declaration = self.tree.declarations.get(node)
-        if declaration is not None:
-            return self.machine.shared_array(declaration)
-        name = self.canonical(node.func)
-        if name == "cuda.local.array":
-            return arrays.local_array(self, node)
-        rule = names.CALLS.get(name)
-        if rule is not None:
-            if node.keywords:
-                raise self.refuse(node, f"{name} with a keyword argument")
-            return names.apply(rule, self, node, [self.value(a) for a in node.args])
-        if isinstance(node.func, ast.Attribute) and not name:
-            return arrays.method(self, node, self.value(node.func.value))
-        return self.conversion(node)
-
-    def conversion(self, node: ast.Call) -> Value:
-        """Convert by a type's name: ``int32(x)``, ``np.float32(x)``, ``float(x)``."""
-        target = self.names.constant(node.func)
-        dtype = None if isinstance(target, str) else as_dtype(target)
-        if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
-            raise self.refuse(node, f"{_short(node.func)}(...)")
-        return names.apply(names.conversion(target, dtype), self, node, [self.value(node.args[0])])
-
-    def is_used(self, node: ast.expr) -> bool:
-        """Tell whether a call's value is used: whether it is not a statement of its own."""
-        return node is not self.statement_call
-
-    def arguments(self, node: ast.Call, tree: SiteTree) -> dict[str, Value]:
-        """Return the arguments of a call by the names of the parameters."""
-        parameters = tree.function.node.args
-        if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
-            raise self.refuse(node, f"{tree.function.name} with * or keyword-only parameters")
-        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-            raise self.refuse(node, f"* in the call of {tree.function.name}")
-        wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-        bound = dict(zip(wanted, [self.value(a) for a in node.args], strict=False))
-        bound |= {k.arg: self.value(k.value) for k in node.keywords if k.arg}
-        first_default = len(wanted) - len(parameters.defaults)
-        for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
-            if name not in bound:
-                bound[name] = Expressions(self.machine, tree, self.mask).value(default)
-        if len(node.args) > len(wanted) or set(bound) != set(wanted):
-            raise self.wrong(node, f"{tree.function.name} takes ({', '.join(wanted)}); the call does not fit")
-        return bound
-
 
 @lru_cache(maxsize=4096)
 def is_pure(node: ast.expr) -> bool:
@@ -312,6 +263,7 @@ def is_pure(node: ast.expr) -> bool:
     return not any(isinstance(n, ast.Subscript | ast.Call | ast.NamedExpr) for n in ast.walk(node))
 
 
-def _short(node: ast.AST) -> str:
+def short(node: ast.AST) -> str:
+    """Return the text of a node, cut off where it is long."""
     text = ast.unparse(node)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep import access
-from smemviz.engines.lockstep.expressions import Expressions
+from smemviz.engines.lockstep.calls import Calls
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import View
@@ -33,7 +33,7 @@ class _Loop:
     continued: Mask | None = None
 
 
-class Interpreter(Expressions):
+class Interpreter(Calls):
     """A frame that runs statements."""
 
     def __init__(self, machine: Machine, tree: SiteTree, mask: Mask) -> None:

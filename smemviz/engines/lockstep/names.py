@@ -15,6 +15,7 @@ import numpy as np
 
 from smemviz.engines.lockstep import mathematics
 from smemviz.engines.lockstep.atomics import ATOMICS, atomic, compare_and_swap
+from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.operators import NoRuleError, binary, truth
 from smemviz.engines.lockstep.typing import (
@@ -33,19 +34,19 @@ from smemviz.engines.lockstep.typing import (
 from smemviz.recording import WARP_SIZE
 
 if TYPE_CHECKING:
-    from smemviz.engines.lockstep.expressions import Expressions
+    from smemviz.engines.lockstep.calls import Calls
 
 
 @dataclass(frozen=True)
 class Rule:
     """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value."""
 
-    run: Callable[[Expressions, ast.Call, list[Value]], Value]
+    run: Callable[[Calls, ast.Call, list[Value]], Value]
     fewest: int
     most: int
 
 
-def apply(rule: Rule, frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+def apply(rule: Rule, frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     """Apply a rule at a call; a wrong number or kind of argument is named."""
     name = ast.unparse(node.func)
     if not rule.fewest <= len(arguments) <= rule.most:
@@ -62,7 +63,7 @@ def apply(rule: Rule, frame: Expressions, node: ast.Call, arguments: list[Value]
 def conversion(target: object, dtype: Dtype) -> Rule:
     """Return the rule of a type's name as a function; ``int`` and ``float`` leave what is one already."""
 
-    def run(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+    def run(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
         own = dtype_of(arguments[0])
         if dtype == BOOL:
             return truth(arguments[0])
@@ -131,12 +132,12 @@ def _complex(real: Value, imaginary: Value = 0.0) -> Value:
 # -- cuda
 
 
-def _grid(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+def _grid(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     axes = [frame.machine.grid_index(axis) for axis in _axes(frame, node, arguments)]
     return axes[0] if len(axes) == 1 else tuple(axes)
 
 
-def _gridsize(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+def _gridsize(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     registers = frame.machine.registers
     sizes = [
         registers[f"cuda.gridDim.{axis}"] * registers[f"cuda.blockDim.{axis}"] for axis in _axes(frame, node, arguments)
@@ -144,35 +145,35 @@ def _gridsize(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Val
     return sizes[0] if len(sizes) == 1 else tuple(sizes)
 
 
-def _axes(frame: Expressions, node: ast.Call, arguments: list[Value]) -> str:
+def _axes(frame: Calls, node: ast.Call, arguments: list[Value]) -> str:
     if type(arguments[0]) is not int or arguments[0] not in (1, 2, 3):
         raise frame.wrong(node, f"{ast.unparse(node)}: the number of axes is 1, 2 or 3")
     return "xyz"[: arguments[0]]
 
 
-def _syncthreads(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+def _syncthreads(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     frame.machine.barrier(node, frame.mask)
 
 
-def _nothing(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+def _nothing(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     return None
 
 
-def _array_like(frame: Expressions, node: ast.Call, arguments: list[Value]) -> Value:
+def _array_like(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], View):
         raise frame.wrong(node, f"{ast.unparse(node)}: name a NumPy array of the module")
     return arguments[0]
 
 
-def _register(name: str) -> Callable[[Expressions], Value]:
-    return lambda frame: frame.machine.registers[name]
+def _register(name: str) -> Callable[[Machine], Value]:
+    return lambda machine: machine.registers[name]
 
 
-def _constant(value: Any) -> Callable[[Expressions], Value]:
-    return lambda frame: value
+def _constant(value: Any) -> Callable[[Machine], Value]:
+    return lambda machine: value
 
 
-VALUES: dict[str, Callable[[Expressions], Value]] = {
+VALUES: dict[str, Callable[[Machine], Value]] = {
     f"cuda.{name}.{axis}": _register(f"cuda.{name}.{axis}")
     for name in ("threadIdx", "blockIdx", "blockDim", "gridDim")
     for axis in "xyz"

@@ -1,0 +1,74 @@
+"""Calls: device functions, rules by name, methods of arrays, conversions by a type's name."""
+
+from __future__ import annotations
+
+import ast
+
+from smemviz.engines.lockstep import arrays, names
+from smemviz.engines.lockstep.expressions import Expressions, short
+from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.typing import Value
+from smemviz.functions import as_dtype
+from smemviz.sites import SiteTree
+
+
+class Calls(Expressions):
+    """A frame that evaluates expressions with calls in them."""
+
+    def __init__(self, machine: Machine, tree: SiteTree, mask: Mask) -> None:
+        super().__init__(machine, tree, mask)
+        self.statement_call: ast.expr | None = None
+
+    def call_function(self, node: ast.Call, tree: SiteTree, arguments: dict[str, Value]) -> Value:
+        """Run a device function in the active threads."""
+        raise NotImplementedError
+
+    def call(self, node: ast.Call) -> Value:
+        inner = self.tree.calls.get(node)
+        if inner is not None:
+            return self.call_function(node, inner, self.arguments(node, inner))
+        declaration = self.tree.declarations.get(node)
+        if declaration is not None:
+            return self.machine.shared_array(declaration)
+        name = self.canonical(node.func)
+        if name == "cuda.local.array":
+            return arrays.local_array(self, node)
+        rule = names.CALLS.get(name)
+        if rule is not None:
+            if node.keywords:
+                raise self.refuse(node, f"{name} with a keyword argument")
+            return names.apply(rule, self, node, [self.value(a) for a in node.args])
+        if isinstance(node.func, ast.Attribute) and not name:
+            return arrays.method(self, node, self.value(node.func.value))
+        return self.conversion(node)
+
+    def conversion(self, node: ast.Call) -> Value:
+        """Convert by a type's name: ``int32(x)``, ``np.float32(x)``, ``float(x)``."""
+        target = self.names.constant(node.func)
+        dtype = None if isinstance(target, str) else as_dtype(target)
+        if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
+            raise self.refuse(node, f"{short(node.func)}(...)")
+        return names.apply(names.conversion(target, dtype), self, node, [self.value(node.args[0])])
+
+    def is_used(self, node: ast.expr) -> bool:
+        """Tell whether a call's value is used: whether it is not a statement of its own."""
+        return node is not self.statement_call
+
+    def arguments(self, node: ast.Call, tree: SiteTree) -> dict[str, Value]:
+        """Return the arguments of a call by the names of the parameters."""
+        parameters = tree.function.node.args
+        if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
+            raise self.refuse(node, f"{tree.function.name} with * or keyword-only parameters")
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            raise self.refuse(node, f"* in the call of {tree.function.name}")
+        wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
+        bound = dict(zip(wanted, [self.value(a) for a in node.args], strict=False))
+        bound |= {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        first_default = len(wanted) - len(parameters.defaults)
+        for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
+            if name not in bound:
+                bound[name] = Calls(self.machine, tree, self.mask).value(default)
+        if len(node.args) > len(wanted) or set(bound) != set(wanted):
+            raise self.wrong(node, f"{tree.function.name} takes ({', '.join(wanted)}); the call does not fit")
+        return bound

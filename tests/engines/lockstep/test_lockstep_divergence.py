@@ -1,0 +1,145 @@
+"""Random programs: every thread has to end as if it had run alone.
+
+Hypothesis writes the body of a kernel out of branches, loops, breaks, continues and returns that differ between
+threads; the peer is Python itself, running the same body for one thread after the other.
+"""
+
+import textwrap
+
+import numba
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lockstep_text import launch_text
+
+THREADS = 40  # a full warp and a part of one
+NAMES = ("x", "y", "z")
+SLOTS = 3  # elements of each thread in ``out``
+
+leaf = st.one_of(st.sampled_from([*NAMES, "i"]), st.integers(-3, 7).map(str))
+
+
+def combined(inner):
+    number = st.tuples(inner, st.sampled_from(["+", "-", "*", "%", "//", "&", "|", "^"]), inner)
+    return st.one_of(
+        number.map(lambda t: f"(({t[0]} {t[1]} {t[2]}) % 97)" if t[1] not in ("%", "//") else guarded(t)),
+        st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} > {t[2]} else {t[0]} + 1)"),
+        st.tuples(inner, inner).map(lambda t: f"min({t[0]}, {t[1]})"),
+        inner.map(lambda t: f"out[i * {SLOTS} + {t} % {SLOTS}]"),
+    )
+
+
+def guarded(parts):
+    return f"({parts[0]} {parts[1]} ({parts[2]} % 5 + 1))"
+
+
+expression = st.recursive(leaf, combined, max_leaves=4)
+comparison = st.tuples(expression, st.sampled_from(["<", "==", "!=", ">="]), expression).map(" ".join)
+condition = st.one_of(
+    comparison,
+    st.tuples(comparison, st.sampled_from(["and", "or"]), comparison).map(" ".join),
+    comparison.map(lambda c: f"not ({c})"),
+    st.tuples(expression, expression, expression).map(lambda t: f"{t[0]} < {t[1]} <= {t[2]}"),
+)
+
+
+@st.composite
+def blocks(draw, depth=0, in_loop=False):
+    lines = []
+    for _ in range(draw(st.integers(1, 3))):
+        lines += draw(statements(depth, in_loop))
+    return lines
+
+
+@st.composite
+def statements(draw, depth, in_loop):
+    kinds = ["assign", "assign", "store", "swap", "add"]
+    kinds += ["if", "for", "while"] if depth < 3 else []
+    kinds += ["break", "continue"] if in_loop else []
+    kind = draw(st.sampled_from([*kinds, "return"] if depth else kinds))
+    inside = textwrap.indent
+    match kind:
+        case "assign":
+            return [f"{draw(st.sampled_from(NAMES))} = {draw(expression)}"]
+        case "store":
+            return [f"out[i * {SLOTS} + {draw(st.integers(0, SLOTS - 1))}] = {draw(expression)}"]
+        case "add":
+            return [f"out[i * {SLOTS} + {draw(expression)} % {SLOTS}] += {draw(expression)} % 50"]
+        case "swap":
+            return ["x, y = y, x"]
+        case "if":
+            lines = [f"if {draw(condition)}:", *(inside(x, "  ") for x in draw(blocks(depth + 1, in_loop)))]
+            if draw(st.booleans()):
+                lines += ["else:", *(inside(x, "  ") for x in draw(blocks(depth + 1, in_loop)))]
+            return lines
+        case "for":
+            name = f"k{depth}"
+            lines = [f"for {name} in range({draw(expression)} % 4):", f"  {draw(st.sampled_from(NAMES))} += {name}"]
+            lines += [inside(x, "  ") for x in draw(blocks(depth + 1, True))]
+            if draw(st.booleans()):
+                lines += ["else:", "  z = z + 1"]
+            return lines
+        case "while":
+            name = f"w{depth}"
+            lines = [f"{name} = 0", f"while {name} < {draw(expression)} % 5:", f"  {name} += 1"]
+            return lines + [inside(x, "  ") for x in draw(blocks(depth + 1, True))]
+        case _:
+            # Under a condition, or nothing after it would ever run.
+            return [f"if {draw(condition)}:", f"  {kind}"]
+
+
+def python_runs(body, start):
+    scope = {}
+    exec("def f(i, out):\n" + textwrap.indent(body, "  "), scope)
+    out = [int(v) for v in start]
+    for i in range(THREADS):
+        scope["f"](i, out)
+    return out
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@given(blocks())
+def test_threads_that_go_different_ways_end_as_if_alone(lines):
+    body = "\n".join(["x = i % 7", "y = 3 - i", "z = 1", *lines, f"out[i * {SLOTS}] = (x + 3 * y + 5 * z) % 1009"])
+    start = (np.arange(THREADS * SLOTS) * 31) % 17
+    text = "@cuda.jit\ndef kernel(out):\n  i = cuda.grid(1)\n" + textwrap.indent(body, "  ") + "\n"
+
+    _, findings = launch_text(text, out := start.copy(), grid=2, block=20)
+
+    assert findings == ()
+    assert out.tolist() == python_runs(body, start)
+
+
+OPERATORS = ["+", "-", "*", "//", "%", "&", "|", "^", "<", "=="]
+arithmetic = st.recursive(
+    st.sampled_from(["a[i]", "b[i]", "c[i]", "i", "3", "-7", "True"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(OPERATORS), inner).map(lambda t: f"({' '.join(t)})"),
+        st.tuples(inner, inner).map(lambda t: f"({t[0]} << ({t[1]} & 31))"),
+        st.tuples(inner, inner).map(lambda t: f"({t[0]} >> ({t[1]} & 63))"),
+        st.tuples(inner, inner).map(lambda t: f"max(np.int64({t[0]}), np.int64({t[1]}))"),
+        inner.map(lambda t: f"(-{t})"),
+        inner.map(lambda t: f"(~{t})"),
+        inner.map(lambda t: f"abs({t})"),
+        inner.map(lambda t: f"np.int32({t})"),
+        inner.map(lambda t: f"np.uint8({t})"),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@given(arithmetic, st.integers(0, 2**32))
+def test_integer_expressions_are_what_numba_compiles(expression, seed):
+    random = np.random.default_rng(seed)
+    a = random.integers(-(2**31), 2**31, 32).astype(np.int32)
+    b = random.integers(0, 2**32, 32).astype(np.uint32)
+    c = random.integers(-(2**63), 2**63 - 1, 32)
+    scope = {"np": np}
+    exec(f"def f(a, b, c, out):\n  for i in range(32):\n    out[i] = {expression}\n", scope)
+    numba.njit(scope["f"], error_model="numpy")(a, b, c, wanted := np.zeros(32, np.int64))
+
+    text = f"@cuda.jit\ndef kernel(a, b, c, out):\n  i = cuda.threadIdx.x\n  out[i] = {expression}\n"
+    launch_text(text, a, b, c, found := np.zeros(32, np.int64))
+
+    assert found.tolist() == wanted.tolist()
