@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-from smemviz.measure.explain import Explanation, Unit, work_of
+from smemviz.measure.explain import Explanation, Unit
 from smemviz.measure.sass import Instruction
+from smemviz.measure.work import work_of
 
 Allotment = tuple[Unit, list[Instruction], Explanation]
 
@@ -55,7 +56,7 @@ class _Search:
         """Return a choice for each unit that uses up what is available."""
         if not units:
             return None if any(available) else []
-        for numbers in _subsets(available, everything=len(units) == 1):
+        for numbers in _subsets(available, len(units)):
             explanation = self._explain(units[0], numbers)
             if explanation is None:
                 continue
@@ -75,11 +76,15 @@ class _Search:
         return self._known[unit, numbers]
 
 
-def _subsets(available: Sequence[int], everything: bool) -> Iterator[tuple[int, ...]]:
-    """Return ways to take from stacks; where there are too many, a stack is taken whole or not at all."""
-    if everything:
-        yield tuple(available)
-    elif prod(n + 1 for n in available) <= _MAX_SUBSETS:
+def _subsets(available: tuple[int, ...], units: int) -> Iterator[tuple[int, ...]]:
+    """Return what the first of some units may take from each stack: an even share first, and all if it is the last.
+
+    Where there are too many ways, a stack is taken whole or not at all.
+    """
+    yield tuple(n // units for n in available)
+    if units == 1:
+        return
+    if prod(n + 1 for n in available) <= _MAX_SUBSETS:
         yield from product(*(range(n + 1) for n in available))
     elif 2 ** len(available) <= _MAX_SUBSETS:
         yield from product(*(dict.fromkeys((0, n)) for n in available))

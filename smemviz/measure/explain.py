@@ -5,7 +5,7 @@ Every explanation is an equation: the recorded requests, changed the way it says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,40 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.measure import because
 from smemviz.measure.compiler import Avoidable, Stream, avoidable, merge, stream
 from smemviz.measure.sass import Instruction
+from smemviz.measure.work import Counts, Work
 from smemviz.model import count, sectors, unpredictable
-from smemviz.recording import Launch, Site
-
-_WIDEST = 16
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Requests of one width, recorded or counted; ``lanes`` were on. What the other space counts is 0."""
-
-    requests: int = 0
-    lanes: int = 0
-    wavefronts: int = 0
-    ideal: int = 0
-    sectors: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.requests + other.requests,
-            self.lanes + other.lanes,
-            self.wavefronts + other.wavefronts,
-            self.ideal + other.ideal,
-            self.sectors + other.sectors,
-        )
-
-    @property
-    def cost(self) -> tuple[int, int, int]:
-        """What must agree beside the number of requests."""
-        return self.wavefronts, self.ideal, self.sectors
-
-
-Work = Mapping[int, Counts]  # by bytes per lane
+from smemviz.recording import Launch
 
 
 @dataclass(frozen=True)
@@ -58,7 +30,7 @@ class Explanation:
 
 
 class Recorded:
-    """A launch with what can be asked of its log: who could have been left out, and what any requests cost."""
+    """A launch with what can be asked of its log: what each site cost, and which requests could be left out."""
 
     def __init__(self, launch: Launch, cc: tuple[int, int]) -> None:
         self.launch = launch
@@ -71,129 +43,117 @@ class Recorded:
         return avoidable(self.launch)
 
 
-def work_of(instructions: Iterable[Instruction]) -> Work:
-    """Add up instructions by width."""
-    work: dict[int, Counts] = {}
-    for one in instructions:
-        counts = Counts(one.requests, one.lanes, one.wavefronts, one.ideal, one.sectors)
-        work[one.width] = work.get(one.width, Counts()) + counts
-    return work
-
-
 class Unit:
     """Sites that are explained together: one, or several of one array, operation and width."""
 
     def __init__(self, recorded: Recorded, sites: Sequence[int]) -> None:
         self.recorded = recorded
         self.sites = tuple(sites)
-        self.first: Site = recorded.launch.sites[sites[0]]
+        self.first = first = recorded.launch.sites[sites[0]]
         self.requests = sum(recorded.summary[i].requests for i in sites)
-        self._counts: dict[int, list[Counts]] = {}
+        sources = tuple(recorded.launch.sites[i].source for i in sites)
+        self.subject = because.Subject(sources, first.op, first.space, first.width, self.requests)
+        self._costs: dict[tuple[int, bool, int], dict[int, NDArray[np.int64]]] = {}
+
+    def agree(self, found: Work, instructions: Sequence[Instruction]) -> Explanation | None:
+        """Return an explanation if the instructions did exactly what was recorded."""
+        off = self._match(found, self._as_recorded)
+        if off is None:
+            return None
+        agrees = off == 0 and len(self.sites) == 1 and not self._uncountable
+        return Explanation(agrees, self._unchanged(found, off, instructions))
+
+    def explain(self, found: Work, instructions: Sequence[Instruction]) -> Explanation | None:
+        """Return an explanation if the recorded requests, changed as a compiler may, give the instructions' counts."""
+        if not len(self._rows):
+            return None
+        said = self._explain(found, instructions)
+        return None if said is None else Explanation(False, said + because.share(len(self._rows), self.requests))
+
+    def _explain(self, found: Work, instructions: Sequence[Instruction]) -> str | None:
+        off = self._match(found, self._after(self._streams[0], False, self.first.width))
+        if off is not None:
+            return self._unchanged(found, off, instructions)
+        if self.first.op not in ("load", "store"):
+            return None
+        for leave_out in (False, True):
+            for one in self._streams:
+                for wide in sorted({one.width, *(width for width in found if width > one.width)}):
+                    off = self._match(found, self._after(one, leave_out, wide))
+                    if off is not None:
+                        times = int(self._avoided(one).sum()) if leave_out else 0
+                        return self._changed(one, times, found, instructions) + because.switched_off(off)
+                if self._fits_in_part(one, leave_out, found):
+                    return self._changed(one, len(one.era) - self._covered(one, found), found, instructions)
+        return None
 
     @cached_property
-    def rows(self) -> NDArray[np.intp]:
-        """The unit's rows of the log."""
+    def _rows(self) -> NDArray[np.intp]:
         return np.flatnonzero(np.isin(self.recorded.launch.requests.site, self.sites))
 
     @cached_property
-    def uncountable(self) -> str | None:
-        """Why the wavefronts cannot be told from the addresses, None when they can."""
-        if self.first.space == "global" or np.dtype(self.first.dtype).kind == "c":
+    def _streams(self) -> tuple[Stream, ...]:
+        """The logged requests; those for complex numbers also as two floats each."""
+        plain = stream(self.recorded.launch, self._rows, self.first.width)
+        return (plain, plain.halves()) if self._complex else (plain,)
+
+    @property
+    def _complex(self) -> bool:
+        return np.dtype(self.first.dtype).kind == "c"
+
+    @cached_property
+    def _uncountable(self) -> str | None:
+        """Why the wavefronts cannot be told from the addresses, None when they can once the instruction is known."""
+        if self.first.space == "global" or self._complex:
             return None
         return unpredictable(self.first.op, self.first.dtype, self.recorded.cc)
 
     @cached_property
-    def as_recorded(self) -> Work:
-        """The exact counts of the unit, logged or not; ``lanes`` of the log only."""
+    def _as_recorded(self) -> Work:
+        """The exact counts, logged or not; the lanes are those of the log."""
         rows = [self.recorded.summary[i] for i in self.sites]
-        if any(row.wavefronts is None and row.sectors is None for row in rows):
-            return {self.first.width: Counts(self.requests, self._lanes)}
-        totals = (sum(getattr(row, name) or 0 for row in rows) for name in ("wavefronts", "ideal", "sectors"))
-        return {self.first.width: Counts(self.requests, self._lanes, *totals)}
+        lanes = int((self.recorded.launch.requests.addresses[self._rows] >= 0).sum())
+        cost = (sum(getattr(row, name) or 0 for row in rows) for name in ("wavefronts", "ideal", "sectors"))
+        return {self.first.width: Counts(self.requests, lanes, *cost)}
 
-    @property
-    def _lanes(self) -> int:
-        return int((self.recorded.launch.requests.addresses[self.rows] >= 0).sum())
+    def _match(self, found: Work, work: Work | None) -> int | None:
+        """Return 0 when counts are equal, how often all lanes were off when that is the difference, else None.
 
-    def agree(self, found: Work, instructions: Sequence[Instruction]) -> Explanation | None:
-        """Return an explanation if the instructions did exactly what was recorded."""
-        off = self._match(found, self.as_recorded)
-        if off is None:
+        A request with a lane on costs something, so what is issued more often at the same cost had no lane on; where
+        every request was logged the number of lanes is held against the hardware's too.
+        """
+        if work is None:
             return None
-        return Explanation(
-            not off and len(self.sites) == 1 and not self.uncountable, self._unchanged(off, instructions)
-        )
-
-    def explain(self, found: Work, instructions: Sequence[Instruction]) -> Explanation | None:
-        """Return an explanation if the recorded requests, changed as a compiler may, give the instructions' counts."""
-        if not len(self.rows):
-            return None
-        plain = stream(self.recorded.launch, self.rows, self.first.width)
-        off = self._fits(found, [plain])
-        if off is not None:
-            return Explanation(False, self._unchanged(off, instructions) + self._share)
-        if self.first.op not in ("load", "store"):
-            return None
-        streams = [plain, plain.halves()] if np.dtype(self.first.dtype).kind == "c" else [plain]
-        for leave_out in (False, True):
-            for one in streams:
-                avoided = self._avoided(one) if leave_out else np.zeros(len(one.era), np.bool_)
-                for wide in sorted({one.width, *(width for width in found if width > one.width)}):
-                    off = self._fits(found, merge(one.select(~avoided), wide))
-                    if off is not None:
-                        said = self._changed(one, int(avoided.sum()), found, instructions)
-                        return Explanation(False, said + _switched_off(off) + self._share)
-                if self._fits_in_part(one, int(avoided.sum()), found):
-                    said = self._changed(one, len(one.era) - self._covered(one, found), found, instructions)
-                    return Explanation(False, said + self._share)
-        return None
-
-    def _avoided(self, one: Stream) -> NDArray[np.bool_]:
-        avoided = self.recorded.avoidable.any[self.rows]
-        return np.repeat(avoided, len(one.era) // len(avoided))
-
-    def _fits(self, found: Work, streams: Iterable[Stream]) -> int | None:
-        work = self._scaled(streams)
-        return None if work is None else self._match(found, work)
-
-    def _match(self, found: Work, work: Work) -> int | None:
-        """Return 0 when counts are equal, how often all lanes were off when that is the difference, else None."""
-        extra = 0
+        off = 0
         for width in found.keys() | work.keys():
             one, other = found.get(width, Counts()), work.get(width, Counts())
-            if one.cost != other.cost and not self.uncountable:
+            if one.requests < other.requests or (one.cost != other.cost and not self._uncountable):
                 return None
-            if one.requests != other.requests:
-                if one.requests < other.requests or one.lanes != other.lanes:
+            if one.requests > other.requests:
+                if one.lanes != other.lanes and len(self._rows) == self.requests:
                     return None
-                extra += one.requests - other.requests
-        return extra
+                off += one.requests - other.requests
+        return off
 
     @property
     def _factor(self) -> Fraction:
-        return Fraction(self.requests, len(self.rows))
+        return Fraction(self.requests, len(self._rows))
 
-    @property
-    def _share(self) -> str:
-        if self._factor == 1:
-            return ""
-        logged = f"{len(self.rows):,} of {self.requests:,}"
-        return f" ({logged} requests were logged; the same share of all gives these counts)"
+    def _avoided(self, one: Stream) -> NDArray[np.bool_]:
+        avoided = self.recorded.avoidable.any[self._rows]
+        return np.repeat(avoided, len(one.era) // len(avoided))
 
-    def _scaled(self, streams: Iterable[Stream]) -> Work | None:
-        """Count streams by width, taken to stand for all requests; None when that share is no whole number."""
-        work: dict[int, Counts] = {}
-        for one in streams:
-            values = [self._factor * int(column.sum()) for column in self._cost(one)]
-            if any(value.denominator != 1 for value in values):
-                return None
-            work[one.width] = Counts(*(int(value) for value in values))
-        return work
+    def _cost(self, one: Stream, leave_out: bool, wide: int) -> dict[int, NDArray[np.int64]]:
+        """Return by width the fields of ``Counts`` for each request, (5, n), left out and merged to ``wide`` bytes."""
+        key = (one.width, leave_out, wide)
+        if key not in self._costs:
+            kept = one.select(~self._avoided(one)) if leave_out else one
+            self._costs[key] = {part.width: np.stack(list(self._columns(part))) for part in merge(kept, wide)}
+        return self._costs[key]
 
-    def _cost(self, one: Stream) -> Iterator[NDArray[np.int64]]:
-        """Count each request of a stream, in the order of the fields of ``Counts``."""
+    def _columns(self, one: Stream) -> Iterator[NDArray[np.int64]]:
         none = np.zeros(len(one.era), np.int64)
-        yield np.ones(len(one.era), np.int64)
+        yield none + 1
         yield (one.addresses >= 0).sum(axis=1)
         if self.first.space == "global":
             yield from (none, none, sectors(one.addresses, one.width))
@@ -201,85 +161,50 @@ class Unit:
             counts = count(one.addresses, one.width, self.first.op, self.recorded.cc)
             yield from (counts.wavefronts, counts.ideal, none)
 
+    def _after(self, one: Stream, leave_out: bool, wide: int) -> Work | None:
+        """Count what the log became, taken to stand for all requests; None when that share is no whole number."""
+        work: dict[int, Counts] = {}
+        for width, columns in self._cost(one, leave_out, wide).items():
+            values = [self._factor * int(value) for value in columns.sum(axis=1)]
+            if any(value.denominator != 1 for value in values):
+                return None
+            work[width] = Counts(*map(int, values))
+        return work
+
     def _covered(self, one: Stream, found: Work) -> int:
-        """Return how many recorded requests the instructions stand for."""
+        """Return how many logged requests the instructions stand for."""
         return int(sum(counts.requests * (width // one.width) for width, counts in found.items()) / self._factor)
 
-    def _fits_in_part(self, one: Stream, avoided: int, found: Work) -> bool:
-        """Tell whether some of the possible changes give the counts, where it cannot matter which requests they met."""
-        if any(width < one.width for width in found):
-            return False
-        if not len(one.era) - avoided <= self._covered(one, found) <= len(one.era):
+    def _fits_in_part(self, one: Stream, leave_out: bool, found: Work) -> bool:
+        """Tell whether some of the possible changes give the counts, all alike so that it cannot matter which."""
+        least = len(one.era) - (int(self._avoided(one).sum()) if leave_out else 0)
+        if not found or min(found) < one.width or not least <= self._covered(one, found) <= len(one.era):
             return False
         for width, counts in found.items():
-            possible = [part for part in merge(one, width) if part.width == width]
-            if not possible or counts.requests > len(possible[0].era) * self._factor:
+            columns = self._cost(one, False, width).get(width)
+            if columns is None or counts.requests > columns.shape[1] * self._factor:
                 return False
-            _, _, *cost = self._cost(possible[0])
-            if any(column.min() != column.max() for column in cost):
+            each = columns[2:, 0]
+            if np.any(columns[2:] != each[:, None]) or counts.cost != tuple(each * counts.requests):
                 return False
-            if counts.cost != tuple(int(column[0]) * counts.requests for column in cost):
-                return False
-        return bool(found)
+        return True
 
-    def _unchanged(self, off: int, instructions: Sequence[Instruction]) -> str:
-        counts = self.as_recorded[self.first.width]
-        amount = plural(counts.sectors, "sector") if self.first.space == "global" else ""
-        amount = amount or plural(counts.wavefronts, "wavefront")
-        by = f", by {_names(instructions)}" if len(instructions) > 1 else ""
-        said = f"{plural(self.requests, 'request')} and {amount}, as recorded{by}"
-        if self.uncountable:
-            counted = plural(sum(one.wavefronts for one in instructions), "wavefront")
-            said = f"{plural(self.requests, 'request')}, as recorded{by}, and {counted}. {self.uncountable}"
-        if len(self.sites) > 1:
-            said = f"{_names(instructions)} did the work of {len(self.sites)} sites together: {said}"
-        return said + _switched_off(off)
+    def _unchanged(self, found: Work, off: int, instructions: Sequence[Instruction]) -> str:
+        unknown = self._uncountable or ("One instruction moved both floats of a number." if self._complex else None)
+        unknown = None if self.first.space == "global" else unknown
+        return because.as_recorded(self.subject, found, instructions, unknown) + because.switched_off(off)
 
-    def _changed(self, one: Stream, removed: int, found: Work, instructions: Sequence[Instruction]) -> str:
-        words = f"{self.first.op}s"
-        sites = list(dict.fromkeys(self.recorded.launch.sites[i].source for i in self.sites))
-        source = ", ".join(sites[:4]) + (", ..." if len(sites) > 4 else "")
-        total = int(len(one.era) * self._factor)
-        said = [f"each complex number of {source} is two floats"] if one.width < self.first.width else []
-        if removed:
-            said.append(self._left_out(int(removed * self._factor), total, words, source))
-        for width, counts in sorted(found.items(), reverse=True):
-            if width > one.width and counts.requests:
-                name = next(i.opcode for i in instructions if i.width == width)
-                said.append(f"{width // one.width} {words} of {source} became one {name}")
-        after = sum(counts.requests for counts in found.values())
-        amount = ""
-        if after:
-            unit = "sector" if self.first.space == "global" else "wavefront"
-            cost = sum(getattr(counts, f"{unit}s") for counts in found.values())
-            each = cost % after == 0 and len(found) == 1
-            amount = f", {plural(cost // after, unit)} each" if each else f", {plural(cost, unit)}"
-        return f"{'; '.join(said)}: {total:,} -> {plural(after, 'request')}{amount}"
-
-    def _left_out(self, removed: int, total: int, words: str, source: str) -> str:
-        avoid = self.recorded.avoidable
-        why = {
-            "the same thread had just stored the element and kept it in a register": avoid.stored,
-            "the same thread had already loaded the element and kept it in a register": avoid.loaded,
-            "the same thread stores there again before anything can see it": avoid.overwritten,
-            f"nothing loads {self.first.array}": avoid.unread,
-        }
-        reasons = [text for text, rows in why.items() if rows[self.rows].any()]
-        part = "all" if removed == total else f"{removed:,} of"
-        return f"{part} {total:,} {words} of {source} were left out, because {' or '.join(reasons)}"
-
-
-def _names(instructions: Sequence[Instruction]) -> str:
-    counted: dict[str, int] = {}
-    for one in instructions:
-        counted[one.opcode] = counted.get(one.opcode, 0) + 1
-    return " and ".join(f"{n} {name}" for name, n in counted.items())
-
-
-def _switched_off(times: int) -> str:
-    return f"; {times:,} more were issued with every lane switched off" if times else ""
-
-
-def plural(n: int, word: str) -> str:
-    """Return a number and its word."""
-    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
+    def _changed(self, one: Stream, left_out: int, found: Work, instructions: Sequence[Instruction]) -> str:
+        said = ""
+        if left_out:
+            avoid = self.recorded.avoidable
+            why: Iterable[tuple[str, NDArray[np.bool_]]] = (
+                ("the same thread had just stored the element and kept it in a register", avoid.stored),
+                ("the same thread had already loaded the element and kept it in a register", avoid.loaded),
+                ("the same thread stores there again before anything can see it", avoid.overwritten),
+                (f"nothing loads {self.first.array}", avoid.unread),
+            )
+            times = left_out * self._factor * len(self._rows) / len(one.era)
+            reasons = [text for text, rows in why if rows[self._rows].any()]
+            said = because.were_left_out(self.subject, int(times), reasons)
+        return because.changed(self.subject, said, one.width, found, instructions)

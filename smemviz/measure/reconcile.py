@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from smemviz.measure.allot import allot
+from smemviz.measure.because import plural, unit_of
 from smemviz.measure.counters import ProfiledLaunch
-from smemviz.measure.explain import Explanation, Recorded, Unit, plural
+from smemviz.measure.explain import Explanation, Recorded, Unit
 from smemviz.measure.sass import Instruction
 from smemviz.recording import Launch, Site, SiteHardware, Verdict
 
 _PIPE = {"load": "ld", "store": "st", "atomic": "atom"}
 _WAVEFRONTS = "data_pipe_lsu_wavefronts_mem_shared_op"
-_UNITS = {"shared": "wavefront", "global": "sector", "generic": "wavefront"}
 _TOTALS = {"shared": "memory_l1_wavefronts_shared", "global": "memory_l2_theoretical_sectors_global"}
 
 Pool = tuple[str, str]  # space and kind
@@ -122,7 +122,7 @@ class _Ledger:
         return SiteHardware(requests, wavefronts, ideal, None, verdict, because)
 
     def _unexplained(self, i: int, here: Sequence[Instruction]) -> str:
-        unit, summary = _UNITS[self.sites[i].space], self.recorded.summary[i]
+        unit, summary = unit_of(self.sites[i].space), self.recorded.summary[i]
         amount = getattr(summary, f"{unit}s")
         said = plural(summary.requests, "request") + ("" if amount is None else f" and {plural(amount, unit)}")
         counted = sum(one.requests for one in here), sum(getattr(one, f"{unit}s") for one in here)
@@ -212,7 +212,7 @@ def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHa
 
 
 def _left_over(one: Instruction) -> str:
-    unit = _UNITS[one.space]
+    unit = unit_of(one.space)
     amount = plural(getattr(one, f"{unit}s"), unit)
     place = f"{PurePath(one.file).name}:{one.line}"
     return (
@@ -223,7 +223,7 @@ def _left_over(one: Instruction) -> str:
 def _without_line(profiled: ProfiledLaunch) -> Iterator[str]:
     """Say what was counted in instructions that the listing by source lines does not have."""
     for space, metric in _TOTALS.items():
-        listed = sum(getattr(one, f"{_UNITS[space]}s") for one in profiled.instructions)
+        listed = sum(getattr(one, f"{unit_of(space)}s") for one in profiled.instructions)
         missing = int(profiled.metrics.get(metric, listed)) - listed
         if missing:
-            yield f"{plural(missing, _UNITS[space])} of {space} memory belong to instructions without a source line"
+            yield f"{plural(missing, unit_of(space))} of {space} memory belong to instructions without a source line"
