@@ -73,8 +73,12 @@ class Interpreter(Calls):
             self.mask = mask
             rule = self._statements.get(type(statement))
             if rule is None:
-                raise self.refuse(statement, f"{type(statement).__name__}: {ast.unparse(statement).splitlines()[0]}")
-            mask = rule(statement)
+                raise self.refuse(statement, f"{type(statement).__name__}: {_first_line(statement)}")
+            try:
+                mask = rule(statement)
+            except NotAScalarError as error:
+                what = f"{error.args[0]} where a number belongs ({_first_line(statement)})"
+                raise self.refuse(statement, what) from None
         return mask
 
     # -- assignments
@@ -119,10 +123,7 @@ class Interpreter(Calls):
                     self.bind(one, item)
             case ast.Subscript():
                 view, indices = self.element(target)
-                try:
-                    access.store(self, target, view, indices, value)
-                except NotAScalarError as error:
-                    raise self.refuse(target, f"{ast.unparse(target)} = {error.args[0]}") from None
+                access.store(self, target, view, indices, value)
             case _:
                 raise self.refuse(target, f"assignment to {ast.unparse(target)}")
 
@@ -257,3 +258,7 @@ class Interpreter(Calls):
                 raise self.wrong(node, "a kernel returns nothing; store the result in an array")
             self.machine.live = self.live
         return self.nobody
+
+
+def _first_line(node: ast.stmt) -> str:
+    return ast.unparse(node).partition("\n")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -57,15 +58,15 @@ def launch(
     """
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
+    _check_threads(place, configuration, limits)
     names = _parameters(kernel, args, place)
     given = _Arguments(place, space or AddressSpace())
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
     table = find_sites(kernel, [_described(value) for value in values])
     layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
-    x, y, z = configuration.grid
-    blocks = x * y * z
-    warps = -(-configuration.block[0] * configuration.block[1] * configuration.block[2] // WARP_SIZE)
+    blocks = math.prod(configuration.grid)
+    warps = -(-math.prod(configuration.block) // WARP_SIZE)
     log = Log(table.sites, blocks, warps, log_bytes)
     machine = Machine(kernel.name, table, configuration, layout, log, limits, place)
     arguments = dict(
@@ -93,6 +94,16 @@ def launch(
         totals=log.totals,
     )
     return made, tuple(machine.findings.values())
+
+
+def _check_threads(place: Place, configuration: Configuration, limits: Limits) -> None:
+    threads = math.prod(configuration.grid) * math.prod(configuration.block)
+    if threads > limits.threads:
+        raise LaunchError(
+            *place,
+            f"the launch has {threads:,} threads; lockstep runs {limits.threads:,} at most. "
+            "Make the grid smaller, or run with engine gpu.",
+        )
 
 
 def _batches(blocks: int, slots: int, threads: int) -> Iterator[tuple[int, int]]:

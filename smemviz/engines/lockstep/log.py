@@ -53,6 +53,7 @@ class Log:
         self._kept: list[_Execution] = []  # already counted, or nothing is
         self._pending: list[_Execution] = []
         self._pending_rows = 0
+        self._chosen_warps: NDArray[np.bool_] | None = None
         self._step = np.zeros(self._warps, np.int32)
         self._epoch = np.zeros(self._warps, np.int32)
 
@@ -144,8 +145,11 @@ class Log:
 
     def _restricted(self, execution: _Execution) -> _Execution:
         """Return the part that belongs to the chosen blocks."""
+        if self._chosen_warps is None:
+            blocks = self._first_block + np.arange(self._warps) // self._warps_per_block
+            self._chosen_warps = np.isin(blocks, self._chosen)
         warps = np.arange(self._warps) if execution.warps is None else execution.warps
-        keep = np.isin(self._first_block + warps // self._warps_per_block, self._chosen)
+        keep = self._chosen_warps[warps]
         values = None if execution.values is None else execution.values.reshape(-1, WARP_SIZE)[keep]
         table = _table(execution)[keep]
         return _Execution(execution.site, warps[keep], table, execution.step[keep], execution.epoch[keep], values)

@@ -29,13 +29,14 @@ _THREADS_NAMED = 8
 
 @dataclass(frozen=True)
 class Limits:
-    """What one launch may use: iterations of all its loops, and bytes of arrays the engine allocates for it at once.
+    """What one launch may use: iterations of its loops, bytes of arrays allocated for it at once, threads in all.
 
     ``threads_at_once`` is how many threads a batch of blocks has; a block is never divided.
     """
 
     iterations: int = 10_000_000
     memory_bytes: int = 4 * 1024**3
+    threads: int = 1 << 30
     threads_at_once: int = 1 << 15
 
 

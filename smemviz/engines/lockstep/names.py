@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.typing import (
     FLOAT16,
     FLOAT32,
     FLOAT64,
+    INT8,
     INT64,
     Dtype,
     NotAScalarError,
@@ -100,8 +101,7 @@ def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
 
 
 def _abs(x: Value) -> Value:
-    dtype = dtype_of(x)
-    return cast(np.abs(cast(x, np.dtype(np.int8)) if dtype == BOOL else x), dtype) if dtype.kind == "i" else np.abs(x)
+    return np.abs(cast(x, INT8) if dtype_of(x) == BOOL else x)
 
 
 def _len(x: Value) -> Value:

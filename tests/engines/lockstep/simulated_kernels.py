@@ -252,7 +252,8 @@ def conditional_expressions(out):
     i = cuda.grid(1)
     x = i if i % 3 else -i
     y = max(x, 4, -i) - min(i, 7)
-    if (z := x * y) > 20:
+    z = x * y
+    if z > 20:
         out[i] = z
     else:
         out[i] = abs(x) + (1 if i > 40 else 2 if i > 20 else 3)
@@ -298,7 +299,7 @@ def same_element(out):
     cuda.atomic.add(out, i % 4, i)
     cuda.atomic.max(out, 4, (i * 7) % 61)
     cuda.atomic.min(out, 5, -i)
-    cuda.atomic.sub(out, (6,), 2)
+    cuda.atomic.sub(out, 6, 2)
     cuda.atomic.or_(out, 7, 1 << (i % 8))
     cuda.atomic.and_(out, 8, ~(1 << (i % 4)))
     cuda.atomic.xor(out, 9, i)

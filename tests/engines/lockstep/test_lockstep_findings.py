@@ -202,6 +202,16 @@ def test_an_array_that_is_not_contiguous_stays_on_the_host():
 # -- limits
 
 
+def test_a_launch_of_too_many_threads_is_refused():
+    with pytest.raises(LaunchError) as error:
+        body(SMALL, np.zeros(1), grid=2**31 - 1, block=1024)
+
+    assert error.value.what == (
+        "the launch has 2,199,023,254,528 threads; lockstep runs 1,073,741,824 at most. "
+        "Make the grid smaller, or run with engine gpu."
+    )
+
+
 def test_an_endless_loop_ends():
     with pytest.raises(UnsupportedError) as error:
         body("while True:\n    out[0] = 1", np.zeros(1, np.int64), limits=Limits(iterations=1000))
@@ -258,6 +268,10 @@ ENGINE = "is not executed in lockstep; run with engine gpu"
         ("x = cuda.grid(4)", "cuda.grid(4): the number of axes is 1, 2 or 3"),
         ("cuda.atomic.add(out, 0, 1, 2)", "cuda.atomic.add takes 3 arguments, not 4"),
         ("for k in range(0, 4, 0):\n    pass", "range(0, 4, 0): the step is 0"),
+        ("if None:\n    pass", f"nothing where a number belongs (if None:) {ENGINE}"),
+        ("while out:\n    pass", f"a view where a number belongs (while out:) {ENGINE}"),
+        ("out[0] = None", f"nothing where a number belongs (out[0] = None) {ENGINE}"),
+        ("x = abs(None)", f"abs of nothing {ENGINE}"),
         ("a, b = 1, 2, 3", "3 values for 2 names"),
         ("a, *b = 1, 2", "assignment to *b is not followed"),
         ("out[0] = 1j", "out[0] holds int64; a complex number does not fit, store .real"),

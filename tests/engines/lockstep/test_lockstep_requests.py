@@ -350,3 +350,35 @@ def test_dtypes_of_shared_arrays():
             dtype=kind,
         )
         assert (found == np.dtype(kind).type(value)).all()
+
+
+def test_a_walrus_assigns_where_it_is_evaluated():
+    found = result(
+        """
+        t = cuda.threadIdx.x
+        n = 0
+        if t > 3 and (n := t * 2) > 20:
+            out[t] = n
+        else:
+            out[t] = -n
+        """
+    )
+
+    assert found.tolist() == [2 * t if t > 10 else -2 * t if t > 3 else 0 for t in range(32)]
+
+
+def test_keyword_arguments_reach_a_device_function():
+    launch_text(
+        """
+        @cuda.jit(device=True)
+        def pick(a, i=3, shift=0):
+            return a[i] << shift
+        @cuda.jit
+        def kernel(out):
+            out[0] = pick(out)
+            out[1] = pick(out, shift=2, i=4)
+        """,
+        out := np.arange(8),
+    )
+
+    assert out.tolist() == [3, 16, 2, 3, 4, 5, 6, 7]
