@@ -131,7 +131,7 @@ def read_launches(raw: str, source: str, kernels: Sequence[str], file: str) -> t
 
 def _read_raw(text: str) -> list[tuple[str, dict[str, float]]]:
     """Return the kernel's name and the metrics of each launch; one that has no value is left out."""
-    rows = list(csv.reader(io.StringIO(text)))
+    rows = [row for row in csv.reader(io.StringIO(text)) if row]
     if not rows or "Kernel Name" not in rows[0]:
         raise InputError(f"Nsight Compute printed no counters but: {text.strip()[:120]}")
     launches = []

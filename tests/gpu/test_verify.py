@@ -1,0 +1,44 @@
+"""``smemviz verify`` on this machine's GPU, where Nsight Compute may count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from smemviz.cli import main
+from smemviz.errors import MissingError
+from smemviz.measure.counters import find_ncu
+from smemviz.resources import kernels_dir
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(autouse=True)
+def _profiler() -> None:
+    try:
+        find_ncu()
+    except MissingError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("file", sorted(kernels_dir().glob("*.py")), ids=lambda path: path.stem)
+def test_every_site_of_the_gallery_is_accounted_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["verify", str(file), "--json"])
+    sites = [site for launch in json.loads(capsys.readouterr().out)["launches"] for site in launch["sites"]]
+    assert [site["because"] for site in sites if site["verdict"] == "unexplained"] == []
+    assert code == 0
+
+
+def test_a_kernel_file_that_fails_only_under_the_profiler_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "failing.py"
+    file.write_text(
+        "import os\nfrom numba import cuda\n\n@cuda.jit\ndef kernel(out):\n    out[0] = 1\n\ndef main():\n"
+        "    if any('INJECTION' in name for name in os.environ):\n        raise ValueError('on purpose')\n"
+        "    kernel[1, 1](cuda.device_array(1))\n"
+    )
+    assert main(["verify", str(file)]) == 2
+    assert f"under Nsight Compute: {file}:10: ValueError: on purpose" in capsys.readouterr().err

@@ -1,0 +1,142 @@
+"""``smemviz verify`` with a recording and counters of an H200 in place of a GPU."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import captured
+import pytest
+
+from smemviz.cli import main
+from smemviz.commands import verify
+from smemviz.engines import choose
+from smemviz.errors import MissingError
+from smemviz.measure import counters
+from smemviz.recording import Launch
+from smemviz.recording_file import load
+
+MERGED = captured.FOLDER / "merged.py"
+
+
+class Gpu:
+    """Stands for the gpu engine."""
+
+    def available(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def h200(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a GPU and Nsight Compute be there, whose counts are those captured of merged.py."""
+    monkeypatch.setattr(choose, "gpu_engine", Gpu)
+    monkeypatch.setattr(counters, "find_ncu", lambda: Path("ncu"))
+    monkeypatch.setattr(counters, "profile", lambda *_: captured.profiled("merged"))
+    monkeypatch.setattr(verify, "recording_for", lambda *_: captured.recording("merged"))
+
+
+def test_without_a_gpu_it_exits_3_and_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "gpu_engine", lambda: type("Gpu", (), {"available": staticmethod(lambda: False)}))
+    assert main(["verify", str(MERGED)]) == 3
+    assert capsys.readouterr().err.startswith("smemviz: no GPU here")
+
+
+def test_without_nsight_compute_it_exits_3_and_says_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> Path:
+        raise MissingError("Nsight Compute (ncu) is not installed here")
+
+    monkeypatch.setattr(choose, "gpu_engine", Gpu)
+    monkeypatch.setattr(counters, "find_ncu", missing)
+    assert main(["verify", str(MERGED)]) == 3
+    assert "not installed here" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("h200")
+def test_the_table_has_recorded_and_counted_numbers_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(MERGED)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    row = next(line for line in lines if "left[ty, k]" in line)
+    assert "128 -> 32" in row
+    assert "128 -> 64" in row
+    assert "explained" in row
+    assert lines.count("1.952 us under the profiler") == 1
+    text = " ".join(" ".join(line.split("┃")[-2:]) for line in lines)
+    assert "unexplained" not in text
+
+
+@pytest.mark.usefixtures("h200")
+def test_json_has_hardware_verdict_and_because_beside_what_was_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(MERGED), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    site = next(s for s in document["launches"][0]["sites"] if s["source"] == "left[ty, k]")
+    assert (site["requests"], site["wavefronts"]) == (128, 128)
+    assert site["hardware"] == {"requests": 32, "wavefronts": 64, "ideal": 64, "sectors": None}
+    assert site["verdict"] == "explained"
+    assert site["because"].startswith("4 loads of left[ty, k] became one LDS.128")
+    assert document["launches"][0]["counters"]["gpu__time_duration.sum"] == 1952.0
+
+
+@pytest.mark.usefixtures("h200")
+def test_the_recording_keeps_verdicts_and_counters(tmp_path: Path) -> None:
+    out = tmp_path / "merged.smem.npz"
+    assert main(["verify", str(MERGED), "-o", str(out)]) == 0
+    stored_launches = load(out).launches
+    assert [row.verdict for row in stored_launches[0].hardware].count("explained") == 1
+    assert stored_launches[0].hardware[4].requests == 32
+    assert stored_launches[0].counters == captured.profiled("merged")[0].metrics
+
+
+@pytest.mark.usefixtures("h200")
+def test_something_unexplained_exits_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    first, *others = captured.profiled("merged")
+    broken = replace(first, instructions=first.instructions[:-1])  # the store to c is not there
+    monkeypatch.setattr(counters, "profile", lambda *_: (broken, *others))
+    assert main(["verify", str(MERGED)]) == 1
+    assert "unexplained" in capsys.readouterr().out
+
+
+def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = captured.recording("merged")
+
+    def half_logged(launch: Launch) -> Launch:
+        from smemviz.model.summary import totals_of
+
+        rows = launch.requests.site == 4
+        odd = rows & (launch.requests.step % 2 == 1)  # no two neighbours are in the log
+        return replace(launch, requests=launch.requests.select(odd), totals=totals_of(launch.sites, launch.requests))
+
+    asked: list[dict[str, Any]] = []
+
+    def run(*_: object, **options: Any) -> object:
+        asked.append(options)
+        return whole
+
+    monkeypatch.setattr("smemviz.engines.run", run)
+    cut = replace(whole, launches=(half_logged(whole.launches[0]), *whole.launches[1:]))
+    program: Any = None
+    assert not verify.reconcile_all(cut, captured.profiled("merged"))[0].sound
+    found = verify._reconcile(program, cut, captured.profiled("merged"), lambda *_: None)
+    assert all(one.sound for one in found)
+    assert [options["log_bytes"] for options in asked] == [verify.DETAILED_LOG_BYTES]
+
+
+def test_a_recording_of_another_version_of_the_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device = captured.recording("merged").device
+    monkeypatch.setattr(
+        choose, "gpu_engine", lambda: type("G", (), {"available": lambda: True, "device": lambda: device})
+    )
+    monkeypatch.setattr(counters, "find_ncu", lambda: Path("ncu"))
+    out = tmp_path / "other.smem.npz"
+    captured.recording("removed").save(out)
+    assert main(["verify", str(MERGED), "-o", str(out)]) == 2
+    assert "was made from another version of the file" in capsys.readouterr().err
