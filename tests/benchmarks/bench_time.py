@@ -3,6 +3,7 @@
 Run on a machine with a GPU: ``python tests/benchmarks/bench_time.py``. Then ten repeats, and how far they lie apart.
 """
 
+import csv
 import json
 import shutil
 import subprocess
@@ -24,9 +25,9 @@ def main():
         options += ["--print-units", "base", "--page", "raw", "--csv"]
         output, peer = timed([ncu, *options, sys.executable, FILE])
         print(f"ncu, one launch of each: {peer:.1f} s; smemviz takes {seconds / peer:.2f} times as long")
-        rows = [line.split('","') for line in output.splitlines() if line.startswith('"')]
+        rows = list(csv.reader(line for line in output.splitlines() if line.startswith('"')))
         column = rows[0].index("gpu__time_duration.sum")
-        durations = [float(row[column].strip('"')) / 1000 for row in rows[2:]]
+        durations = [float(row[column].replace(",", "")) / 1000 for row in rows[2:]]
     else:
         print("ncu is not installed; no peer here")
         durations = []
