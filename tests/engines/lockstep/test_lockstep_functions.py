@@ -1,0 +1,211 @@
+"""The functions a kernel may call: their types against numba-cuda's templates, their values against Python's."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from lockstep_text import result
+
+from smemviz.engines.lockstep import mathematics
+from smemviz.engines.lockstep.names import CALLS
+
+NUMBERS = ["bool", "int8", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32", "float64"]
+
+
+@pytest.fixture(scope="module")
+def context():
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from numba.cuda.descriptor import cuda_target
+
+        cuda_target.typing_context.refresh()
+    return cuda_target.typing_context
+
+
+def numba_type(name):
+    from numba.cuda import types
+
+    return types.boolean if name == "bool" else getattr(types, name)
+
+
+def name_of(found):
+    return tuple(x.dtype.name for x in found) if isinstance(found, tuple) else np.asarray(found).dtype.name
+
+
+@pytest.mark.parametrize("name", mathematics.UNARY)
+def test_types_of_functions_of_one_number_are_those_of_numba_cuda(name, context):
+    function = getattr(math, name.removeprefix("math."))
+    for dtype in NUMBERS:
+        wanted = context.resolve_function_type(function, (numba_type(dtype),), {}).return_type
+        wanted = tuple(map(str, wanted)) if hasattr(wanted, "types") else str(wanted)
+        with np.errstate(all="ignore"):
+            found = mathematics.UNARY[name](np.ones(2, dtype))
+        assert name_of(found) == wanted, dtype
+
+
+@pytest.mark.parametrize("name", [name for name in mathematics.BINARY if name not in ("math.ldexp", "math.pow")])
+def test_types_of_functions_of_two_floats_are_those_of_numba_cuda(name, context):
+    function = getattr(math, name.removeprefix("math."))
+    for one in ("float32", "float64"):
+        for other in ("float32", "float64"):
+            types = (numba_type(one), numba_type(other))
+            wanted = str(context.resolve_function_type(function, types, {}).return_type)
+            assert name_of(mathematics.BINARY[name](np.ones(2, one), np.ones(2, other))) == wanted
+
+
+@pytest.mark.parametrize("name", mathematics.UNARY)
+def test_values_of_functions_of_one_number_are_those_of_python(name):
+    function = getattr(math, name.removeprefix("math."))
+    values = np.array([-2.5, -0.75, 0.25, 0.5, 1.5, 3.0])
+    with np.errstate(all="ignore"):
+        found = mathematics.UNARY[name](values)
+    for k, value in enumerate(values.tolist()):
+        try:
+            wanted = function(value)
+        except ValueError:
+            wanted = math.nan
+        got = tuple(x[k] for x in found) if isinstance(found, tuple) else found[k]
+        assert got == pytest.approx(wanted, rel=1e-14, nan_ok=True), value
+
+
+@pytest.mark.parametrize("name", mathematics.BINARY)
+def test_values_of_functions_of_two_numbers_are_those_of_python(name):
+    function = getattr(math, name.removeprefix("math."))
+    ones, others = np.array([-2.5, 0.25, 1.0, 3.0]), np.array([2.0, 3.0, -4.0, 5.0])
+    found = mathematics.BINARY[name](ones, others.astype(np.int32) if name == "math.ldexp" else others)
+    for one, other, got in zip(ones.tolist(), others.tolist(), found, strict=True):
+        assert got == pytest.approx(function(one, int(other) if name == "math.ldexp" else other), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("math.gamma", 0.0, math.inf),
+        ("math.gamma", -0.0, -math.inf),
+        ("math.lgamma", -2.0, math.inf),
+        ("math.gamma", 200.0, math.inf),
+        ("math.log", 0.0, -math.inf),
+        ("math.sqrt", -1.0, math.nan),
+    ],
+)
+def test_poles_are_those_of_the_device(name, value, wanted):
+    """As the H200 gives them; Python raises an exception there."""
+    with np.errstate(all="ignore"):
+        assert mathematics.UNARY[name](np.array([value]))[0] == pytest.approx(wanted, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "dtype", "wanted"),
+    [
+        ("round(2.5)", "int64", 2),
+        ("round(2.345, 2)", "float64", 2.35),
+        ("divmod(-7, 2)[0] * 10 + divmod(-7, 2)[1]", "int64", -39),
+        ("min(3, 2.5, 4)", "float64", 2.5),
+        ("max((1, 7, 3))", "int64", 7),
+        ("pow(3, 4)", "int64", 81),
+        ("abs(-3.5)", "float64", 3.5),
+        ("abs(3 + 4j)", "float64", 5),
+        ("complex(1, 2).imag", "float64", 2),
+        ("(complex64(3 + 4j) * complex64(1j)).real", "float32", -4),
+        (
+            "len(out) + out.size + out.ndim + out.nbytes + out.itemsize + out.strides[0]",
+            "int64",
+            32 + 32 + 1 + 256 + 16,
+        ),
+        ("int(-2.9)", "int64", -2),
+        ("math.floor(2.5)", "float64", 2),
+        ("float32(1) / float32(3)", "float32", np.float32(1) / np.float32(3)),
+        ("np.float32(0.1) + np.float32(0.2)", "float32", np.float32(0.1) + np.float32(0.2)),
+        ("float32(0.1) * 1", "float64", float(np.float32(0.1))),
+        ("float16(2049)", "float16", 2048),
+        ("bool(0.5) + boolean(0)", "int64", 1),
+        ("uint8(300)", "uint8", 44),
+        ("(1, 2, 3)[cuda.threadIdx.x % 3 * 0 + 1]", "int64", 2),
+        ("(1, 2, 3)[-1] + (4, 5)[1:][0]", "int64", 8),
+        ("cuda.laneid + cuda.warpsize - cuda.laneid", "int64", 32),
+        ("cuda.gridsize(1) + cuda.gridDim.y + cuda.blockDim.x", "int64", 65),
+        ("math.pi", "float64", math.pi),
+    ],
+)
+def test_what_an_expression_is_worth(expression, dtype, wanted):
+    found = result(f"out[cuda.threadIdx.x] = {expression}", dtype)
+
+    np.testing.assert_array_equal(found, np.full(32, wanted, dtype))
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "last", "old"),
+    [
+        ("add", 5, 160, [5 * t for t in range(32)]),
+        ("sub", 2, -64, [-2 * t for t in range(32)]),
+        ("max", "t ^ 5", 31, None),
+        ("min", "-t", -31, None),
+        ("and_", "t", 0, None),
+        ("or_", "t", 31, None),
+        ("xor", "t", 0, None),
+        ("exch", "t", 31, [0, *range(31)]),
+    ],
+)
+def test_atomics_return_what_was_there_thread_by_thread(name, operands, last, old):
+    found = result(
+        f"""
+        held = cuda.shared.array(1, int32)
+        t = cuda.threadIdx.x
+        held[0] = 0
+        out[t] = cuda.atomic.{name}(held, 0, {operands})
+        out[t] = out[t] * 1000 + held[0]
+        """
+    )
+
+    assert (found % 1000 == last % 1000).all()
+    if old is not None:
+        assert ((found - last) // 1000).tolist() == old
+
+
+def test_increment_and_decrement_wrap_at_their_operand():
+    found = result(
+        """
+        held = cuda.shared.array(2, uint32)
+        held[0] = 0
+        held[1] = 0
+        out[cuda.threadIdx.x] = cuda.atomic.inc(held, 0, 4) * 10 + cuda.atomic.dec(held, 1, 2)
+        """
+    )
+
+    assert found.tolist() == [10 * (t % 5) + (0, 2, 1)[t % 3] for t in range(32)]
+
+
+def test_compare_and_swap_changes_what_it_expects():
+    found = result(
+        """
+        held = cuda.shared.array(1, int32)
+        held[0] = 0
+        t = cuda.threadIdx.x
+        out[t] = cuda.atomic.cas(held, 0, t, t + 1) + 100 * cuda.atomic.compare_and_swap(held, 32, 7)
+        """
+    )
+
+    assert found.tolist() == [t + (3200 if t == 0 else 700) for t in range(32)]
+
+
+def test_float_atomics_add_in_order_and_single_precision():
+    found = result(
+        """
+        held = cuda.shared.array(1, float32)
+        held[0] = 0
+        cuda.atomic.add(held, 0, 0.1)
+        out[cuda.threadIdx.x] = held[0]
+        """,
+        "float32",
+    )
+    total = np.float32(0)
+    for _ in range(32):
+        total += np.float32(0.1)
+
+    assert (found == total).all()
+
+
+def test_every_rule_is_a_name_of_cuda_math_or_python():
+    assert {name.split(".")[0] for name in CALLS} == {"builtins", "cuda", "math"}
