@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
 FILES = {"set_row_read_col": (HERE / "transpose_1024.py", 500), "tiled product": (HERE / "product_64.py", 200)}
 REPEATS = 30
 
@@ -79,7 +80,7 @@ def main():
         ratio = seconds / ours
         requests = sum(launch.request_count for launch in launches)
         print(
-            f"{name}: simulator {seconds * 1e3:,.0f} ms, lockstep {ours * 1e3:.2f} ms ({requests:,} requests recorded), "
+            f"{name}: simulator {seconds * 1e3:,.0f} ms, lockstep {ours * 1e3:.2f} ms, {requests:,} requests recorded, "
             f"{ratio:,.0f} times faster (target {target}), results {'equal' if same else 'DIFFER'}"
         )
         failed |= not same or ratio < target
