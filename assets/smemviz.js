@@ -127,6 +127,19 @@
       return next;
     },
 
+    show_notes(shownRun, ids, notes) {
+      return ids.map(({ name }, i) => {
+        const note = shownRun && shownRun.notes[name];
+        return note === undefined || note === null || note === notes[i] ? unchanged() : note;
+      });
+    },
+
+    reset(clicks) {
+      const constants = [...query().keys()].filter((name) => CONSTANT.test(name));
+      typed = {};
+      if (clicks) go(Object.fromEntries(constants.map((name) => [name, null])));
+    },
+
     show_source(shownRun, disabled) {
       const next = !(shownRun && shownRun.switchable);
       return next === disabled ? unchanged() : next;

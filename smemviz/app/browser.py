@@ -35,6 +35,14 @@ def add_callbacks(app: Dash) -> None:
         State(_CONTROLS, "id"),
         State(_CONTROLS, "value"),
     )
+    clientside(
+        "show_notes",
+        Output(_CONTROLS, "description"),
+        Input("shown-run", "data"),
+        State(_CONTROLS, "id"),
+        State(_CONTROLS, "description"),
+    )
+    clientside("reset", Input("reset", "n_clicks"), initially=False)
     source = {"type": "control", "name": "source"}
     clientside("show_source", Output(source, "disabled"), Input("shown-run", "data"), State(source, "disabled"))
     for name in ("array", "block"):

@@ -24,23 +24,33 @@ def control(name: str) -> dict[str, str]:
 
 def knobs(program: Program) -> Component:
     """One control per constant; what is computed from others says so, and is overridden by typing."""
-    return html.Div([_knob(constant) for constant in program.constants.values()], className="knobs")
+    return html.Div([_knob(program, constant) for constant in program.constants.values()], className="knobs")
 
 
-def _knob(constant: Constant) -> Component:
-    note = f"= {constant.text}" if constant.depends else f"line {constant.line}"
-    shared: dict[str, Any] = {"label": constant.name, "description": note, "size": "sm", "className": "knob"}
+def knob_note(program: Program, constant: Constant) -> str:
+    """Say where a constant's value comes from: its line, what it is computed from, or that it was set here."""
+    if constant.name in program.overrides:
+        return f"set, was {constant.text}"
+    return f"= {constant.text}" if constant.depends else f"line {constant.line}"
+
+
+def _knob(program: Program, constant: Constant) -> Component:
     identity = control(constant.name)
+    shared: dict[str, Any] = {
+        "label": constant.name,
+        "description": knob_note(program, constant),
+        "size": "sm",
+        "className": "knob",
+    }
     if constant.kind == "dtype":
         names = sorted({*_SHOWN_DTYPES, DTYPES.get(str(constant.value), str(constant.value))})
         return dmc.Select(id=identity, data=names, value=str(constant.value), allowDeselect=False, **shared)
     if constant.kind == "bool":
         return dmc.Select(id=identity, data=["True", "False"], value=str(constant.value), allowDeselect=False, **shared)
-    step = 1 if constant.kind == "int" else 0.1
     return dmc.NumberInput(
         id=identity,
         value=constant.value,
-        step=step,
+        step=1 if constant.kind == "int" else 0.1,
         allowDecimal=constant.kind == "float",
         stepHoldDelay=400,
         stepHoldInterval=120,

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import graph
 from smemviz.app.library import Library, Shown
-from smemviz.app.run_view import hardware_of
+from smemviz.app.run_view import hardware_of, launch_name, launch_query
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.labels import count
@@ -54,12 +54,13 @@ def add_callbacks(app: Dash, library: Library) -> None:
                 figures.append(no_update)
                 continue
             hardware = hardware_of(shown, state)
-            figures.append(thumbnail(_worst(shown, hardware), hardware=hardware, theme=look.theme))
+            figures.append(thumbnail(_worst(shown, hardware)[0], hardware=hardware, theme=look.theme))
         return figures
 
 
-def _worst(shown: Shown, hardware: Hardware) -> Launch:
-    return max(shown.recording.launches, key=lambda launch: facts(launch, hardware).excess)
+def _worst(shown: Shown, hardware: Hardware) -> tuple[Launch, int]:
+    """Return the launch with the most excess, and its number among those of its kernel."""
+    return max(shown.numbered(), key=lambda pair: facts(pair[0], hardware).excess)
 
 
 def _card(library: Library, file: str) -> Component:
@@ -73,7 +74,7 @@ def _card(library: Library, file: str) -> Component:
         )
     hardware = hardware_of(shown, state)
     launches = shown.recording.launches
-    worst = _worst(shown, hardware)
+    worst, nth = _worst(shown, hardware)
     excess = sum(facts(launch, hardware).excess for launch in launches)
     degree = max(facts(launch, hardware).max_degree for launch in launches)
     summary = (ast.get_docstring(shown.program.tree) or "").partition("\n\n")[0].replace("\n", " ")
@@ -85,7 +86,7 @@ def _card(library: Library, file: str) -> Component:
                 role="img",
                 **{"aria-label": f"The shared tile of {worst.kernel} under its worst request"},
             ),
-            html.H2(dcc.Link(file, href=_href(file, worst), className="card-link")),
+            html.H2(dcc.Link(file, href=_href(file, worst, nth), className="card-link")),
             html.P(summary, className="summary"),
             html.P(
                 [html.Strong(f"{degree}-way"), f" at worst, {count(excess, 'wavefront')} in excess"]
@@ -93,22 +94,24 @@ def _card(library: Library, file: str) -> Component:
                 else html.Strong("No bank conflict"),
                 className="worst",
             ),
-            html.Ul([_kernel(file, launch, hardware) for launch in launches], className="card-kernels"),
+            html.Ul(
+                [_kernel(file, launch, nth, hardware) for launch, nth in shown.numbered()], className="card-kernels"
+            ),
             html.P(f"Requests {origin(shown.recording)}; {rule(hardware)}.", className="note"),
         ],
         className="card",
     )
 
 
-def _kernel(file: str, launch: Launch, hardware: Hardware) -> Component:
+def _kernel(file: str, launch: Launch, nth: int, hardware: Hardware) -> Component:
     degree = facts(launch, hardware).max_degree
     return html.Li(
         [
-            dcc.Link(launch.kernel, href=_href(file, launch)),
+            dcc.Link(launch_name(launch, nth), href=_href(file, launch, nth)),
             html.Span(f"{degree}-way", className="degree conflict" if degree > 1 else "degree"),
         ]
     )
 
 
-def _href(file: str, launch: Launch) -> str:
-    return "/kernel?" + urlencode({"file": file, "kernel": launch.kernel})
+def _href(file: str, launch: Launch, nth: int) -> str:
+    return "/kernel?" + urlencode({"file": file} | launch_query(launch, nth))

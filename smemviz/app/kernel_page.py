@@ -75,7 +75,13 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
                     [
                         html.Section(
                             [
-                                html.H2("Constants", id="knobs-title"),
+                                html.Div(
+                                    [
+                                        html.H2("Constants", id="knobs-title"),
+                                        html.Button("Reset", id="reset", className="text-button", type="button"),
+                                    ],
+                                    className="panel-head",
+                                ),
                                 knobs(program),
                                 html.Div([hardware_select(hardware), source_switch()], className="fields"),
                             ],

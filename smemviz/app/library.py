@@ -39,16 +39,25 @@ class Shown:
         return self.recording is self.recorded
 
     def launch(self, state: RunState) -> Launch:
-        """Return the launch that is meant: the n-th of the kernel, or the first there is.
+        """Return the launch that is meant: the n-th of the kernel, else the first there is.
 
         Raises:
             InputError: when nothing was launched.
         """
-        launches = self.recording.launches
-        of_kernel = [launch for launch in launches if launch.kernel == state.kernel]
-        if not launches:
+        if not self.recording.launches:
             raise InputError(f"{self.program.file}: main() launches no kernel")
-        return of_kernel[min(state.launch, len(of_kernel) - 1)] if of_kernel else launches[0]
+        named = {(launch.kernel, nth): launch for launch, nth in self.numbered()}
+        kernel = state.kernel or self.recording.launches[0].kernel
+        return named.get((kernel, state.launch)) or named.get((kernel, 0)) or self.recording.launches[0]
+
+    def numbered(self) -> list[tuple[Launch, int]]:
+        """Return every launch with its number among those of its kernel, from 0."""
+        seen: dict[str, int] = {}
+        numbered = []
+        for launch in self.recording.launches:
+            numbered.append((launch, seen.get(launch.kernel, 0)))
+            seen[launch.kernel] = numbered[-1][1] + 1
+        return numbered
 
 
 class Library:

@@ -10,6 +10,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.controls import knob_note
 from smemviz.app.library import Library, Shown
 from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState, hardware_key
@@ -81,22 +82,32 @@ def hardware_of(shown: Shown, state: RunState) -> Hardware:
 
 def _kernel_links(shown: Shown, launch: Launch, query: Query, hardware: Hardware) -> list[Component]:
     """Link every launch of the run, with its worst degree; constants and hardware stay as they are."""
-    links, seen = [], dict[str, int]()
-    for other in shown.recording.launches:
-        nth = seen.get(other.kernel, 0)
-        seen[other.kernel] = nth + 1
-        kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
-        href = "/kernel?" + urlencode(kept | {"kernel": other.kernel} | ({"launch": str(nth)} if nth else {}))
+    links = []
+    kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
+    for other, nth in shown.numbered():
+        href = "/kernel?" + urlencode(kept | launch_query(other, nth))
         degree = facts(other, hardware).max_degree
-        name = other.kernel if nth == 0 else f"{other.kernel} ({nth + 1})"
         links.append(
             dcc.Link(
-                [html.Span(name), html.Span(f"{degree}-way", className="degree conflict" if degree > 1 else "degree")],
+                [
+                    html.Span(launch_name(other, nth)),
+                    html.Span(f"{degree}-way", className="degree conflict" if degree > 1 else "degree"),
+                ],
                 href=href,
                 className="kernel-link current" if other is launch else "kernel-link",
             )
         )
     return links
+
+
+def launch_name(launch: Launch, nth: int) -> str:
+    """Name a launch: by its kernel, with a number from the second on."""
+    return launch.kernel if nth == 0 else f"{launch.kernel} ({nth + 1})"
+
+
+def launch_query(launch: Launch, nth: int) -> Query:
+    """Return what names a launch in a URL."""
+    return {"kernel": launch.kernel} | ({"launch": str(nth)} if nth else {})
 
 
 def _origin(shown: Shown, hardware: Hardware) -> str:
@@ -110,10 +121,12 @@ def _notices(shown: Shown, launch: Launch) -> list[Component]:
     if launch.missing:
         text = f"{count(launch.missing, 'request')} were counted but not logged; pictures show the logged blocks."
         notices.append(dmc.Alert(text, title="Not every request is logged", color="yellow", variant="light"))
-    for finding in shown.recording.findings:
-        if finding.kernel == launch.kernel:
-            notices.append(dmc.Alert(f"line {finding.line}: {finding.message}", title=finding.kind, color="orange"))
-    return notices
+    found = dict.fromkeys(
+        (finding.kind.replace("_", " ").capitalize(), f"line {finding.line}: {finding.message}")
+        for finding in shown.recording.findings
+        if finding.kernel == launch.kernel
+    )
+    return notices + [dmc.Alert(text, title=kind, color="orange") for kind, text in found]
 
 
 def _refusal(error: SmemvizError, before: str | None) -> Component:
@@ -146,7 +159,7 @@ def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
 
 
 def _shown_run(shown: Shown, launch: Launch, hardware: Hardware) -> dict[str, Any]:
-    """Tell the browser what the controls should show, and which constants may be left out of the URL."""
+    """Tell the browser what the controls should show."""
     constants = shown.program.constants
     return {
         "title": launch.kernel,
@@ -155,6 +168,6 @@ def _shown_run(shown: Shown, launch: Launch, hardware: Hardware) -> dict[str, An
             "cc": hardware_key(hardware),
             "source": "recording" if shown.from_file else "lockstep",
         },
-        "constants": list(constants),
+        "notes": {name: knob_note(shown.program, constant) for name, constant in constants.items()},
         "switchable": shown.recorded is not None and shown.why is None,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from itertools import groupby
 
 from dash import html
@@ -34,7 +35,7 @@ def source_view(source: str, launch: Launch, rows: tuple[SiteSummary, ...]) -> l
 
 def _spans(source: str, launch: Launch) -> list[tuple[int, int]]:
     """Return the first and last lines of the functions to show, in file order."""
-    tree = ast.parse(source)
+    tree = _parse(source)
     kernel = find_function(tree, launch.kernel, launch.line)
     functions = {kernel} if kernel is not None else set()
     for node in ast.walk(tree):
@@ -49,6 +50,12 @@ def _spans(source: str, launch: Launch) -> list[tuple[int, int]]:
     return sorted(spans) or [(1, len(source.splitlines()))]
 
 
+@lru_cache(maxsize=16)
+def _parse(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@lru_cache(maxsize=16)
 def _token_classes(source: str) -> list[list[str]]:
     """Give every character of every line a class for its colour, "" for plain text."""
     classes: list[list[str]] = [[]]

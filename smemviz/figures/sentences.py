@@ -68,9 +68,16 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
     return f"{count(row.wavefronts, 'wavefront')} where {row.ideal:,} would do"
 
 
+def operation(site: Site) -> str:
+    """Write an operation as a reader would: ``reduce add``."""
+    return site.op.replace("_", " ")
+
+
 def badge(site: Site, row: SiteSummary) -> str:
     """Say in a few words what a site does and costs: ``shared load · 32-way · 992 excess``."""
-    kind = f"{site.space} {site.op.replace('_', ' ')}"
+    kind = f"{site.space} {operation(site)}"
+    if row.requests == 0:
+        return f"{kind} · never runs"
     if row.sectors is not None:
         return f"{kind} · {count(row.sectors, 'sector')}"
     if row.wavefronts is None:
@@ -87,7 +94,7 @@ def present(now: Moment, hardware: Hardware = H200) -> str:
     site = now.launch.sites[requests.site[row]]
     addresses = requests.addresses[row]
     lanes = int((addresses >= 0).sum())
-    who = f"{site.op.replace('_', ' ')} by warp {requests.warp[row]}, step {requests.step[row]}: {count(lanes, 'lane')}"
+    who = f"{operation(site)} by warp {requests.warp[row]}, step {requests.step[row]}: {count(lanes, 'lane')}"
     if site.space == "global":
         moved = int(sectors(addresses, site.width))
         return f"global {who}, {count(moved, 'sector')} for {count(int(bytes_used(addresses, site.width)), 'byte')}"

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.labels import count
+from smemviz.figures.sentences import operation
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
@@ -25,7 +26,7 @@ _ROW = 27  # pixels; a site takes two rows, its name and its cells
 class _Counts:
     """Per site and warp, (sites, warps): requests, the sum of wavefronts or sectors, and the most of one request.
 
-    ``worst`` is a degree for a shared site, sectors for a global one.
+    ``worst`` is a degree for a shared site, sectors for a global one; -1 where it depends on the data.
     """
 
     requests: NDArray[np.int64]
@@ -59,7 +60,7 @@ def warps(
     texts = np.full((2 * sites, columns), "", dtype=object)
     active = counts.requests > 0
     values[1::2] = np.where(active, colour, np.nan)
-    texts[1::2] = np.where(active, counts.worst.astype(str).astype(object), "")
+    texts[1::2] = np.where(active, np.where(counts.worst < 0, "?", counts.worst.astype(str)).astype(object), "")
     hover[1::2] = _hover(launch, counts)
     cells = go.Heatmap(
         x=x,
@@ -118,6 +119,7 @@ def _count(launch: Launch, block: int, hardware: Hardware) -> _Counts:
             served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
             total, worst = served.wavefronts, served.degree
         else:
+            counts.worst[i] = -1
             continue
         np.add.at(counts.total[i], warp, total)
         np.maximum.at(counts.worst[i], warp, worst)
@@ -127,15 +129,16 @@ def _count(launch: Launch, block: int, hardware: Hardware) -> _Counts:
 def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
     texts = np.full(counts.worst.shape, "", dtype=object)
     for i, site in enumerate(launch.sites):
-        unit, best = (
-            ("sector", "at most {} in one request") if site.space == "global" else ("wavefront", "at worst {}-way")
-        )
         for w in range(counts.worst.shape[1]):
             made, total, worst = (int(a[i, w]) for a in (counts.requests, counts.total, counts.worst))
-            texts[i, w] = (
-                f"<b>warp {w}</b>, line {site.line}: {site.op} {site.source}<br>"
-                f"{count(made, 'request')}, {count(total, unit)}, {best.format(worst)}"
-            )
+            if worst < 0:
+                cost = "wavefronts depend on the data"
+            elif site.space == "global":
+                cost = f"{count(total, 'sector')}, at most {worst} in one request"
+            else:
+                cost = f"{count(total, 'wavefront')}, at worst {worst}-way"
+            where = f"<b>warp {w}</b>, line {site.line}: {operation(site)} {site.source}"
+            texts[i, w] = f"{where}<br>{count(made, 'request')}, {cost}"
     return texts
 
 
@@ -143,8 +146,10 @@ def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours:
     """Write above each row of cells what the site is, and at the right its totals."""
     names, totals = [], []
     for site, row in zip(launch.sites, rows, strict=True):
-        names.append(f"line {site.line} · {site.op} <b>{site.source}</b>")
-        if row.sectors is not None:
+        names.append(f"line {site.line} · {operation(site)} <b>{site.source}</b>")
+        if row.requests == 0:
+            totals.append(f"{site.space} · never runs")
+        elif row.sectors is not None:
             totals.append(f"global · {count(row.sectors, 'sector')}")
         elif row.wavefronts is None:
             totals.append("shared · depends on the data")

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, Playwright
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
+from smemviz.resources import gallery
 
 REQUIRED = "SMEMVIZ_REQUIRE_BROWSER"
 
@@ -39,8 +40,9 @@ def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """Serve the gallery; yields its address."""
-    web = make_server("127.0.0.1", 0, create_app().server, threaded=True)
+    """Serve the gallery and one more file; yields the address."""
+    app = create_app([*gallery(), Path(__file__).with_name("many.py")])
+    web = make_server("127.0.0.1", 0, app.server, threaded=True)
     thread = threading.Thread(target=web.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{web.server_port}"

@@ -36,6 +36,11 @@ def knob(page: Page, name: str, value: object) -> None:
     field.press("Enter")
 
 
+def choose(page: Page, name: str, option: str) -> None:
+    page.get_by_role("textbox", name=name, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
 def query(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
@@ -231,6 +236,37 @@ def test_a_lockstep_run_can_stand_beside_the_recording(quiet: Page) -> None:
     expect(page.locator("#origin")).to_contain_text("run by the lockstep engine")
     headline(page, CONFLICT)
     assert query(page)["source"] == "lockstep"
+
+
+def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(quiet: Page) -> None:
+    page = quiet
+    page.goto("/")
+    page.get_by_role("link", name="shuffle (2)").click()
+    headline(page, "2-way conflict: 32 wavefronts where 16 would do")  # 2 blocks x 2 warps x 2 steps x 4
+    assert fact(page, "grid") == "2 x 1 x 1"
+    assert fact(page, "data-dependent sites") == "1"
+    choose(page, "Block", "block 1")
+    expect(page.locator("#warps .xtitle")).to_have_text("warp of block 1")
+    choose(page, "Shared array", "sums")
+    expect(page.locator("#tile .xtitle")).to_have_text("element")
+    assert query(page).items() >= {"launch": "1", "block": "1", "array": "sums"}.items()
+    choose(page, "DTYPE", "float32")
+    headline(page, "2-way conflict: 16 wavefronts where 8 would do")
+    choose(page, "FLIP", "False")
+    expect(page.get_by_role("button", name="row[N - 1 - i]")).to_contain_text("never runs")
+    knob(page, "SCALE", "0.25")
+    expect(page.get_by_text("set, was 0.5")).to_be_visible()
+    page.get_by_role("button", name="Reset").click()
+    headline(page, "2-way conflict: 32 wavefronts where 16 would do")
+    expect(page.get_by_label("SCALE", exact=True)).to_have_value("0.5")
+    assert not any(name.isupper() for name in query(page))
+
+
+def test_a_mistake_met_while_running_is_named_with_its_line(quiet: Page) -> None:
+    page = quiet
+    page.goto("/kernel?file=many&HALF=16")
+    expect(page.locator("#notices")).to_contain_text("Out of bounds")
+    expect(page.locator("#notices")).to_contain_text("line 29: sums[2] is outside shape (2,)")
 
 
 def test_a_file_that_is_not_served_is_not_read(quiet: Page) -> None:
