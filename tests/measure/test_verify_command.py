@@ -13,7 +13,7 @@ import pytest
 from smemviz.cli import main
 from smemviz.commands import verify
 from smemviz.engines import choose
-from smemviz.errors import MissingError
+from smemviz.errors import MissingError, RecordingError
 from smemviz.measure import counters
 from smemviz.recording import Launch
 from smemviz.recording_file import load
@@ -140,3 +140,12 @@ def test_a_recording_of_another_version_of_the_file_is_refused(
     captured.recording("removed").save(out)
     assert main(["verify", str(MERGED), "-o", str(out)]) == 2
     assert "was made from another version of the file" in capsys.readouterr().err
+
+
+def test_a_file_whose_verdicts_do_not_fit_its_sites_is_refused(tmp_path: Path) -> None:
+    whole = captured.recording("calls")
+    hardware = captured.reconciled("calls", whole.launches[0], captured.profiled("calls")[0]).hardware
+    out = tmp_path / "calls.smem.npz"
+    replace(whole, launches=(replace(whole.launches[0], hardware=hardware[:-1]),)).save(out)
+    with pytest.raises(RecordingError, match="hardware counts that do not fit its sites"):
+        load(out)
