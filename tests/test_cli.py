@@ -114,6 +114,9 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "excess": 0,
         "max_degree": 1,
         "sectors": None,
+        "hardware": {"requests": 2, "wavefronts": 2, "ideal": 2, "sectors": None},
+        "verdict": "agrees",
+        "because": "2 requests and 2 wavefronts, as recorded",
     }
     assert launches[0]["sites"][3]["sectors"] == 8
     assert launches[0]["sites"][3]["wavefronts"] is None

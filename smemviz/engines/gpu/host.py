@@ -11,6 +11,7 @@ import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
@@ -22,8 +23,10 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.launch import ROW_BYTES, Carrying, carrying_kernel, count
 from smemviz.engines.host import Configuration, configuration, launch_place, run_main
+from smemviz.engines.limits import check_launch, check_shared
 from smemviz.errors import LaunchError, MissingError
 from smemviz.functions import Function, function_of
+from smemviz.model.devices import known
 from smemviz.program import Program
 from smemviz.recording import Device, Launch
 
@@ -38,6 +41,7 @@ def available() -> bool:
     return bool(cuda.is_available())
 
 
+@cache
 def device() -> Device:
     """Describe the GPU in use.
 
@@ -123,7 +127,7 @@ def watch(program: Program, watcher: Watcher) -> None:
 
 def record(function: Function, config: Configuration, arguments: Sequence[Any], log_bytes: int) -> tuple[Launch, ...]:
     """Record one launch of a kernel; its arguments stay as they are."""
-    device()
+    _check((function.file, function.node.lineno), config)
     with _quiet():
         carrying = carrying_kernel(function, arguments, {})
         return (count(function, carrying, config, arguments, log_bytes),)
@@ -175,7 +179,9 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
 
     def __getitem__(self, given: object) -> Callable[..., None]:
         program, watcher = self._smemviz
-        config = configuration(launch_place(program.file), given)
+        place = launch_place(program.file)
+        config = configuration(place, given)
+        _check(place, config)
         clean = self.configure(config.grid, config.block, config.stream, config.dynamic_shared)
 
         def launch(*arguments: Any) -> None:
@@ -189,6 +195,14 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
             clean(*arguments)
 
         return launch
+
+
+def _check(place: tuple[str, int], config: Configuration) -> None:
+    """Refuse what the device would not start, where its limits are known; the driver says only that it is invalid."""
+    limits = {row.cc: row for row in known()}.get(device().compute_capability)
+    if limits:
+        check_launch(place, config.grid, config.block, limits)
+        check_shared(place, 0, config.dynamic_shared, limits)
 
 
 def _function(function: FunctionType, program: Program) -> Function:
