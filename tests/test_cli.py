@@ -117,9 +117,6 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "hardware": {"requests": 2, "wavefronts": 2, "ideal": 2, "sectors": None},
         "verdict": "agrees",
         "because": "2 requests and 2 wavefronts, as recorded",
-        "hardware": {"requests": 2, "wavefronts": 2, "ideal": 2, "sectors": None},
-        "verdict": "agrees",
-        "because": "2 requests and 2 wavefronts, as recorded",
     }
     assert launches[0]["sites"][3]["sectors"] == 8
     assert launches[0]["sites"][3]["wavefronts"] is None
