@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+_UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
+
 
 def number(value: float) -> str:
     """Write a number as briefly as it can be told: integers whole, others to four digits."""
@@ -14,7 +16,19 @@ def number(value: float) -> str:
 
 def count(value: int, noun: str) -> str:
     """Write a count with its noun: ``1 wavefront``, ``1,024 wavefronts``."""
-    return f"{value:,} {noun}" + ("" if value == 1 else "s")
+    return f"{value:,} {noun}" + ("" if value == 1 else "es" if noun.endswith("ch") else "s")
+
+
+def duration(microseconds: float) -> str:
+    """Write a time in four digits and the unit that suits it: ``1.749 µs``, ``12.35 µs``, ``1.359 ms``."""
+    size, unit = next((pair for pair in _UNITS if abs(microseconds) < 1000 * pair[0]), _UNITS[-1])
+    value = microseconds / size
+    return f"{value:.{3 if abs(value) < 10 else 2 if abs(value) < 100 else 1}f} {unit}"
+
+
+def percent(share: float) -> str:
+    """Write a share: ``80 %``, ``0.4 %``."""
+    return f"{100 * share:.{0 if share >= 0.0095 or share == 0 else 1}f} %"
 
 
 def lane_ranges(lanes: Iterable[int]) -> str:

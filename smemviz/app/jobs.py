@@ -1,0 +1,157 @@
+"""One command at a time in a process of its own: bounded in time, stopped on request and when the server ends."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Literal
+
+State = Literal["idle", "running", "done", "failed", "cancelled"]
+
+LIMIT_SECONDS = 300.0
+_MAX_OUTPUT = 1 << 26  # characters of standard output; beyond it the command is stopped
+_SAID_LINES = 50
+
+
+@dataclass(frozen=True)
+class Status:
+    """What became of the last command: ``key`` names it, ``said`` is the last line it wrote to standard error.
+
+    ``output`` is its standard output once it is done; ``problem`` says in a line why it failed.
+    """
+
+    state: State
+    key: Hashable = None
+    seconds: float = 0.0
+    said: str = ""
+    output: str = ""
+    problem: str = ""
+
+
+class Job:
+    """Runs one command at a time; ``environment`` is added to the server's own."""
+
+    def __init__(self, limit_seconds: float = LIMIT_SECONDS, environment: Mapping[str, str] | None = None) -> None:
+        self.limit_seconds = limit_seconds
+        self._environment = {**os.environ, **(environment or {})}
+        self._lock = threading.Lock()
+        self._run: _Run | None = None
+        atexit.register(self.cancel)
+
+    def start(self, key: Hashable, command: Sequence[str]) -> bool:
+        """Start a command unless one is running; return whether it was started."""
+        with self._lock:
+            if self._run and self._run.status().state == "running":
+                return False
+            self._run = _Run(key, command, self.limit_seconds, self._environment)
+            return True
+
+    def cancel(self) -> None:
+        """Stop what is running, if anything is."""
+        run = self._run
+        if run:
+            run.stop("cancelled")
+
+    def status(self) -> Status:
+        """Say how the last command is doing."""
+        run = self._run
+        return run.status() if run else Status("idle")
+
+    def wait(self, seconds: float) -> Status:
+        """Wait until nothing is running, at most so long."""
+        run = self._run
+        if run:
+            run.ended.wait(seconds)
+        return self.status()
+
+
+class _Run:
+    """One process, with a thread that reads each of its two pipes and a timer that ends it."""
+
+    def __init__(self, key: Hashable, command: Sequence[str], limit: float, environment: Mapping[str, str]) -> None:
+        self.key = key
+        self.limit = limit
+        self.ended = threading.Event()
+        self._began = time.monotonic()
+        self._said: deque[str] = deque(maxlen=_SAID_LINES)
+        self._stopped: State | None = None
+        self._final: Status | None = None
+        # A session of its own, so that what the command starts is stopped with it.
+        self._process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        self._timer = threading.Timer(limit, self.stop, ("failed",))
+        for thread in (self._timer, threading.Thread(target=self._wait)):
+            thread.daemon = True
+            thread.start()
+
+    def stop(self, state: State) -> None:
+        """End the process and everything it started; ``state`` is what becomes of the run."""
+        if self._final is None and self._stopped is None:
+            self._stopped = state
+            _kill(self._process)
+
+    def status(self) -> Status:
+        if self._final:
+            return self._final
+        return Status("running", self.key, time.monotonic() - self._began, self._said[-1] if self._said else "")
+
+    def _wait(self) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        listener = threading.Thread(target=self._listen, args=(self._process.stderr,), daemon=True)
+        listener.start()
+        output = self._process.stdout.read(_MAX_OUTPUT + 1)
+        if len(output) > _MAX_OUTPUT:
+            self.stop("failed")
+        code = self._process.wait()
+        listener.join()
+        self._timer.cancel()
+        self._final = self._conclude(code, output)
+        for pipe in (self._process.stdout, self._process.stderr):
+            pipe.close()
+        self.ended.set()
+
+    def _listen(self, pipe: IO[str]) -> None:
+        for line in pipe:
+            if line.strip():
+                self._said.append(line.strip())
+
+    def _conclude(self, code: int, output: str) -> Status:
+        seconds = time.monotonic() - self._began
+        said = self._said[-1] if self._said else ""
+        if self._stopped == "cancelled":
+            return Status("cancelled", self.key, seconds, said)
+        if self._stopped:
+            too_long = f"it was stopped after {self.limit:g} s"
+            problem = too_long if len(output) <= _MAX_OUTPUT else "it was stopped because it wrote too much"
+            return Status("failed", self.key, seconds, said, problem=problem)
+        if code:
+            return Status("failed", self.key, seconds, said, problem=said or f"it ended with exit code {code}")
+        return Status("done", self.key, seconds, said, output)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process and, where there are process groups, everything it started."""
+    if sys.platform == "win32":
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,187 @@
+"""Launches side by side, drawn: wavefronts with their excess, and time with its floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from smemviz.figures.compared import KINDS, Row, time_text
+from smemviz.figures.labels import count, duration
+from smemviz.figures.style import MONO, THEMES, Theme, ThemeName, axis, empty, layout
+
+_BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
+_TOP, _BOTTOM, _LEFT, _RIGHT = 34, 44, 52, 118
+_TICKS = 4
+
+
+def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
+    """Draw a bar per kind of access of each launch: the ideal plain, the excess hatched after it."""
+    colours = THEMES[theme]
+    kinds = [kind for kind in KINDS if any(row.traffic[kind].wavefronts for row in rows)]
+    if not kinds:
+        return empty(colours, "No wavefront of shared memory to compare.")
+    places = _places(len(rows), len(kinds))
+    names = [kind for _ in rows for kind in kinds]
+    y = [place for ys in places for place in ys]
+    traffic = [row.traffic[kind] for row in rows for kind in kinds]
+    hover = [
+        f"{kind}: {count(t.wavefronts, 'wavefront')}, {t.ideal:,} would do"
+        for kind, t in zip(names, traffic, strict=True)
+    ]
+    labels = [f"{t.wavefronts:,}" + (f" ({t.excess:,} excess)" if t.excess else "") for t in traffic]
+    over = [i for i, t in enumerate(traffic) if t.excess]  # a bar of no length would still draw its outline
+    total = [t.wavefronts for t in traffic]
+    traces = [
+        _bar("ideal", y, [0] * len(y), [t.ideal for t in traffic], hover, _plain(colours)),
+        _bar(
+            "excess",
+            [y[i] for i in over],
+            [traffic[i].ideal for i in over],
+            [traffic[i].excess for i in over],
+            [hover[i] for i in over],
+            _hatched(colours),
+        ),
+        _at_end(total, y, labels, [i in over for i in range(len(y))], colours),
+        _names(rows, places, colours),
+    ]
+    return go.Figure(traces, _layout(colours, places, names, "wavefronts", max(total)))
+
+
+def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
+    """Draw the median time of each launch, its floor hatched, with a whisker for the median's 95 % interval."""
+    colours = THEMES[theme]
+    places = _places(len(rows), 1)
+    timed = [(row, row.entry.measured.time, ys[0]) for row, ys in zip(rows, places, strict=True) if row.entry.measured]
+    if not timed:
+        return empty(colours, "No time was measured.")
+    y = [place for _, _, place in timed]
+    floor = [min(time.floor_us, time.median_us) for _, time, _ in timed]
+    median = [time.median_us for _, time, _ in timed]
+    hover = [
+        f"{duration(time.median_us)}, 95 % interval {time.low_us:.5g} to {time.high_us:.5g} µs<br>"
+        f"floor {duration(time.floor_us)}, net {duration(time.net_us)}"
+        for _, time, _ in timed
+    ]
+    unmeasured = [(ys[0], row) for row, ys in zip(rows, places, strict=True) if not row.entry.measured]
+    texts = [f"{time_text(row)} · {row.against_best:.2f} x" for row, _, _ in timed]
+    traces = [
+        _bar("floor", y, [0] * len(y), floor, hover, _grey(colours)),
+        _bar("net", y, floor, [m - f for m, f in zip(median, floor, strict=True)], hover, _plain(colours)),
+        go.Scatter(
+            name="95 % interval",
+            x=median,
+            y=y,
+            mode="markers",
+            marker={"size": 1, "color": colours.ink},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [time.high_us - time.median_us for _, time, _ in timed],
+                "arrayminus": [time.median_us - time.low_us for _, time, _ in timed],
+                "color": colours.ink,
+                "thickness": 1.5,
+                "width": 6,
+            },
+            hoverinfo="skip",
+            showlegend=False,
+        ),
+        _at_end(
+            [*median, *[0.0] * len(unmeasured)],
+            [*y, *(place for place, _ in unmeasured)],
+            [*texts, *(time_text(row) for _, row in unmeasured)],
+            [False] * len(rows),
+            colours,
+        ),
+        _names(rows, places, colours),
+    ]
+    return go.Figure(traces, _layout(colours, places, [""] * len(rows), "µs per launch", max(median), left=12))
+
+
+def _places(launches: int, bars: int) -> list[list[float]]:
+    """Return where the bars of each launch lie, in pixels from the top."""
+    step = _NAME + bars * _BAR + _GAP
+    return [[i * step + _NAME + (j + 0.5) * _BAR for j in range(bars)] for i in range(launches)]
+
+
+def _bar(
+    name: str, y: Sequence[float], base: Sequence[float], length: Sequence[float], hover: Sequence[str], marker: object
+) -> go.Bar:
+    return go.Bar(
+        name=name,
+        orientation="h",
+        y=list(y),
+        x=list(length),
+        base=list(base),
+        width=_BAR - 6,
+        marker=marker,
+        hovertext=list(hover),
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _plain(colours: Theme) -> dict[str, object]:
+    return {"color": colours.ramp[0], "line": {"color": colours.muted, "width": 1}}
+
+
+def _hatched(colours: Theme) -> dict[str, object]:
+    pattern = {"shape": "/", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
+    return {"color": colours.conflict, "line": {"color": colours.conflict, "width": 1}, "pattern": pattern}
+
+
+def _grey(colours: Theme) -> dict[str, object]:
+    pattern = {"shape": "\\", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
+    return {"color": colours.unused, "line": {"color": colours.muted, "width": 1}, "pattern": pattern}
+
+
+def _at_end(
+    x: Sequence[float], y: Sequence[float], texts: Sequence[str], strong: Sequence[bool], colours: Theme
+) -> go.Scatter:
+    """Write beside the end of each bar what it amounts to."""
+    return go.Scatter(
+        x=list(x),
+        y=list(y),
+        text=[f" {text}" for text in texts],
+        mode="text",
+        textposition="middle right",
+        textfont={"size": 12, "color": [colours.conflict if s else colours.ink for s in strong]},
+        cliponaxis=False,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _names(rows: Sequence[Row], places: Sequence[Sequence[float]], colours: Theme) -> go.Scatter:
+    return go.Scatter(
+        x=[0] * len(rows),
+        y=[ys[0] - _BAR / 2 - _NAME / 2 + 2 for ys in places],
+        text=[row.entry.name for row in rows],
+        mode="text",
+        textposition="middle right",
+        textfont={"size": 12.5, "color": colours.ink, "family": MONO, "weight": 600},
+        cliponaxis=False,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _layout(
+    colours: Theme, places: Sequence[Sequence[float]], ticks: Sequence[str], title: str, most: float, left: int = _LEFT
+) -> dict[str, object]:
+    height = places[-1][-1] + _BAR / 2 + _GAP
+    margin = {"l": left, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False}
+    return layout(
+        colours,
+        height=int(height) + _TOP + _BOTTOM,
+        margin=margin,
+        barmode="overlay",
+        showlegend=True,
+        xaxis=axis(colours, title, range=[0, most], nticks=_TICKS, rangemode="tozero"),
+        yaxis=axis(
+            colours,
+            range=[height, 0],
+            ticklabelstandoff=4,
+            tickvals=[y for ys in places for y in ys],
+            ticktext=list(ticks),
+        ),
+    )

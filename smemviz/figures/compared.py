@@ -1,0 +1,166 @@
+"""Launches side by side as data: a row each, for the pictures, the table and the CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smemviz.figures.labels import duration
+from smemviz.figures.matter import Matter, Measured, matter
+from smemviz.figures.served import Hardware
+from smemviz.model.summary import summarize
+from smemviz.recording import Launch
+
+KINDS = ("store", "load", "update")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A launch to compare: its name in pictures, what its wavefronts are counted for, and where they come from."""
+
+    name: str
+    file: str
+    launch: Launch
+    hardware: Hardware
+    origin: str
+    measured: Measured | None = None
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Wavefronts of one kind of access, and how few could have done."""
+
+    wavefronts: int
+    ideal: int
+
+    @property
+    def excess(self) -> int:
+        """The wavefronts beyond the ideal."""
+        return self.wavefronts - self.ideal
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is compared of one launch.
+
+    ``traffic`` has a row per kind of access of ``KINDS``; ``uncounted`` shared sites are left out of it, for their
+    wavefronts depend on the data. ``against_best`` is the median as a multiple of the least among those compared.
+    """
+
+    entry: Entry
+    traffic: dict[str, Traffic]
+    excess: int
+    degree: int
+    sectors: int
+    uncounted: int
+    matter: Matter | None
+    against_best: float | None
+
+
+def compared(entries: Sequence[Entry]) -> tuple[Row, ...]:
+    """Count and compare launches, one row each, in order."""
+    measured = [entry.measured for entry in entries if entry.measured]
+    best = min((one.time.median_us for one in measured), default=0.0)
+    return tuple(_row(entry, measured, best) for entry in entries)
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """Say the one thing to know: the slowest against the fastest, or else the most wavefronts."""
+    timed = [row for row in rows if row.against_best is not None and row.entry.measured]
+    if len(timed) > 1:
+        slow = max(timed, key=lambda row: row.against_best or 0)
+        fast = min(timed, key=lambda row: row.against_best or 0)
+        return f"{slow.entry.name} takes {slow.against_best:.2f} times as long as {fast.entry.name}"
+    most, least = max(rows, key=wavefronts), min(rows, key=wavefronts)
+    if wavefronts(most) == wavefronts(least):
+        return f"{wavefronts(most):,} wavefronts each"
+    return f"{most.entry.name} takes {wavefronts(most):,} wavefronts, {least.entry.name} {wavefronts(least):,}"
+
+
+def wavefronts(row: Row) -> int:
+    """Return the wavefronts of all kinds."""
+    return sum(traffic.wavefronts for traffic in row.traffic.values())
+
+
+def time_origin(measured: Measured) -> str:
+    """Say what a time was measured on."""
+    where = "measured here on" if measured.here else "measured on"
+    return f"{where} {measured.device.name}, driver {measured.device.driver}, {measured.time.date}"
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """Write the rows as CSV (RFC 4180), times in microseconds; what was not measured is left empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(_record(rows[0])), lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(_record(row) for row in rows)
+    return text.getvalue()
+
+
+def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
+    summary = summarize(entry.launch, entry.hardware.cc, entry.hardware.bank_bytes)
+    shared = [pair for pair in zip(entry.launch.sites, summary, strict=True) if pair[0].space == "shared"]
+    traffic = {}
+    for kind in KINDS:
+        rows = [row for site, row in shared if _kind(site.op) == kind]
+        traffic[kind] = Traffic(sum(row.wavefronts or 0 for row in rows), sum(row.ideal or 0 for row in rows))
+    time = entry.measured.time.median_us if entry.measured else None
+    return Row(
+        entry,
+        traffic,
+        sum(row.excess for row in traffic.values()),
+        max((row.max_degree or 0 for _, row in shared), default=0),
+        sum(row.sectors or 0 for row in summary),
+        sum(row.wavefronts is None for _, row in shared),
+        matter(entry.measured, measured) if entry.measured else None,
+        time / best if time is not None and best else None,
+    )
+
+
+def _kind(op: str) -> str:
+    return "store" if op.startswith("st") else "load" if op.startswith("l") else "update"
+
+
+def _record(row: Row) -> dict[str, object]:
+    entry, measured = row.entry, row.entry.measured
+    time = measured.time if measured else None
+    judged = row.matter
+    found: dict[str, object] = {
+        "file": entry.file,
+        "launch": entry.name,
+        "grid": "x".join(map(str, entry.launch.grid)),
+        "block": "x".join(map(str, entry.launch.block)),
+        "counted_for": entry.hardware.name,
+    }
+    for kind in KINDS:
+        found |= {f"{kind}_wavefronts": row.traffic[kind].wavefronts, f"{kind}_ideal": row.traffic[kind].ideal}
+    found |= {
+        "excess": row.excess,
+        "max_degree": row.degree,
+        "data_dependent_sites": row.uncounted,
+        "shared_bytes": entry.launch.shared_bytes,
+        "sectors": row.sectors,
+        "requests_from": entry.origin,
+    }
+    for name in ("median_us", "low_us", "high_us", "p5_us", "p95_us", "floor_us", "net_us", "samples", "nodes"):
+        found[name] = _number(getattr(time, name)) if time else None
+    return found | {
+        "against_best": _number(row.against_best),
+        "excess_cycles": _number(judged.cost.cycles) if judged else None,
+        "excess_us": _number(judged.cost.lost_us) if judged else None,
+        "excess_share_of_net": _number(judged.share) if judged else None,
+        "does_it_matter": judged.sentence if judged else None,
+        "time_from": time_origin(measured) if measured else "not measured",
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """Round to what is worth writing."""
+    return None if value is None else round(value, 4)
+
+
+def time_text(row: Row) -> str:
+    """Write a launch's median, or that there is none."""
+    return duration(row.entry.measured.time.median_us) if row.entry.measured else "not measured"

@@ -1,0 +1,150 @@
+"""Does it matter? What the excess of a launch costs, held against the clock and said in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from smemviz.figures.labels import count, duration, percent
+from smemviz.model.cost import MULTIPROCESSORS, Cost, Excess, Judgement, cost, judge
+from smemviz.model.devices import known
+from smemviz.model.summary import summarize
+from smemviz.recording import Calibration, Device, Launch, Timing
+
+_MUCH, _LITTLE = 0.1, 0.01  # of the net time
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A launch with its time, and the card that it was measured on; ``here`` when that was done on this machine."""
+
+    launch: Launch
+    time: Timing
+    device: Device
+    calibration: Calibration | None
+    here: bool = False
+
+
+@dataclass(frozen=True)
+class Matter:
+    """The answer in a word or two, in one or two sentences, and what it rests on."""
+
+    answer: str
+    sentence: str
+    basis: str
+    cost: Cost
+    share: float | None
+    judgement: Judgement | None
+
+
+def matter(one: Measured, others: Iterable[Measured] = ()) -> Matter:
+    """Say what the excess of a launch costs.
+
+    ``others`` may hold the same work without excess: launches of the same grid and block on the same card, the
+    fastest of which the time is compared with.
+    """
+    found = _cost(one)
+    if found.wavefronts == 0:
+        nothing = "No wavefront is in excess: bank conflicts cost this launch nothing."
+        return Matter("No", nothing, "", found, 0.0, None)
+    wavefronts = f"{count(found.wavefronts, 'wavefront')} in excess"
+    cycles = f"{found.cycles:,.0f} cycles"
+    if found.lost_us is None:
+        sentence = f"{wavefronts} take {cycles} in all; {_unknown(found)}."
+        return Matter("Not known", sentence, _basis(one, found), found, None, None)
+    net = one.time.net_us
+    share = found.lost_us / net if net > 0 else None
+    peer = _peer(one, others)
+    slower = net - peer.time.net_us if peer else None
+    judgement = judge(found.lost_us, net, slower)
+    spread = "" if found.sharing == 1 else f" over {count(found.sharing or 0, 'multiprocessor')}"
+    said = f"{wavefronts} take {cycles}{spread}, {duration(found.lost_us)}"
+    part = f": {percent(share)} of the {duration(net)} net." if share is not None else "."
+    judged = _judged(judgement, peer, slower)
+    return Matter(
+        _answer(share, judgement), f"{said}{part} {judged}".strip(), _basis(one, found), found, share, judgement
+    )
+
+
+def clock_mhz(time: Timing) -> float | None:
+    """Return the clock of a multiprocessor while a time was taken, None when it was not read."""
+    read = re.fullmatch(r"(\d+(?:\.\d+)?) MHz", time.conditions.get("SM clock", ""))
+    return float(read[1]) if read else None
+
+
+def _cost(one: Measured) -> Cost:
+    blocks = one.launch.grid[0] * one.launch.grid[1] * one.launch.grid[2]
+    slopes = one.calibration.slopes if one.calibration else {}
+    return cost(_excess(one), blocks, slopes, MULTIPROCESSORS.get(one.device.name), clock_mhz(one.time))
+
+
+def _excess(one: Measured) -> list[Excess]:
+    """Return the excess of each shared site: the hardware's where it was counted, for that is what was timed."""
+    launch = one.launch
+    if launch.hardware:
+        rows = zip(launch.sites, launch.hardware, strict=True)
+        return [Excess(s.op, s.width, (row.wavefronts or 0) - (row.ideal or 0)) for s, row in rows]
+    counted = zip(launch.sites, summarize(launch, _capability(one.device)), strict=True)
+    return [Excess(s.op, s.width, row.excess or 0) for s, row in counted]
+
+
+def _capability(device: Device) -> tuple[int, int]:
+    """Return the card's compute capability, or the newest there are rules for."""
+    rows = {row.cc for row in known()}
+    return device.compute_capability if device.compute_capability in rows else max(rows)
+
+
+def _peer(one: Measured, others: Iterable[Measured]) -> Measured | None:
+    peers = [other for other in others if _alike(one) == _alike(other) and _cost(other).wavefronts == 0]
+    return min(peers, key=lambda other: other.time.net_us, default=None)
+
+
+def _alike(one: Measured) -> tuple[object, ...]:
+    return one.launch.grid, one.launch.block, one.device.name, one.time.cold
+
+
+def _answer(share: float | None, judgement: Judgement | None) -> str:
+    if judgement == "none":
+        return "Not seen"
+    if share is None:
+        return "Not known"
+    return "Yes" if share >= _MUCH else "A little" if share >= _LITTLE else "Hardly"
+
+
+def _judged(judgement: Judgement | None, peer: Measured | None, slower: float | None) -> str:
+    """Say in a sentence what the clock makes of it."""
+    if judgement == "impossible":
+        return "That is more than was measured: part of it is hidden, by the start of the launch or by other work."
+    if peer is None or slower is None:
+        return ""
+    without = f"{peer.launch.kernel}, which has none,"
+    return {
+        "agrees": f"The clock agrees: {without} takes {duration(slower)} less.",
+        "less": f"The clock shows less: {without} takes only {duration(slower)} less; the rest is hidden.",
+        "more": f"The clock shows more: {without} takes {duration(slower)} less; the rest has another cause.",
+        "none": f"The clock does not show it: {without} takes no less.",
+    }[judgement or "none"]
+
+
+def _unknown(found: Cost) -> str:
+    if found.sharing is None:
+        return "how many multiprocessors this card has is not known, so neither is the time"
+    return "the clock was not read, so the time is not known"
+
+
+def _basis(one: Measured, found: Cost) -> str:
+    """Say where the numbers come from, and what is assumed."""
+    rule = ".".join(map(str, _capability(one.device)))
+    counted = "counted by the hardware" if one.launch.hardware else f"by the rule for compute capability {rule}"
+    if found.calibrated and one.calibration:
+        cycles = f"cycles per wavefront as calibrated on {one.calibration.device.name}"
+    else:
+        cycles = "1 cycle per wavefront as documented"
+    clock = clock_mhz(one.time)
+    speed = f", at {clock:,.0f} MHz" if clock else ""
+    shared = f"{count(found.sharing, 'multiprocessor')} at work" if found.sharing else "multiprocessors unknown"
+    return (
+        f"Excess {counted}; {cycles}{speed}; {shared}. "
+        "Assumes that blocks spread evenly and that nothing else fills the wait."
+    )

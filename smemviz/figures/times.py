@@ -1,0 +1,116 @@
+"""The time of one launch: floor and net from zero, and every sample under a lens."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from smemviz.figures.labels import count, duration
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, layout
+from smemviz.recording import Timing
+
+_HEIGHT = 300
+_TOP, _BOTTOM, _SIDE = 26, 46, 14
+_MARGIN = 0.12  # of the range of the samples, left free on each side
+
+
+def times(time: Timing, *, theme: ThemeName = "light") -> go.Figure:
+    """Draw a bar from zero, the floor hatched, and below it the samples in the order they were taken, magnified.
+
+    The wide band runs from the 5th to the 95th percentile, the narrow one is the 95 % interval of the median, the line
+    is the median.
+    """
+    colours = THEMES[theme]
+    low, high = min(time.samples_us, default=time.p5_us), max(time.samples_us, default=time.p95_us)
+    free = _MARGIN * (high - low or high)
+    return go.Figure(
+        [*_whole(time, colours), _samples(time, colours)],
+        layout(
+            colours,
+            height=_HEIGHT,
+            margin={"l": _SIDE, "r": _SIDE, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+            barmode="overlay",
+            xaxis=axis(colours, range=[0, max(time.median_us, time.floor_us)], nticks=5, anchor="y"),
+            yaxis=axis(colours, range=[-0.5, 0.5], domain=[0.86, 1], showticklabels=False),
+            xaxis2=axis(
+                colours,
+                f"µs per launch; {count(time.samples, 'sample')} of {count(time.nodes, 'launch')} each, first on top",
+                range=[low - free, high + free],
+                nticks=5,
+                anchor="y2",
+                tickformat=".5~g",
+            ),
+            yaxis2=axis(
+                colours, range=[max(len(time.samples_us), 1) - 0.5, -0.5], domain=[0, 0.56], showticklabels=False
+            ),
+            shapes=_bands(time, colours),
+            annotations=_labels(time, colours),
+        ),
+    )
+
+
+def _whole(time: Timing, colours: Theme) -> list[go.Bar]:
+    pattern = {"shape": "\\", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
+    floor = min(time.floor_us, time.median_us)
+    parts = (
+        ("floor", 0.0, floor, {"color": colours.unused, "pattern": pattern}),
+        ("net", floor, time.median_us - floor, {"color": colours.ramp[0]}),
+    )
+    return [
+        go.Bar(
+            name=name,
+            orientation="h",
+            x=[length],
+            y=[0],
+            base=[base],
+            width=0.9,
+            marker={**fill, "line": {"color": colours.muted, "width": 1}},
+            hovertemplate=f"{name} {duration(length)}<extra></extra>",
+        )
+        for name, base, length, fill in parts
+    ]
+
+
+def _samples(time: Timing, colours: Theme) -> go.Scatter:
+    return go.Scatter(
+        name="samples",
+        x=list(time.samples_us),
+        y=list(range(len(time.samples_us))),
+        xaxis="x2",
+        yaxis="y2",
+        mode="markers",
+        marker={"size": 5, "color": colours.value, "opacity": 0.75},
+        hovertemplate="sample %{y}: %{x:.5~g} µs<extra></extra>",
+    )
+
+
+def _bands(time: Timing, colours: Theme) -> list[dict[str, object]]:
+    across = {"xref": "x2", "yref": "y2 domain", "y0": 0, "y1": 1, "layer": "below"}
+    return [
+        {**across, "name": "5th to 95th percentile", "type": "rect", "x0": time.p5_us, "x1": time.p95_us,
+         "fillcolor": colours.idle, "line": {"width": 0}},
+        {**across, "name": "95 % interval", "type": "rect", "x0": time.low_us, "x1": time.high_us,
+         "fillcolor": colours.ramp[0], "line": {"width": 0}},
+        {**across, "name": "median", "type": "line", "x0": time.median_us, "x1": time.median_us,
+         "line": {"color": colours.ink, "width": 2}},
+    ]  # fmt: skip
+
+
+def _labels(time: Timing, colours: Theme) -> list[dict[str, object]]:
+    def above(text: str, x: float, anchor: str, plot: str, colour: str = colours.muted) -> dict[str, object]:
+        return {
+            "text": text,
+            "x": x,
+            "xref": f"x{plot}",
+            "xanchor": anchor,
+            "y": 1,
+            "yref": f"y{plot} domain",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "font": {"size": 12, "color": colour},
+        }
+
+    return [
+        above(f"floor {duration(time.floor_us)}", 0, "left", ""),
+        above(f"<b>net {duration(time.net_us)}</b>", max(time.median_us, time.floor_us), "right", "", colours.ink),
+        above(f"<b>median {duration(time.median_us)}</b>", time.median_us, "center", "2", colours.ink),
+    ]
