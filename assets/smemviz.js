@@ -12,6 +12,7 @@
   let order = { site: [], warp: [], step: [] }; // of the block shown: the requests as they are played
   let shownPosition = 0;
   let timer = 0;
+  let stepped = 0; // when the last step was asked for
   let typed = {}; // what is being typed, by name in the URL, until the typing pauses
   let touched = {}; // when a control was last typed into
   const written = {}; // what was written into controls and will be reported back as if somebody had typed it
@@ -58,6 +59,7 @@
 
   function goToPosition(wanted) {
     const i = Math.min(Math.max(wanted, 0), order.warp.length - 1);
+    stepped = performance.now();
     if (i >= 0) go({ site: order.site[i], warp: order.warp[i], step: order.step[i] }, true);
   }
 
@@ -204,11 +206,12 @@
     play(playing, shownLook, className) {
       window.clearTimeout(timer);
       if (playing) {
+        const pace = 1000 / Number(query().get("speed") || 4);
         timer = window.setTimeout(() => {
           if (!document.getElementById("tile")) return;
           if (position() >= order.warp.length - 1) window.dash_clientside.set_props("playing", { data: false });
           else goToPosition(position() + 1);
-        }, 1000 / Number(query().get("speed") || 4));
+        }, Math.max(0, stepped + pace - performance.now()));
       }
       const next = `icon-button ${playing ? "pause" : "play"}`;
       return next === className ? [unchanged(), unchanged()] : [next, playing ? "Pause" : "Play"];

@@ -131,9 +131,9 @@ def playback() -> Component:
     """Step through the requests of a block."""
     buttons = [
         _button("first", "First request"),
-        _button("previous", "Previous request"),
+        _button("previous", "Previous request", "left arrow"),
         html.Button(id="play", className="icon-button play", type="button", **{"aria-label": "Play"}),
-        _button("next", "Next request"),
+        _button("next", "Next request", "right arrow"),
         _button("last", "Last request"),
     ]
     speeds = [{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)]
@@ -161,7 +161,8 @@ def playback() -> Component:
     )
 
 
-def _button(to: str, label: str) -> Component:
+def _button(to: str, label: str, key: str = "") -> Component:
+    title = f"{label} ({key})" if key else label
     return html.Button(
-        id={"type": "go", "to": to}, className=f"icon-button {to}", type="button", title=label, **{"aria-label": label}
+        id={"type": "go", "to": to}, className=f"icon-button {to}", type="button", title=title, **{"aria-label": label}
     )
