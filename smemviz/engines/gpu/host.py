@@ -203,6 +203,12 @@ def _check(place: tuple[str, int], config: Configuration) -> None:
     if limits:
         check_launch(place, config.grid, config.block, limits)
         check_shared(place, 0, config.dynamic_shared, limits)
+        if config.dynamic_shared > limits.static_shared:  # seen with numba-cuda 0.30.4: CUDA_ERROR_INVALID_VALUE
+            raise LaunchError(
+                *place,
+                f"{config.dynamic_shared} bytes of dynamic shared memory; Numba starts a kernel with at most "
+                f"{limits.static_shared}, though the device has more. Make the tile smaller, or run in lockstep.",
+            )
 
 
 def _function(function: FunctionType, program: Program) -> Function:
