@@ -9,10 +9,11 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app import browser, gallery_page, kernel_callbacks
+from smemviz.app import browser, gallery_page, kernel_callbacks, measured_panels
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
 from smemviz.app.run_view import Query
+from smemviz.app.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
 from smemviz.resources import assets_dir, gallery
 from smemviz.version import __version__
@@ -44,7 +45,7 @@ _INDEX = """<!DOCTYPE html>
 
 def create_app(paths: Sequence[Path] = ()) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named."""
-    library = Library(paths or gallery())
+    library, stopwatch = Library(paths or gallery()), Stopwatch()
     app = Dash(
         __name__,
         title="smemviz",
@@ -64,22 +65,23 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
     browser.add_callbacks(app)
     gallery_page.add_callbacks(app, library)
     kernel_callbacks.add_callbacks(app, library)
+    measured_panels.add_callbacks(app, library, stopwatch)
 
     @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))  # type: ignore[untyped-decorator]
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
-        return _page(library, place, run, look)
+        return _page(library, stopwatch, place, run, look)
 
     return app
 
 
-def _page(library: Library, place: Query, run: Query, look: Query) -> list[Component] | Component:
+def _page(library: Library, stopwatch: Stopwatch, place: Query, run: Query, look: Query) -> list[Component] | Component:
     """Return the page for an address: ``/`` is the gallery, ``/kernel`` a kernel."""
     if place["path"] == "/":
         return gallery_page.gallery_page(library)
     if place["path"] != "/kernel":
         return _nothing("There is no such page.")
     try:
-        return kernel_page(library, run, look)
+        return kernel_page(library, stopwatch, run, look)
     except SmemvizError as error:
         return _nothing(str(error))
 

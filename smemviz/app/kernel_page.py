@@ -17,14 +17,16 @@ from smemviz.app.controls import (
 from smemviz.app.graph import panel
 from smemviz.app.library import Library
 from smemviz.app.look_view import view_look
+from smemviz.app.measured_panels import measured_panels, view_measured
 from smemviz.app.run_view import Query, view_run
 from smemviz.app.state import RunState
+from smemviz.app.stopwatch import Stopwatch
 from smemviz.errors import ConstantError
 from smemviz.figures.served import H200, Hardware
 from smemviz.program import Program
 
 
-def kernel_page(library: Library, run: Query, look: Query) -> Component:
+def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query) -> Component:
     """Lay out the page and fill it with what the URL asks for.
 
     Raises:
@@ -32,7 +34,8 @@ def kernel_page(library: Library, run: Query, look: Query) -> Component:
     """
     state = RunState.read(run)
     page = html.Div(_layout(_program(library, state), state.hardware or H200))
-    for name, value in (view_run(library, run) | view_look(library, run, look)).items():
+    measured = view_measured(library, stopwatch, run, look["theme"])
+    for name, value in (view_run(library, run) | view_look(library, run, look) | measured).items():
         identity, attribute = name.rsplit(".", 1)
         setattr(page[identity], attribute, value)
     return page
@@ -136,4 +139,5 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
             className="columns",
             id="results",
         ),
+        measured_panels(),
     ]

@@ -85,6 +85,15 @@ class Library:
             return _program_of(self._load(path))
         return read_program(path)
 
+    def kernel_file(self, file: str) -> Path | None:
+        """Return the path of the kernel file of this name, None when it is a recording.
+
+        Raises:
+            InputError: when there is no such file.
+        """
+        path = self._path(file)
+        return None if path.suffix == ".npz" else path
+
     def show(self, state: RunState) -> Shown:
         """Return what the state asks for: the GPU's recording where it has these constants, else a lockstep run.
 

@@ -1,0 +1,82 @@
+"""What was measured of a launch, on the kernel page: time and truth, and the button that measures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.library import Library
+from smemviz.app.run_view import Filling, Query, hardware_of
+from smemviz.app.state import LookState, RunState
+from smemviz.app.stopwatch import Stopwatch
+from smemviz.app.timing_panel import JOB_PROPERTIES, timing_panel, view_job, view_timing
+from smemviz.app.truth_panel import truth_panel, view_truth
+from smemviz.errors import SmemvizError
+
+_PROPERTIES = ("timing-body.children", "truth-body.children")
+
+
+def measured_panels() -> Component:
+    """Lay out the panels below the pictures."""
+    return html.Div([timing_panel(), truth_panel(), dcc.Store(id="measured-last")], className="columns measured")
+
+
+def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:
+    """Show what was measured of the launch; nothing where the run is refused, which ``view_run`` says."""
+    state = RunState.read(query)
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError:
+        return {}
+    look = LookState.read({"theme": theme})
+    return {
+        "timing-body.children": view_timing(stopwatch, shown, launch, look.theme),
+        "truth-body.children": view_truth(shown, launch, hardware_of(shown, state)),
+    }
+
+
+def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
+    """Connect the panels of an app; what was measured comes with the page, whether it can be measured comes after."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in _PROPERTIES],
+        Input("run", "data"),
+        Input("theme", "data"),
+        Input("measured-last", "data"),
+        prevent_initial_call=True,
+    )
+    def show_measured(query: Query, theme: str, last: int | None) -> list[Any]:
+        filling = view_measured(library, stopwatch, query, theme)
+        return [filling.get(name, no_update) for name in _PROPERTIES]
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [*(Output(*name.split(".")) for name in JOB_PROPERTIES), Output("measured-last", "data")],
+        Input("measure", "n_clicks"),
+        Input("cancel-measure", "n_clicks"),
+        Input("poll", "n_intervals"),
+        Input("run", "data"),
+        State("measured-last", "data"),
+    )
+    def measure(
+        clicks: int | None, cancels: int | None, polls: int | None, query: Query, last: int | None
+    ) -> list[Any]:
+        if ctx.triggered_id == "measure" and clicks:
+            _start(library, stopwatch, query)
+        elif ctx.triggered_id == "cancel-measure" and cancels:
+            stopwatch.cancel()
+        filling = view_job(stopwatch, library, query)
+        latest = stopwatch.latest
+        return [
+            *(filling.get(name, no_update) for name in JOB_PROPERTIES),
+            no_update if latest == (last or 0) else latest,
+        ]
+
+
+def _start(library: Library, stopwatch: Stopwatch, query: Query) -> None:
+    state = RunState.read(query)
+    path = library.kernel_file(state.file)
+    if path is not None and stopwatch.available:
+        stopwatch.start(library.show(state), path)
