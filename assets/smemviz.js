@@ -80,7 +80,9 @@
   window.dash_clientside.smemviz = {
     read(href, place, run, look, theme) {
       const asked = query();
-      const pick = (wanted) => Object.fromEntries([...asked].filter(([name]) => wanted(name)));
+      // A name that is there more than once, the launches to compare, has its values on lines of their own.
+      const pick = (wanted) =>
+        Object.fromEntries([...asked.keys()].filter(wanted).map((name) => [name, asked.getAll(name).join("\n")]));
       const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
       const chosen = asked.get("theme") || (dark ? "dark" : "light");
       const next = [
@@ -89,9 +91,17 @@
         { ...pick((name) => LOOK.includes(name)), theme: chosen },
         chosen,
       ];
-      if (next[0].path === "/") document.title = "smemviz";
+      const title = { "/": "smemviz", "/compare": "Compare - smemviz" }[next[0].path];
+      if (title) document.title = title;
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
       return [...stores, chosen, `Switch to the ${chosen === "dark" ? "light" : "dark"} theme`];
+    },
+
+    pick_launches(picks, standard) {
+      const next = query();
+      next.delete("launch");
+      if (!same(picks, standard)) for (const pick of picks) next.append("launch", pick);
+      if (next.toString() !== query().toString()) visit(`${window.location.pathname}?${next}`, false);
     },
 
     toggle_theme(clicks, theme) {
@@ -233,7 +243,7 @@
   document.addEventListener(
     "click",
     (event) => {
-      const link = event.target.closest && event.target.closest('a[href^="/"]');
+      const link = event.target.closest && event.target.closest('a[href^="/"]:not([download])');
       if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
       const url = new URL(link.href);
       const here = query();

@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app import browser, gallery_page, kernel_callbacks, measured_panels
+from smemviz.app import browser, compare_page, gallery_page, kernel_callbacks, measured_panels
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
 from smemviz.app.run_view import Query
@@ -66,6 +66,7 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
     gallery_page.add_callbacks(app, library)
     kernel_callbacks.add_callbacks(app, library)
     measured_panels.add_callbacks(app, library, stopwatch)
+    compare_page.add_callbacks(app, library, stopwatch)
 
     @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))  # type: ignore[untyped-decorator]
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
@@ -75,9 +76,11 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
 
 
 def _page(library: Library, stopwatch: Stopwatch, place: Query, run: Query, look: Query) -> list[Component] | Component:
-    """Return the page for an address: ``/`` is the gallery, ``/kernel`` a kernel."""
+    """Return the page for an address: ``/`` is the gallery, ``/kernel`` a kernel, ``/compare`` several."""
     if place["path"] == "/":
         return gallery_page.gallery_page(library)
+    if place["path"] == "/compare":
+        return compare_page.compare_page(library, stopwatch, run, look["theme"])
     if place["path"] != "/kernel":
         return _nothing("There is no such page.")
     try:
@@ -104,7 +107,10 @@ def _frame() -> Component:
             html.Header(
                 [
                     dcc.Link([html.Span(className="mark"), "smemviz"], href="/", className="wordmark"),
-                    html.Nav(dcc.Link("Gallery", href="/"), **{"aria-label": "Pages"}),
+                    html.Nav(
+                        [dcc.Link("Gallery", href="/"), dcc.Link("Compare", href="/compare")],
+                        **{"aria-label": "Pages"},
+                    ),
                     html.Button(
                         id="toggle-theme", className="icon-button theme", type="button", **{"aria-label": "Dark theme"}
                     ),

@@ -17,10 +17,12 @@ from smemviz.app.controls import (
 from smemviz.app.graph import panel
 from smemviz.app.library import Library
 from smemviz.app.look_view import view_look
-from smemviz.app.measured_panels import measured_panels, view_measured
+from smemviz.app.measured_panels import view_measured
 from smemviz.app.run_view import Query, view_run
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Stopwatch
+from smemviz.app.timing_panel import timing_panel
+from smemviz.app.truth_panel import truth_panel
 from smemviz.errors import ConstantError
 from smemviz.figures.served import H200, Hardware
 from smemviz.program import Program
@@ -57,6 +59,7 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
         dcc.Store(id="shown-look"),
         dcc.Store(id="order"),
         dcc.Store(id="playing", data=False),
+        dcc.Store(id="measured-last"),
         html.Nav(id="kernels", className="kernels", **{"aria-label": "Kernels of this file"}),
         dcc.Loading(
             html.Header(
@@ -120,6 +123,7 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
                             className="panel facts-panel",
                             **{"aria-labelledby": "facts-title"},
                         ),
+                        timing_panel(),
                     ],
                     className="left",
                 ),
@@ -139,5 +143,5 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
             className="columns",
             id="results",
         ),
-        measured_panels(),
+        truth_panel(),
     ]

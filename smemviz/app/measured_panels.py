@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
-from dash.development.base_component import Component
+from dash import Dash, Input, Output, State, ctx, no_update
 
 from smemviz.app.library import Library
 from smemviz.app.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.app.stopwatch import Stopwatch
-from smemviz.app.timing_panel import JOB_PROPERTIES, timing_panel, view_job, view_timing
-from smemviz.app.truth_panel import truth_panel, view_truth
+from smemviz.app.timing_panel import JOB_PROPERTIES, view_job, view_timing
+from smemviz.app.truth_panel import view_truth
 from smemviz.errors import SmemvizError
 
 _PROPERTIES = ("timing-body.children", "truth-body.children")
-
-
-def measured_panels() -> Component:
-    """Lay out the panels below the pictures."""
-    return html.Div([timing_panel(), truth_panel(), dcc.Store(id="measured-last")], className="columns measured")
 
 
 def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:

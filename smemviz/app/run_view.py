@@ -97,7 +97,7 @@ def _kernel_links(shown: Shown, launch: Launch, query: Query, hardware: Hardware
                 className="kernel-link current" if other is launch else "kernel-link",
             )
         )
-    return links
+    return [*links, dcc.Link("Compare", href="/compare?" + urlencode(kept), className="compare-link")]
 
 
 def launch_name(launch: Launch, nth: int) -> str:

@@ -1,0 +1,194 @@
+"""The compare page: launches side by side, by default all those of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+from flask import Response, request
+
+from smemviz.app.compare_picks import PICKS, entries, offered, picked, queries
+from smemviz.app.compare_table import compare_table
+from smemviz.app.graph import graph
+from smemviz.app.library import Library
+from smemviz.app.run_view import Filling, Query
+from smemviz.app.state import LookState
+from smemviz.app.stopwatch import Stopwatch
+from smemviz.errors import SmemvizError
+from smemviz.figures.compare import time_bars, wavefront_bars
+from smemviz.figures.compared import Row, compared, headline, time_origin, to_csv
+from smemviz.figures.sentences import rule
+
+CSV_PATH = "/compare.csv"
+_PICTURES = ("compare-wavefronts", "compare-times")
+_PROPERTIES = (
+    "compare-headline.children",
+    "compare-origin.children",
+    "compare-notices.children",
+    *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
+    "compare-table.children",
+    "compare-csv.href",
+    "picks.value",
+    "compared-by-default.data",
+    "compare-results.hidden",
+)
+_TIME_NOTE = (
+    "Hatched: the floor, an empty kernel of the same size. The whisker is the 95 % interval of the median; the factor "
+    "is against the fastest here."
+)
+
+
+def compare_page(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Component:
+    """Lay out the page and fill it with what the URL asks for."""
+    page = html.Div(_layout(library))
+    for name, value in view_compare(library, stopwatch, query, theme).items():
+        identity, attribute = name.rsplit(".", 1)
+        setattr(page[identity], attribute, value)
+    return page
+
+
+def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:
+    """Show the launches that the query picks; a refusal says what is wrong."""
+    try:
+        picks, standard = picked(library, query)
+        rows = compared(entries(library, stopwatch, query, picks))
+    except SmemvizError as error:
+        return {
+            "compare-headline.children": "This cannot be compared",
+            "compare-origin.children": "",
+            "compare-notices.children": dmc.Alert(str(error), color="red", id="error", className="refusal"),
+            "compare-results.hidden": True,
+        }
+    look = LookState.read({"theme": theme})
+    figures = (wavefront_bars(rows, theme=look.theme), time_bars(rows, theme=look.theme))
+    filling: Filling = {}
+    for picture, figure in zip(_PICTURES, figures, strict=True):
+        filling[f"{picture}.figure"] = figure
+        filling[f"{picture}.style"] = {"height": figure.layout.height}
+    return filling | {
+        "compare-headline.children": headline(rows),
+        "compare-origin.children": _origin(rows),
+        "compare-notices.children": [],
+        "compare-table.children": compare_table(rows, queries(library, query, picks)),
+        "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
+        "picks.value": picks,
+        "compared-by-default.data": standard,
+        "compare-results.hidden": False,
+    }
+
+
+def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
+    """Connect the page of an app to its files, and serve the CSV."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in _PROPERTIES],
+        Input("run", "data"),
+        Input("theme", "data"),
+        prevent_initial_call=True,
+    )
+    def show_compared(query: Query, theme: str) -> list[Any]:
+        filling = view_compare(library, stopwatch, query, theme)
+        return [filling.get(name, no_update) for name in _PROPERTIES]
+
+    app.clientside_callback(
+        ClientsideFunction("smemviz", "pick_launches"),
+        Input("picks", "value"),
+        State("compared-by-default", "data"),
+        prevent_initial_call=True,
+    )
+
+    def serve_csv() -> Response:
+        query = {name: PICKS.join(values) for name, values in request.args.lists()}
+        try:
+            rows = compared(entries(library, stopwatch, query, picked(library, query)[0]))
+        except SmemvizError as error:
+            return Response(f"{error}\n", 400, mimetype="text/plain")
+        headers = {"Content-Disposition": "attachment; filename=compared.csv"}
+        return Response(to_csv(rows), mimetype="text/csv", headers=headers)
+
+    app.server.add_url_rule(CSV_PATH, "compare_csv", serve_csv)
+
+
+def _layout(library: Library) -> list[Component]:
+    return [
+        dcc.Store(id="compared-by-default"),
+        html.Header(
+            [
+                html.P("Side by side", className="eyebrow"),
+                html.H1(id="compare-headline", className="headline"),
+                html.P(id="compare-origin", className="origin"),
+            ],
+            className="title",
+        ),
+        html.Div(id="compare-notices", role="status", className="notices"),
+        dmc.MultiSelect(
+            id="picks",
+            label="Launches",
+            data=offered(library),
+            searchable=True,
+            size="sm",
+            className="picks",
+            nothingFoundMessage="No such kernel",
+            maxDropdownHeight=320,
+        ),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        _picture("Wavefronts", "compare-wavefronts"),
+                        _picture("Time", "compare-times", _TIME_NOTE),
+                    ],
+                    className="pair",
+                ),
+                html.Section(
+                    [
+                        html.Div(
+                            [
+                                html.H2("All figures", id="compare-table-title"),
+                                html.A("Download CSV", id="compare-csv", download="compared.csv", href=CSV_PATH),
+                            ],
+                            className="panel-head",
+                        ),
+                        html.Div(
+                            id="compare-table",
+                            className="scroller",
+                            tabIndex=0,
+                            role="region",
+                            **{"aria-labelledby": "compare-table-title"},
+                        ),
+                    ],
+                    className="panel",
+                ),
+            ],
+            id="compare-results",
+            className="compare-results",
+        ),
+    ]
+
+
+def _picture(title: str, identity: str, note: str = "") -> Component:
+    return html.Section(
+        [
+            html.H2(title, id=f"{identity}-title"),
+            html.Div(graph(identity), role="img", **{"aria-labelledby": f"{identity}-title"}),
+            html.P(note, className="note"),
+        ],
+        className="panel",
+    )
+
+
+def _origin(rows: tuple[Row, ...]) -> str:
+    """Say where requests, wavefronts and times come from."""
+    requests = "; ".join(dict.fromkeys(row.entry.origin for row in rows))
+    rules = "; ".join(dict.fromkeys(rule(row.entry.hardware) for row in rows))
+    cards = {time_origin(row.entry.measured).rsplit(", ", 1)[0]: None for row in rows if row.entry.measured}
+    times = f"times {'; '.join(cards)}" if cards else "times not measured"
+    return f"Requests {requests}; {rules}; {times}."
+
+
+def _csv_query(query: Query) -> str:
+    pairs = [(name, value) for name, joined in query.items() for value in joined.split(PICKS)]
+    return urlencode(pairs)

@@ -1,0 +1,58 @@
+"""The table of the compare page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.run_view import Query
+from smemviz.figures.compared import KINDS, Row
+from smemviz.figures.labels import duration
+
+NOT_MEASURED = "not measured"
+
+
+def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
+    """Show everything that is compared, a row per launch; ``links`` are the queries of their kernel pages."""
+    kinds = [kind for kind in KINDS if kind != "update" or any(row.traffic[kind].wavefronts for row in rows)]
+    heads = ["Launch", *(f"{kind.capitalize()} wavefronts" for kind in kinds), "Excess", "Degree", "Shared bytes"]
+    heads += ["Sectors", "Time", "Net", "Against best", "Does it matter?"]
+    return html.Table(
+        [
+            html.Caption("Launches side by side", className="visually-hidden"),
+            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
+            html.Tbody([_row(row, link, kinds) for row, link in zip(rows, links, strict=True)]),
+        ],
+        className="table compare",
+    )
+
+
+def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
+    time = row.entry.measured.time if row.entry.measured else None
+    counts = [f"{row.traffic[kind].wavefronts:,}" for kind in kinds]
+    degree = f"{row.degree}-way"
+    if row.uncounted:
+        degree = f"{degree}; {row.uncounted} data-dependent"
+    cells: list[object] = [
+        *counts,
+        html.Span(f"▲ {row.excess:,}", className="conflict") if row.excess else "0",
+        degree,
+        f"{row.entry.launch.shared_bytes:,}",
+        f"{row.sectors:,}",
+        duration(time.median_us) if time else NOT_MEASURED,
+        duration(time.net_us) if time else NOT_MEASURED,
+        f"{row.against_best:.2f} x" if row.against_best else NOT_MEASURED,
+    ]
+    name = dcc.Link(row.entry.name, href="/kernel?" + urlencode(link))
+    return html.Tr(
+        [html.Th(name, scope="row"), *(html.Td(cell) for cell in cells), html.Td(_matter(row), className="words")]
+    )
+
+
+def _matter(row: Row) -> list[object]:
+    if row.matter is None:
+        return [NOT_MEASURED]
+    return [html.Strong(f"{row.matter.answer}. "), row.matter.sentence]
