@@ -173,8 +173,8 @@
       if (id) go({ site: id.index, step: null });
     },
 
-    mark_site(shownLook, source, ids, pressed) {
-      const next = ids.map(({ index }) => String(Boolean(shownLook) && shownLook.site === index));
+    mark_site(present, source, ids, pressed) {
+      const next = ids.map(({ index }) => String(Boolean(present) && present.site === index));
       return next.map((value, i) => (value === pressed[i] ? unchanged() : value));
     },
 
@@ -191,14 +191,14 @@
       return Math.max(order.warp.length - 1, 1);
     },
 
-    show_position(shownLook) {
-      if (!shownLook) return unchanged();
-      shownPosition = shownLook.position;
+    show_position(present) {
+      if (!present) return unchanged();
+      shownPosition = present.position;
       return shownPosition;
     },
 
-    pick_position(value, shownLook) {
-      if (shownLook && value !== shownLook.position) goToPosition(value);
+    pick_position(value, present) {
+      if (present && value !== present.position) goToPosition(value);
     },
 
     go_to() {
@@ -213,7 +213,7 @@
     },
 
     // One step after the picture of the last has come, so that a slow machine plays slowly and skips nothing.
-    play(playing, shownLook, className) {
+    play(playing, present, className) {
       window.clearTimeout(timer);
       if (playing) {
         const pace = 1000 / Number(query().get("speed") || 4);

@@ -59,15 +59,15 @@ def add_callbacks(app: Dash) -> None:
     clientside(
         "mark_site",
         Output({"type": "site", "index": ALL}, "aria-pressed"),
-        Input("shown-look", "data"),
+        Input("present", "data"),
         Input("source", "children"),
         State({"type": "site", "index": ALL}, "id"),
         State({"type": "site", "index": ALL}, "aria-pressed"),
     )
     clientside("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
     clientside("keep_order", Output("position", "max"), Input("order", "data"))
-    clientside("show_position", Output("position", "value"), Input("shown-look", "data"))
-    clientside("pick_position", Input("position", "value"), State("shown-look", "data"), initially=False)
+    clientside("show_position", Output("position", "value"), Input("present", "data"))
+    clientside("pick_position", Input("position", "value"), State("present", "data"), initially=False)
     clientside("go_to", Input({"type": "go", "to": ALL}, "n_clicks"), initially=False)
     clientside(
         "toggle_play", Output("playing", "data"), Input("play", "n_clicks"), State("playing", "data"), initially=False
@@ -77,6 +77,6 @@ def add_callbacks(app: Dash) -> None:
         Output("play", "className"),
         Output("play", "aria-label"),
         Input("playing", "data"),
-        Input("shown-look", "data"),
+        Input("present", "data"),
         State("play", "className"),
     )

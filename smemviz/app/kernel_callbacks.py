@@ -21,10 +21,17 @@ def add_callbacks(app: Dash, library: Library) -> None:
         return _values(RUN_PROPERTIES, view_run(library, query, before["title"] if before else None))
 
     @app.callback(  # type: ignore[untyped-decorator]
-        _outputs(LOOK_PROPERTIES), Input("run", "data"), Input("look", "data"), prevent_initial_call=True
+        _outputs(LOOK_PROPERTIES),
+        Input("run", "data"),
+        Input("look", "data"),
+        State("shown-look", "data"),
+        prevent_initial_call=True,
     )
-    def show_look(run_query: Query, look_query: Query) -> list[Any]:
-        return _values(LOOK_PROPERTIES, view_look(library, run_query, look_query))
+    def show_look(run_query: Query, look_query: Query, before: dict[str, Any] | None) -> list[Any]:
+        filling = view_look(library, run_query, look_query)
+        if filling.get("shown-look.data") == before:  # a step changes no control, so none need be looked at
+            filling.pop("shown-look.data", None)
+        return _values(LOOK_PROPERTIES, filling)
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("order", "data"), Input("run", "data"), Input("shown-block", "data")

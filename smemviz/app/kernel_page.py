@@ -57,6 +57,7 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
         # What the server found, for the browser's part of the page.
         dcc.Store(id="shown-run"),
         dcc.Store(id="shown-look"),
+        dcc.Store(id="present"),
         dcc.Store(id="order"),
         dcc.Store(id="playing", data=False),
         dcc.Store(id="measured-last"),

@@ -22,6 +22,7 @@ LOOK_PROPERTIES = (
     "position-text.children",
     "tile-note.children",
     "shown-look.data",
+    "present.data",
 )
 
 
@@ -56,11 +57,10 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
         "position-text.children": f"{now.position + 1:,} of {len(now.rows):,}: {present(now, hardware)}",
         "tile-note.children": _drawing_note(drawn, hardware),
         "shown-look.data": {
-            "position": now.position,
-            "site": at_site,
             "values": {"view": look.view, "banks": drawn, "array": array, "block": str(now.block)},
             "options": {"array": names, "block": [str(block) for block in blocks(launch)]},
         },
+        "present.data": {"position": now.position, "site": at_site},
     }
 
 

@@ -17,7 +17,7 @@ FONT = "Inter, ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Hel
 MONO = "ui-monospace, 'SF Mono', 'JetBrains Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 # Pictures drawn one under the other share these margins, so that bank 7 stands above bank 7.
-LEFT, RIGHT = 52, 60
+LEFT, RIGHT = 52, 16
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,8 @@ def _draw(
             cell_text(x, y, np.where(chosen, lanes, ""), size=_lane_size(lanes), colour=colours.ink, weight=weight)
             for chosen, weight in ((plain, 500), (conflict, 800))
         ),
-        _scale(where, colours),
+        _key(colours.ramp[0], "bank 0"),
+        _key(colours.ramp[-1], f"bank {where.banks - 1}"),
     ]
     if not grid.touched.all():
         traces.append(_key(colours.unused, "never touched"))
@@ -134,8 +135,8 @@ def _cells(
     z[grid.address < 0] = np.nan
     palette = [*blend(colours.ramp, where.banks), *blend(colours.faint, where.banks), colours.unused]
     text = np.full(z.shape, "", dtype=object)
-    size = fitting_size(grid.longest, z.shape[1], _ROW)
-    if size and z.size <= _MOST_VALUES:
+    size = fitting_size(grid.longest, z.shape[1], _ROW) if z.size <= _MOST_VALUES else 0
+    if size:
         show = held & (lanes == "")
         text[show] = [number(value) for value in grid.value[show].tolist()]
     return go.Heatmap(
@@ -149,7 +150,7 @@ def _cells(
         xgap=1,
         ygap=1,
         text=text,
-        texttemplate="%{text}",
+        texttemplate="%{text}" if size else None,
         textfont={"size": size or 1, "color": colours.value},
         hovertext=_hover(grid, bank, lanes),
         hovertemplate="%{hovertext}<extra></extra>",
@@ -211,30 +212,4 @@ def _key(colour: str, name: str) -> go.Scatter:
     """Add an entry to the key that stands for a cell colour."""
     return go.Scatter(
         x=[None], y=[None], mode="markers", marker={"symbol": "square", "size": 11, "color": colour}, name=name
-    )
-
-
-def _scale(where: BankLayout, colours: Theme) -> go.Scatter:
-    """Show the bank ramp at the right; a trace without points, since the cells' own scale has other values too."""
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        showlegend=False,
-        marker={
-            "color": [0],
-            "cmin": 0,
-            "cmax": where.banks - 1,
-            "colorscale": blend(colours.ramp, 9),
-            "showscale": True,
-            "colorbar": {
-                "thickness": 8,
-                "outlinewidth": 0,
-                "x": 1,
-                "xpad": 12,
-                "title": {"text": "bank", "font": {"size": 12, "color": colours.muted}},
-                "tickfont": {"size": 11, "color": colours.muted},
-                "tickvals": [0, where.banks - 1],
-            },
-        },
     )
