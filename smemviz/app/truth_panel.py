@@ -22,7 +22,6 @@ def truth_panel() -> Component:
     return html.Section(
         [html.H2("Recorded, model, hardware", id="truth-title"), html.Div(id="truth-body")],
         className="panel truth-panel",
-        **{"aria-labelledby": "truth-title"},
     )
 
 
