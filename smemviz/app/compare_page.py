@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from smemviz.app.compare_picks import PICKS, entries, offered, picked, queries
-from smemviz.app.compare_table import compare_table
+from smemviz.app.compare_table import compare_matters, compare_table
 from smemviz.app.graph import graph
 from smemviz.app.library import Library
 from smemviz.app.run_view import Filling, Query
@@ -30,6 +30,7 @@ _PROPERTIES = (
     "compare-notices.children",
     *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
     "compare-table.children",
+    "compare-matters.children",
     "compare-csv.href",
     "picks.value",
     "compared-by-default.data",
@@ -73,6 +74,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-origin.children": _origin(rows),
         "compare-notices.children": [],
         "compare-table.children": compare_table(rows, queries(library, query, picks)),
+        "compare-matters.children": compare_matters(rows),
         "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
         "picks.value": picks,
         "compared-by-default.data": standard,
@@ -161,6 +163,11 @@ def _layout(library: Library) -> list[Component]:
                         ),
                     ],
                     className="panel",
+                ),
+                html.Section(
+                    [html.H2("Does it matter?", id="matters-title"), html.Div(id="compare-matters")],
+                    className="panel",
+                    **{"aria-labelledby": "matters-title"},
                 ),
             ],
             id="compare-results",

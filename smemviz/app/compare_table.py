@@ -1,4 +1,4 @@
-"""The table of the compare page."""
+"""What the compare page says in a table and in sentences."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from dash.development.base_component import Component
 
 from smemviz.app.run_view import Query
 from smemviz.figures.compared import KINDS, Row
-from smemviz.figures.labels import duration
+from smemviz.figures.labels import duration, percent
 
 NOT_MEASURED = "not measured"
+NO_TIME = "Not known: its time was not measured."
 
 
 def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
@@ -45,14 +46,38 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
         duration(time.median_us) if time else NOT_MEASURED,
         duration(time.net_us) if time else NOT_MEASURED,
         f"{row.against_best:.2f} x" if row.against_best else NOT_MEASURED,
+        _matter(row),
     ]
     name = dcc.Link(row.entry.name, href="/kernel?" + urlencode(link))
-    return html.Tr(
-        [html.Th(name, scope="row"), *(html.Td(cell) for cell in cells), html.Td(_matter(row), className="words")]
-    )
+    return html.Tr([html.Th(name, scope="row"), *(html.Td(cell) for cell in cells)])
 
 
-def _matter(row: Row) -> list[object]:
+def _matter(row: Row) -> str:
+    """Answer in a few words."""
     if row.matter is None:
-        return [NOT_MEASURED]
-    return [html.Strong(f"{row.matter.answer}. "), row.matter.sentence]
+        return NOT_MEASURED
+    lost, share = row.matter.cost.lost_us, row.matter.share
+    if not lost or share is None:
+        return row.matter.answer
+    return f"{row.matter.answer}: {duration(lost)}, {percent(share)} of net"
+
+
+def compare_matters(rows: Sequence[Row]) -> list[Component]:
+    """Say of each launch whether its excess matters, and what that rests on."""
+    told = [
+        html.Div(
+            [
+                html.Dt(row.entry.name),
+                html.Dd([html.Strong(f"{row.matter.answer}. "), row.matter.sentence] if row.matter else NO_TIME),
+            ]
+        )
+        for row in rows
+        if row.excess or (row.matter and row.matter.cost.wavefronts)
+    ]
+    bases = dict.fromkeys(row.matter.basis for row in rows if row.matter and row.matter.basis)
+    without = [row.entry.name for row in rows if not row.excess]
+    return [
+        html.Dl(told, className="matters"),
+        *([html.P(f"No wavefront in excess: {', '.join(without)}.")] if without else []),
+        *(html.P(basis, className="note") for basis in bases),
+    ]

@@ -97,7 +97,9 @@ def _card(library: Library, file: str) -> Component:
             html.Ul(
                 [_kernel(file, launch, nth, hardware) for launch, nth in shown.numbered()], className="card-kernels"
             ),
-            dcc.Link("Compare", href="/compare?" + urlencode({"file": file}), className="compare-link"),
+            dcc.Link(
+                f"Compare the kernels of {file}", href="/compare?" + urlencode({"file": file}), className="compare-link"
+            ),
             html.P(f"Requests {origin(shown.recording)}; {rule(hardware)}.", className="note"),
         ],
         className="card",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
@@ -18,12 +19,12 @@ _TICKS = 4
 def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
     """Draw a bar per kind of access of each launch: the ideal plain, the excess hatched after it."""
     colours = THEMES[theme]
-    kinds = [kind for kind in KINDS if any(row.traffic[kind].wavefronts for row in rows)]
+    kinds = _kinds(rows)
     if not kinds:
         return empty(colours, "No wavefront of shared memory to compare.")
     places = _places(len(rows), len(kinds))
     names = [kind for _ in rows for kind in kinds]
-    y = [place for ys in places for place in ys]
+    y = places.bars
     traffic = [row.traffic[kind] for row in rows for kind in kinds]
     hover = [
         f"{kind}: {count(t.wavefronts, 'wavefront')}, {t.ideal:,} would do"
@@ -51,8 +52,10 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
 def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
     """Draw the median time of each launch, its floor hatched, with a whisker for the median's 95 % interval."""
     colours = THEMES[theme]
-    places = _places(len(rows), 1)
-    timed = [(row, row.entry.measured.time, ys[0]) for row, ys in zip(rows, places, strict=True) if row.entry.measured]
+    # As high as the bars of wavefronts, so that the two pictures line up beside each other.
+    places = _places(len(rows), max(len(_kinds(rows)), 1)).centred()
+    placed = list(zip(rows, places.bars, strict=True))
+    timed = [(row, row.entry.measured.time, place) for row, place in placed if row.entry.measured]
     if not timed:
         return empty(colours, "No time was measured.")
     y = [place for _, _, place in timed]
@@ -63,7 +66,7 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
         f"floor {duration(time.floor_us)}, net {duration(time.net_us)}"
         for _, time, _ in timed
     ]
-    unmeasured = [(ys[0], row) for row, ys in zip(rows, places, strict=True) if not row.entry.measured]
+    unmeasured = [(place, row) for row, place in placed if not row.entry.measured]
     texts = [f"{time_text(row)} · {row.against_best:.2f} x" for row, _, _ in timed]
     traces = [
         _bar("floor", y, [0] * len(y), floor, hover, _grey(colours)),
@@ -98,10 +101,32 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
     return go.Figure(traces, _layout(colours, places, [""] * len(rows), "µs per launch", max(median), left=12))
 
 
-def _places(launches: int, bars: int) -> list[list[float]]:
-    """Return where the bars of each launch lie, in pixels from the top."""
+def _kinds(rows: Sequence[Row]) -> list[str]:
+    return [kind for kind in KINDS if any(row.traffic[kind].wavefronts for row in rows)]
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where names and bars lie, in pixels from the top; every launch has the same number of bars."""
+
+    names: list[float]
+    bars: list[float]
+    height: int
+
+    def centred(self) -> _Places:
+        """Put one bar in the middle of each launch's."""
+        each = len(self.bars) // len(self.names)
+        groups = (self.bars[i : i + each] for i in range(0, len(self.bars), each))
+        return _Places(self.names, [sum(group) / each for group in groups], self.height)
+
+
+def _places(launches: int, bars: int) -> _Places:
     step = _NAME + bars * _BAR + _GAP
-    return [[i * step + _NAME + (j + 0.5) * _BAR for j in range(bars)] for i in range(launches)]
+    return _Places(
+        [i * step + _NAME / 2 + 2 for i in range(launches)],
+        [i * step + _NAME + (j + 0.5) * _BAR for i in range(launches) for j in range(bars)],
+        launches * step,
+    )
 
 
 def _bar(
@@ -151,10 +176,10 @@ def _at_end(
     )
 
 
-def _names(rows: Sequence[Row], places: Sequence[Sequence[float]], colours: Theme) -> go.Scatter:
+def _names(rows: Sequence[Row], places: _Places, colours: Theme) -> go.Scatter:
     return go.Scatter(
         x=[0] * len(rows),
-        y=[ys[0] - _BAR / 2 - _NAME / 2 + 2 for ys in places],
+        y=places.names,
         text=[row.entry.name for row in rows],
         mode="text",
         textposition="middle right",
@@ -166,22 +191,14 @@ def _names(rows: Sequence[Row], places: Sequence[Sequence[float]], colours: Them
 
 
 def _layout(
-    colours: Theme, places: Sequence[Sequence[float]], ticks: Sequence[str], title: str, most: float, left: int = _LEFT
+    colours: Theme, places: _Places, ticks: Sequence[str], title: str, most: float, left: int = _LEFT
 ) -> dict[str, object]:
-    height = places[-1][-1] + _BAR / 2 + _GAP
-    margin = {"l": left, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False}
     return layout(
         colours,
-        height=int(height) + _TOP + _BOTTOM,
-        margin=margin,
+        height=places.height + _TOP + _BOTTOM,
+        margin={"l": left, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
         barmode="overlay",
         showlegend=True,
         xaxis=axis(colours, title, range=[0, most], nticks=_TICKS, rangemode="tozero"),
-        yaxis=axis(
-            colours,
-            range=[height, 0],
-            ticklabelstandoff=4,
-            tickvals=[y for ys in places for y in ys],
-            ticktext=list(ticks),
-        ),
+        yaxis=axis(colours, range=[places.height, 0], ticklabelstandoff=4, tickvals=places.bars, ticktext=list(ticks)),
     )
