@@ -14,6 +14,7 @@ from smemviz.app.library import Library
 from smemviz.app.run_view import view_run
 from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState
+from smemviz.app.stopwatch import Stopwatch
 from smemviz.errors import InputError
 from smemviz.recording import Recording
 from smemviz.resources import gallery
@@ -42,9 +43,10 @@ def text(component: object) -> str:
 
 
 def test_every_figure_keeps_to_this_machine_and_fits_its_place(served: Library) -> None:
-    page = kernel_page(served, {"file": "square"}, {"theme": "light"})
+    page = kernel_page(served, Stopwatch(), {"file": "square"}, {"theme": "light"})
     graphs = [part for part in parts([gallery_page(served), page]) if isinstance(part, dcc.Graph)]
-    assert len(graphs) == 3 + 3
+    assert {"tile", "warps", "banks"} < {str(graph.id) for graph in graphs}
+    assert len(graphs) >= 3 + 3
     for graph in graphs:
         assert graph.config["displaylogo"] is False
         assert "sendChartToCloud" in graph.config["modeBarButtonsToRemove"]
@@ -77,11 +79,13 @@ def test_a_kernel_file_that_cannot_run_has_a_card_that_says_why(tmp_path: Path) 
 
 def test_a_page_of_a_file_that_is_not_served_is_refused(served: Library) -> None:
     with pytest.raises(InputError, match="not served here"):
-        kernel_page(served, {"file": "/etc/passwd"}, {})
+        kernel_page(served, Stopwatch(), {"file": "/etc/passwd"}, {})
 
 
 def test_a_page_comes_filled(served: Library) -> None:
-    page = kernel_page(served, {"file": "square", "kernel": "set_row_read_col"}, {"theme": "dark", "warp": "3"})
+    page = kernel_page(
+        served, Stopwatch(), {"file": "square", "kernel": "set_row_read_col"}, {"theme": "dark", "warp": "3"}
+    )
     assert page["headline"].children == "32-way conflict: 1,024 wavefronts where 32 would do"
     assert page["position-text"].children.startswith("4 of 96: store by warp 3")
     assert page["shown-run"].data["values"]["IPAD"] == 1
