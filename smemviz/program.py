@@ -73,6 +73,7 @@ class Program:
         if main is None:
             raise KernelFileError(self.file, 1, "no main() here; write one that allocates and launches")
         needed = len(main.args.posonlyargs) + len(main.args.args) - len(main.args.defaults)
+        needed += main.args.kw_defaults.count(None)
         if needed > 0:
             raise KernelFileError(self.file, main.lineno, "main() is called without arguments; give each a default")
 
@@ -106,7 +107,7 @@ def read_program(path: str | Path) -> Program:
     try:
         if path.stat().st_size > _MAX_SOURCE_BYTES:
             raise InputError(f"{path}: larger than 4 MiB; that is no kernel file")
-        source = path.read_text(encoding="utf-8")
+        source = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:

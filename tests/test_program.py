@@ -144,6 +144,10 @@ def test_a_value_that_does_not_fit_is_one_line(values, message):
             "from numba import cuda\n@cuda.jit\ndef k(): pass\ndef main(n): pass\n",
             "f.py:4: main() is called without arguments; give each a default",
         ),
+        (
+            "from numba import cuda\n@cuda.jit\ndef k(): pass\ndef main(*, n, m=1): pass\n",
+            "f.py:4: main() is called without arguments; give each a default",
+        ),
     ],
 )
 def test_a_file_that_lacks_a_part_says_which(source, message):
@@ -174,6 +178,12 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path):
         with pytest.raises(InputError, match=why.split(";")[0]) as caught:
             read_program(path)
         assert str(caught.value) == f"{path}: {why}"
+
+
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path):
+    (tmp_path / "marked.py").write_bytes(b"\xef\xbb\xbfN = 1\n")
+
+    assert read_program(tmp_path / "marked.py").source == "N = 1\n"
 
 
 def test_the_hash_does_not_depend_on_line_ends(tmp_path: Path):
