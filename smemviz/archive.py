@@ -6,6 +6,7 @@ Writing is deterministic: the same members always give the same bytes.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import zipfile
@@ -29,6 +30,8 @@ _MAX_NPY_HEADER = 1000  # NumPy writes 118
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a path to write to that takes the place of ``path`` when it is complete, and goes when it is not."""
+    if not path.name:  # "." or "/"
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         yield partial

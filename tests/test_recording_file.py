@@ -148,6 +148,12 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(path: Path, monkeypa
     assert [p.name for p in path.parent.iterdir()] == ["a.smem.npz"]
 
 
+@pytest.mark.parametrize("path", [".", "", "/"])
+def test_saving_under_no_name_is_one_line(path: str) -> None:
+    with pytest.raises(InputError, match=r"cannot be written: Is a directory"):
+        save(a_recording(), path)
+
+
 def test_saving_into_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.smem\.npz: cannot be written: No such file or directory"):
         save(a_recording(), tmp_path / "no" / "x.smem.npz")
