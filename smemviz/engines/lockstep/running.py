@@ -8,6 +8,7 @@ from typing import Any
 from smemviz.engines.host import Configuration, run_main
 from smemviz.engines.lockstep.cuda import Cuda
 from smemviz.engines.lockstep.launching import LOG_BYTES, Progress, launch
+from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.functions import function_of
 from smemviz.program import Program
@@ -25,7 +26,7 @@ def run(
     Args:
         program: the kernel file, its constants replaced.
         progress: called as ``progress(blocks done, blocks, kernel)`` during each launch.
-        log_bytes: the most the log of one launch may take.
+        log_bytes: the most the logs of all launches may take together.
         limits: what one launch may use.
 
     Raises:
@@ -41,7 +42,8 @@ def run(
     ) -> None:
         same_file = kernel.__code__.co_filename == program.file
         function = function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
-        made, found = launch(function, configuration, args, place, progress, log_bytes, limits, cuda.addresses)
+        left = log_bytes - sum(len(one.requests) for one in launches) * ROW_BYTES
+        made, found = launch(function, configuration, args, place, progress, left, limits, cuda.addresses)
         launches.append(made)
         findings.extend(found)
 

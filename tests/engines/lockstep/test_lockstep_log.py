@@ -75,6 +75,27 @@ def test_progress_counts_blocks():
     assert seen == [(8, 20, "kernel"), (16, 20, "kernel"), (20, 20, "kernel")]
 
 
+def test_the_launches_of_a_file_share_the_limit():
+    """Each block of the kernel makes 2 requests: the first launch leaves room for 2 of the second's 20 blocks."""
+    source = """
+        @cuda.jit
+        def kernel(out):
+            out[cuda.grid(1)] = 1
+            out[cuda.grid(1)] += 1
+        def main():
+            out = cuda.device_array(640, np.int32)
+            kernel[20, 32](out)
+            kernel[20, 32](out)
+    """
+    (whole, _), _ = run_text(source)
+    (first, second), _ = run_text(source, log_bytes=(len(whole.requests) + 7) * ROW_BYTES)
+
+    assert (whole.missing, first.missing) == (0, 0)
+    assert len(second.requests) <= 7
+    assert second.missing == len(whole.requests) - len(second.requests)
+    assert second.summary() == whole.summary()
+
+
 def test_every_launch_of_a_file_is_returned_in_order():
     launches, findings = run_text(
         """
