@@ -7,6 +7,7 @@ exit code. Whatever is heavy is imported in ``execute``, so that ``--help`` answ
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ BROKEN_PIPE = 141  # and SIGPIPE
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code: 0 done, 1 a check failed, 2 bad input, 3 this machine lacks it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # sources hold letters that a Windows pipe cannot
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = arguments.pop(0) if arguments and arguments[0] in VERBS else None
     command = import_module(f"smemviz.commands.{verb or 'serve'}")

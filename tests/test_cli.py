@@ -308,6 +308,18 @@ def test_run_refuses_an_impossible_constant(setting: str, said: str, capsys: pyt
 # --- the command itself
 
 
+def test_letters_that_the_output_cannot_hold_are_escaped(tmp_path: Path) -> None:
+    """As on Windows, where a pipe takes the letters of one code page only."""
+    launch = a_launch(4)
+    site = replace(launch.sites[0], source="\uacf5\uc720[i]")
+    save(a_recording(replace(launch, sites=(site, *launch.sites[1:]))), tmp_path / "r.smem.npz")
+    command = [*COMMAND, "show", str(tmp_path / "r.smem.npz")]
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"\uacf5\uc720[i]" in done.stdout
+
+
 def test_help_answers_at_once() -> None:
     """Under 0.3 s, the interpreter's own start included; the best of five, as other work may slow one down."""
     seconds = []
