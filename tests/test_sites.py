@@ -203,7 +203,7 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
         ("t = cuda.shared.array(B)", "cuda.shared.array needs a shape and a dtype"),
         (
             "t = cuda.shared.array((0, 2), int8)",
-            "cuda.shared.array of shape (0, 2) has no elements; only dynamic shared memory has, with shape 0",
+            "cuda.shared.array of shape (0, 2) has no elements; make each size 1 or more (0 alone: dynamic)",
         ),
         ("data[1, 2, 3] = 0", "data[1, 2, 3] has 3 indices for 2 axes"),
         ("data[1] = 0", "assignment to a slice is not followed; store element by element"),

@@ -110,7 +110,9 @@ def gpu_engine() -> ModuleType:
         MissingError: when numba-cuda is not installed.
     """
     if importlib.util.find_spec("numba_cuda") is None:
-        raise MissingError("the gpu engine needs numba-cuda: pip install 'smemviz[cu13]', or run with engine lockstep")
+        raise MissingError(
+            "the gpu engine needs numba-cuda: pip install 'smemviz[cu13]'; smemviz run --engine lockstep does without"
+        )
     return importlib.import_module("smemviz.engines.gpu.host")
 
 

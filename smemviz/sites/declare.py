@@ -35,7 +35,7 @@ def declared_array(
         other = ", or use dynamic shared memory" if space == "shared" else ""
         raise unsupported(f"needs a constant shape; '{text}' {why}. Make it a module constant{other}.")
     if min(shape) < 0 or (0 in shape and (space, shape) != ("shared", (0,))):
-        raise unsupported(f"of shape {shape} has no elements; only dynamic shared memory has, with shape 0")
+        raise unsupported(f"of shape {shape} has no elements; make each size 1 or more (0 alone: dynamic)")
     dtype = dtype_of(given["dtype"])
     if dtype is None:
         raise unsupported(f"needs a dtype; '{ast.unparse(given['dtype'])}' is none")
