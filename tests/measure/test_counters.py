@@ -44,7 +44,7 @@ else:
 
 
 def test_counters_of_the_square_kernels_are_those_of_the_table() -> None:
-    # issue figures for compute capability 9.0: wavefronts of stores and loads, sectors stored
+    # the figures required for compute capability 9.0: wavefronts of stores and loads, sectors stored
     shared = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
     found = [
         (one.kernel, *(one.metrics[f"{shared}_{op}.sum"] for op in ("st", "ld"))) for one in captured.profiled("square")
