@@ -67,6 +67,7 @@ def test_requests_are_the_same_in_address_mask_and_order(pair):
         for seen, predicted in zip(relative_addresses(one), relative_addresses(other), strict=True):
             np.testing.assert_array_equal(seen, predicted)
         np.testing.assert_array_equal(one.requests.values, other.requests.values)
+        assert one.summary() == other.summary()
 
 
 def test_shared_arrays_are_the_same(pair):
@@ -91,6 +92,72 @@ def test_wavefronts_and_sectors_are_what_the_hardware_counted(name, source):
         found.append((store.wavefronts, load.wavefronts))
         assert result.sectors == SECTORS[name]
     assert found == WAVEFRONTS[name]
+
+
+def test_every_site_was_held_against_the_hardware_counters(pair):
+    _, recorded, _ = pair
+
+    for launch in recorded.launches:
+        assert launch.unaccounted == ()
+        for site, counted, hardware in zip(launch.sites, launch.summary(), launch.hardware, strict=True):
+            assert hardware.verdict in ("agrees", "explained"), (launch.kernel, site.line, hardware.because)
+            seen = (hardware.wavefronts, hardware.ideal, hardware.sectors)
+            assert seen == (counted.wavefronts, counted.ideal, counted.sectors)
+            if hardware.verdict == "agrees":
+                assert hardware.requests == counted.requests
+
+
+def test_every_launch_was_timed(pair):
+    _, recorded, _ = pair
+
+    for launch in recorded.launches:
+        assert 0 < launch.time.floor_us < launch.time.median_us < 10
+        assert (launch.time.high_us - launch.time.low_us) / 2 < 0.01 * launch.time.median_us
+
+
+def test_an_update_that_costs_what_the_data_makes_it_cost_is_counted_as_the_hardware_does():
+    """Wavefronts of the shared update on even, then on skewed values, from Nsight Compute on the H200."""
+    run = smemviz.run(kernels_dir() / "histogram.py", engine="lockstep")
+
+    costs = {name: [] for name in ("count_in_shared_memory", "weigh_in_shared_memory")}
+    for launch in run.launches:
+        for site, row in zip(launch.sites, launch.summary(), strict=True):
+            if site.space == "shared" and site.op.startswith("reduce"):
+                costs[launch.kernel].append(row.wavefronts)
+    assert costs == {"count_in_shared_memory": [408, 130], "weigh_in_shared_memory": [449, 952]}
+
+
+def test_adding_neighbours_has_the_excess_that_others_published():
+    """420 for 1,024 elements and 256 threads: 140 in each of two loads and a store."""
+    run = smemviz.run(kernels_dir() / "reduce.py", engine="lockstep")
+
+    excess = {launch.kernel: sum(row.excess or 0 for row in launch.summary()) for launch in run.launches}
+    assert excess == {
+        "neighbours_in_global_memory": 0,
+        "neighbours_by_spread_threads": 0,
+        "neighbours_by_close_threads": 420,
+        "halves": 0,
+    }
+
+
+def test_a_tile_trades_strided_sectors_for_conflicts_and_padding_or_swizzling_cures_those():
+    run = smemviz.run(kernels_dir() / "transpose.py", engine="lockstep")
+
+    found = {
+        launch.kernel: (
+            sum(row.sectors or 0 for row in launch.summary()),
+            sum(row.excess or 0 for row in launch.summary()),
+        )
+        for launch in run.launches
+    }
+    assert found == {
+        "copy": (768 + 768, 0),
+        "load_rows_store_columns": (768 + 6144, 0),
+        "load_columns_store_rows": (6144 + 768, 0),
+        "tile": (768 + 768, 31 * 192),
+        "padded_tile": (768 + 768, 0),
+        "swizzled_tile": (768 + 768, 0),
+    }
 
 
 def test_static_and_dynamic_reverse_count_the_same():
