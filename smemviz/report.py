@@ -7,7 +7,8 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from smemviz.recording import Launch, Recording, Site, SiteHardware
+from smemviz.model.devices import device
+from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +28,7 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
     Raises:
         InputError: for an unknown compute capability.
     """
+    counted_for = device(cc)
     return {
         "schema": SCHEMA,
         "engine": recording.engine,
@@ -34,6 +36,8 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
         "file": recording.file,
         "date": recording.date,
         "cc": list(cc),
+        "basis": counted_for.basis.kind,
+        "bank_bytes": counted_for.bank_bytes[0],
         "constants": dict(recording.constants),
         "launches": [_launch_facts(launch, cc) for launch in recording.launches],
         "findings": [asdict(finding) for finding in recording.findings],
@@ -54,11 +58,16 @@ def _launch_facts(launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
     if launch.missing:
         data["missing"] = launch.missing
     if launch.time:
-        data["time"] = {name: value for name, value in asdict(launch.time).items() if name != "samples_us"}
+        data["time"] = {name: value for name, value in time_facts(launch.time).items() if name != "samples_us"}
     if launch.counters:
         data["counters"] = dict(launch.counters)
         data["unaccounted"] = launch.unaccounted
     return data
+
+
+def time_facts(time: Timing) -> dict[str, Any]:
+    """Return a time as plain data, what follows from the rest included."""
+    return asdict(time) | {"net_us": time.net_us}
 
 
 def _site_facts(site: Site, summary: SiteSummary, hardware: SiteHardware | None) -> dict[str, Any]:
@@ -106,7 +115,8 @@ def _header(data: dict[str, Any]) -> list[str]:
     return [
         f"{data['file']}: recorded by {data['engine'] + ' engine on ' if device else ''}{by}, {data['date']}",
         "constants: " + (", ".join(f"{name} = {value}" for name, value in data["constants"].items()) or "none"),
-        f"counted for compute capability {'.'.join(map(str, data['cc']))}",
+        f"counted for compute capability {'.'.join(map(str, data['cc']))} with banks of {data['bank_bytes']} bytes, "
+        f"by {data['basis']} rules",
     ]
 
 

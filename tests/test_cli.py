@@ -65,7 +65,7 @@ def test_show_prints_the_counts_of_the_h200(capsys: pytest.CaptureFixture[str]) 
         "kernels/reverse.py: recorded by gpu engine on NVIDIA H200 (compute capability 9.0, driver "
     )
     assert lines[1] == "constants: N = 64"
-    assert lines[2] == "counted for compute capability 9.0"
+    assert lines[2] == "counted for compute capability 9.0 with banks of 4 bytes, by measured rules"
     assert lines[4].rstrip() == "static_reverse: grid 1 x 1 x 1, block 64 x 1 x 1, 256 bytes of shared memory"
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
     assert cells[:4] == [
@@ -90,6 +90,8 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "file": "kernels/reverse.py",
         "date": date,
         "cc": [9, 0],
+        "basis": "measured",
+        "bank_bytes": 4,
         "constants": {"N": 64},
         "findings": [],
     }
@@ -119,6 +121,8 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "because": "2 requests and 2 wavefronts, as recorded",
     }
     assert launches[0]["sites"][3]["sectors"] == 8
+    time = launches[0]["time"]
+    assert time["net_us"] == time["median_us"] - time["floor_us"]
     assert launches[0]["sites"][3]["wavefronts"] is None
 
 
@@ -128,6 +132,7 @@ def test_show_counts_as_another_compute_capability(capsys: pytest.CaptureFixture
     data = json.loads(capsys.readouterr().out)
     assert data["cc"] == [1, 3]
     assert data["launches"][0]["sites"][1]["wavefronts"] == 4
+    assert data["basis"] == "documented"
 
 
 def test_show_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,6 +60,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _facts(program: Program, device: dict[str, Any], timed: Timed) -> dict[str, Any]:
+    from smemviz.report import time_facts
+
     times = zip(timed.kernels, timed.times, strict=True)
     return {
         "schema": 1,
@@ -68,7 +70,7 @@ def _facts(program: Program, device: dict[str, Any], timed: Timed) -> dict[str, 
         "file": program.file,
         "constants": program.values,
         "wall": {"first_s": timed.first_seconds, "again_s": timed.again_seconds},
-        "launches": [{"kernel": kernel, "time": asdict(time)} for kernel, time in times],
+        "launches": [{"kernel": kernel, "time": time_facts(time)} for kernel, time in times],
     }
 
 
