@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import graph
 from smemviz.app.library import Library, Shown
-from smemviz.app.run_view import hardware_of, launch_name, launch_query
+from smemviz.app.run_view import degree_badge, hardware_of, launch_name, launch_query
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.labels import count
@@ -107,11 +107,10 @@ def _card(library: Library, file: str) -> Component:
 
 
 def _kernel(file: str, launch: Launch, nth: int, hardware: Hardware) -> Component:
-    degree = facts(launch, hardware).max_degree
     return html.Li(
         [
             dcc.Link(launch_name(launch, nth), href=_href(file, launch, nth)),
-            html.Span(f"{degree}-way", className="degree conflict" if degree > 1 else "degree"),
+            degree_badge(facts(launch, hardware)),
         ]
     )
 

@@ -11,9 +11,9 @@ from smemviz.figures.labels import count
 from smemviz.figures.moment import blocks, moment, playback_order
 from smemviz.figures.sentences import present
 from smemviz.figures.served import Hardware
-from smemviz.figures.thumbnail import worst_site
 from smemviz.figures.tile import tile
 from smemviz.figures.warps import warps
+from smemviz.figures.worst import worst_moment
 from smemviz.model.devices import device
 
 PICTURES = ("tile", "warps", "banks")
@@ -35,8 +35,10 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     except SmemvizError:
         return {}
     hardware = hardware_of(shown, state)
-    site = look.site if look.site is not None or look.warp is not None else worst_site(launch, hardware)
-    now = moment(launch, look.block, look.warp, look.step, site)
+    if look.block is look.site is look.warp is look.step is None:
+        now = worst_moment(launch, hardware)
+    else:
+        now = moment(launch, look.block, look.warp, look.step, look.site)
     row = now.row
     at_site = int(launch.requests.site[row]) if row is not None else None
     at_warp = int(launch.requests.warp[row]) if row is not None else None

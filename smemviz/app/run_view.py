@@ -16,7 +16,7 @@ from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState, hardware_key
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.figures.labels import count
-from smemviz.figures.sentences import facts, headline, origin, rule
+from smemviz.figures.sentences import Facts, degree_of, facts, headline, origin, rule
 from smemviz.figures.served import H200, Hardware
 from smemviz.model.devices import device, known
 from smemviz.model.summary import summarize
@@ -86,18 +86,23 @@ def _kernel_links(shown: Shown, launch: Launch, query: Query, hardware: Hardware
     kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
     for other, nth in shown.numbered():
         href = "/kernel?" + urlencode(kept | launch_query(other, nth))
-        degree = facts(other, hardware).max_degree
+        total = facts(other, hardware)
         links.append(
             dcc.Link(
                 [
                     html.Span(launch_name(other, nth)),
-                    html.Span(f"{degree}-way", className="degree conflict" if degree > 1 else "degree"),
+                    degree_badge(total),
                 ],
                 href=href,
                 className="kernel-link current" if other is launch else "kernel-link",
             )
         )
     return [*links, dcc.Link("Compare", href="/compare?" + urlencode(kept), className="compare-link")]
+
+
+def degree_badge(total: Facts) -> Component:
+    """Show the worst degree of a launch beside its name."""
+    return html.Span(degree_of(total), className="degree conflict" if total.max_degree > 1 else "degree")
 
 
 def launch_name(launch: Launch, nth: int) -> str:

@@ -68,6 +68,13 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
     return f"{count(row.wavefronts, 'wavefront')} where {row.ideal:,} would do"
 
 
+def degree_of(total: Facts) -> str:
+    """Name the worst degree of a launch: ``32-way``, or what keeps it from having one."""
+    if total.requests == 0:
+        return "global only"
+    return f"{total.max_degree}-way" if total.max_degree else "depends on data"
+
+
 def operation(site: Site) -> str:
     """Write an operation as a reader would: ``reduce add``."""
     return site.op.replace("_", " ")

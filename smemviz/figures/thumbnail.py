@@ -6,22 +6,21 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.figures.grid import declared, lanes_in
-from smemviz.figures.moment import moment
 from smemviz.figures.served import H200, Hardware, bank_layout, serve_request
 from smemviz.figures.style import THEMES, ThemeName, blend, empty, layout, steps
-from smemviz.model.summary import summarize
+from smemviz.figures.worst import worst_moment
 from smemviz.recording import Launch
 
 _MOST = 64
 
 
 def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
-    """Draw the first shared array with the lanes of the launch's worst site: dark, or orange where in conflict."""
+    """Draw the first shared array with the lanes of the launch's worst request: dark, or orange where in conflict."""
     colours = THEMES[theme]
     array = next((a for a in launch.shared_arrays if a.nbytes), None)
     if array is None:
         return empty(colours, "no shared memory")
-    now = moment(launch, site=worst_site(launch, hardware))
+    now = worst_moment(launch, hardware)
     where = bank_layout(launch, hardware)
     grid = declared(now, array, where)
     lanes, conflict = lanes_in(grid, serve_request(now, where, hardware))
@@ -51,10 +50,3 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
             yaxis={**hidden, "autorange": "reversed"},
         ),
     )
-
-
-def worst_site(launch: Launch, hardware: Hardware = H200) -> int | None:
-    """Return the shared site with the most excess, the first of them, else the first shared site there is."""
-    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
-    shared = [i for i, site in enumerate(launch.sites) if site.space == "shared"]
-    return max(shared, key=lambda i: rows[i].excess or 0, default=None)

@@ -5,9 +5,10 @@ from dataclasses import replace
 from synthetic import square_recording
 
 from smemviz.figures.moment import moment
-from smemviz.figures.sentences import badge, facts, headline, origin, present, rule
+from smemviz.figures.sentences import badge, degree_of, facts, headline, origin, present, rule
 from smemviz.figures.served import Hardware
-from smemviz.figures.thumbnail import thumbnail, worst_site
+from smemviz.figures.thumbnail import thumbnail
+from smemviz.figures.worst import worst_moment
 
 RECORDING = square_recording()
 LAUNCH = RECORDING["set_row_read_col"]
@@ -21,7 +22,10 @@ def test_the_headline_is_the_worst_site() -> None:
 def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
     log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
     log.site[:] = 0
-    assert headline(replace(LAUNCH, sites=LAUNCH.sites[2:], requests=log)) == "No shared memory is used"
+    launch = replace(LAUNCH, sites=LAUNCH.sites[2:], requests=log)
+    assert headline(launch) == "No shared memory is used"
+    assert degree_of(facts(launch)) == "global only"
+    assert degree_of(facts(LAUNCH)) == "32-way"
 
 
 def test_the_present_request_is_said_in_one_line() -> None:
@@ -56,7 +60,14 @@ def test_every_number_can_say_where_it_comes_from() -> None:
 
 
 def test_a_card_shows_the_worst_site_with_its_lanes_in_conflict() -> None:
-    assert worst_site(LAUNCH) == 1
     z = thumbnail(LAUNCH).data[0].z
     assert (z[:, 0] == 34).all()  # after 32 banks, padding and lanes: the colour of a conflict
     assert (z[:, 1:] < 32).all()
+
+
+def test_one_looks_first_at_the_request_that_wastes_the_most() -> None:
+    now = worst_moment(LAUNCH)
+    assert present(now) == "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
+    assert present(worst_moment(RECORDING["set_row_read_row"])) == "store by warp 0, step 0: 32 lanes, 1 wavefront"
+    log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
+    assert present(worst_moment(replace(LAUNCH, requests=log))).startswith("global store by warp 0")

@@ -1,0 +1,30 @@
+"""Where to look first: the request that wastes the most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smemviz.figures.moment import Moment, moment
+from smemviz.figures.served import H200, Hardware
+from smemviz.model.banks import count
+from smemviz.model.operations import unpredictable
+from smemviz.recording import Launch
+
+
+def worst_moment(launch: Launch, hardware: Hardware = H200) -> Moment:
+    """Return the first request with the most excess; without any, the first one on shared memory, or at all."""
+    row, most = None, 0
+    for i, site in enumerate(launch.sites):
+        rows = np.flatnonzero(launch.requests.site == i)
+        if site.space == "shared" and len(rows) and unpredictable(site.op, site.dtype, hardware.cc) is None:
+            addresses = launch.requests.addresses[rows]
+            counts = count(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+            excess = counts.wavefronts - counts.ideal
+            if excess.max() > most:
+                row, most = int(rows[np.argmax(excess)]), int(excess.max())
+    if row is None:
+        return moment(launch, site=next((i for i, site in enumerate(launch.sites) if site.space == "shared"), None))
+    requests = launch.requests
+    return moment(
+        launch, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row]), int(requests.site[row])
+    )
