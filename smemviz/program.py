@@ -65,8 +65,8 @@ class Program:
             overrides[name] = parse_value(self.file, constant, value)
         return replace(self, overrides=overrides, constants=_read_constants(self.file, self.tree, overrides))
 
-    def require_main(self) -> None:
-        """Raise unless the file has a ``main()`` and a kernel, the two things a run needs."""
+    def require_main(self) -> ast.FunctionDef:
+        """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""
         if not self.kernels:
             raise KernelFileError(self.file, 1, "no kernel here; decorate a module-level function with @cuda.jit")
         main = _find_main(self.tree)
@@ -76,19 +76,23 @@ class Program:
         needed += main.args.kw_defaults.count(None)
         if needed > 0:
             raise KernelFileError(self.file, main.lineno, "main() is called without arguments; give each a default")
+        return main
 
     def code(self) -> CodeType:
         """Compile the module with its overrides in place; dtypes are looked up by ``__smemviz_dtype__(name)``."""
-        tree = self.tree
-        if self.overrides:
-            tree = copy.deepcopy(self.tree)
-            for statement in tree.body:
-                target = _constant_target(statement)
-                if target is not None and target in self.overrides:
-                    assert isinstance(statement, ast.Assign | ast.AnnAssign)
-                    assert statement.value is not None
-                    statement.value = _literal(self.overrides[target], statement.value)
+        tree = ast.Module([self._overridden(statement) for statement in self.tree.body], [])
         return compile(tree, self.file, "exec", dont_inherit=True)
+
+    def _overridden(self, statement: ast.stmt) -> ast.stmt:
+        """Return a statement of the module, with another value where it assigns an overridden constant."""
+        target = _constant_target(statement)
+        if target is None or target not in self.overrides:
+            return statement
+        new = copy.copy(statement)
+        assert isinstance(new, ast.Assign | ast.AnnAssign)
+        assert new.value is not None
+        new.value = _literal(self.overrides[target], new.value)
+        return new
 
 
 def source_sha256(source: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from smemviz.model.devices import device
+from smemviz.model.devices import device, known
 from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from smemviz.model.summary import SiteSummary
 
 SCHEMA = 1
-_PLACE = ("line", "column", "source", "array", "space", "op", "width")
+_PLACE = ("line", "column", "source", "function", "calls", "array", "space", "op", "width")
 _COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
 _WIDTH_UNSEEN = 160  # columns, where the output is no terminal
 
@@ -85,6 +85,12 @@ def _site_facts(site: Site, summary: SiteSummary, hardware: SiteHardware | None)
     return data | {"hardware": counted} | said
 
 
+def own_cc(recording: Recording) -> tuple[int, int]:
+    """Return the compute capability a recording was made on, or 9.0 where that is not known."""
+    made_on = recording.device.compute_capability if recording.device else None
+    return made_on if made_on in {row.cc for row in known()} else (9, 0)
+
+
 def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_json: bool = False) -> None:
     """Print the counts of a recording to standard output, as one JSON document or as a table for each launch."""
     data = facts(recording, cc)
@@ -129,18 +135,26 @@ def _table(launch: dict[str, Any]) -> Table:
     if launch["dynamic_shared"]:
         title += f", {launch['dynamic_shared']} of them dynamic"
     table = Table(title=Text(title), title_justify="left")
-    columns = [name for name in _PLACE + _COUNTS if name not in ("column", "array")]
+    columns = [name for name in _PLACE + _COUNTS if name not in ("column", "function", "calls", "array")]
+    columns += ["verdict"] if "counters" in launch else []
     for name in columns:
-        words = name in ("source", "space", "op")
+        words = name in ("source", "space", "op", "verdict")
         table.add_column(name.replace("_", " "), justify="left" if words else "right", overflow="fold")
     for site in launch["sites"]:
-        cells = [site[name] for name in columns]
+        cells = [_lines(site) if name == "line" else site[name] for name in columns]
         style = "bold" if site["excess"] else ""
         table.add_row(*(Text("-" if cell is None else str(cell)) for cell in cells), style=style)
     return table
 
 
+def _lines(site: dict[str, Any]) -> str:
+    """Return the line of a site, after those of the calls that lead to it: ``17 > 6``."""
+    return " > ".join(str(line) for line in (*(line for line, _ in site["calls"]), site["line"]))
+
+
 def _sentence(file: str, finding: dict[str, Any]) -> str:
+    if finding["kind"] == "main_failed":
+        return f"{file}:{finding['line']}: {finding['message']}"
     shown = ", ".join(str(thread) for thread in finding["threads"][:2])
     threads = {0: "", 1: f", thread {shown}", 2: f", threads {shown}"}
     who = f"block {finding['block']}" + threads.get(len(finding["threads"]), f", threads {shown}, ...")
@@ -149,8 +163,14 @@ def _sentence(file: str, finding: dict[str, Any]) -> str:
 
 
 def _notes(launch: dict[str, Any]) -> list[str]:
-    """Say what the numbers of a table do not cover."""
+    """Say what the numbers of a table do not: the time, and what they do not cover."""
     notes = []
+    time = launch.get("time")
+    if time:
+        median, low, high, floor = (f"{time[f'{name}_us']:.3f}" for name in ("median", "low", "high", "floor"))
+        cold = ", cold" if time["cold"] else ""
+        notes.append(f"kernel time {median} us ({low} to {high}, 95 %), an empty kernel {floor} us{cold}")
+    notes.extend(launch.get("unaccounted", ()))
     if "missing" in launch:
         notes.append(f"{launch['missing']} requests were counted but not logged one by one")
     for site in launch["sites"]:

@@ -69,10 +69,10 @@ def test_show_prints_the_counts_of_the_h200(capsys: pytest.CaptureFixture[str]) 
     assert lines[4].rstrip() == "static_reverse: grid 1 x 1 x 1, block 64 x 1 x 1, 256 bytes of shared memory"
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
     assert cells[:4] == [
-        ["19", "values[i]", "global", "load", "4", "2", "-", "-", "-", "-", "8"],
-        ["19", "held[i]", "shared", "store", "4", "2", "2", "2", "0", "1", "-"],
-        ["21", "held[N - 1 - i]", "shared", "load", "4", "2", "2", "2", "0", "1", "-"],
-        ["21", "values[i]", "global", "store", "4", "2", "-", "-", "-", "-", "8"],
+        ["19", "values[i]", "global", "load", "4", "2", "-", "-", "-", "-", "8", "agrees"],
+        ["19", "held[i]", "shared", "store", "4", "2", "2", "2", "0", "1", "-", "agrees"],
+        ["21", "held[N - 1 - i]", "shared", "load", "4", "2", "2", "2", "0", "1", "-", "agrees"],
+        ["21", "values[i]", "global", "store", "4", "2", "-", "-", "-", "-", "8", "agrees"],
     ]
 
 
@@ -106,6 +106,8 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "line": 19,
         "column": 4,
         "source": "held[i]",
+        "function": "static_reverse",
+        "calls": [],
         "array": "held",
         "space": "shared",
         "op": "store",
@@ -211,6 +213,71 @@ def test_run_exits_1_and_names_what_it_found(
     assert capsys.readouterr().out.endswith(
         "\nkernels/square.py:3: out of bounds in set_row_read_col, block (0, 0, 0), threads (1, 2, 0), (2, 2, 0): "
         "out[1024] of 1024\n"
+    )
+
+
+TWO_CALLS = """\
+import numpy as np
+from numba import cuda, int32
+
+@cuda.jit(device=True)
+def get(a, i):
+    return a[i]
+
+@cuda.jit
+def kernel(out):
+    tile = cuda.shared.array(16, int32)
+    t = cuda.threadIdx.x
+    tile[t] = t
+    cuda.syncthreads()
+    out[t] = get(tile, t) + get(tile, 0)
+
+def main():
+    out = cuda.to_device(np.zeros(32, np.int32))
+    kernel[1, 32](out)
+    assert out.copy_to_host()[31] == 31, "the last is wrong"
+"""
+
+
+def test_run_keeps_what_it_found_when_main_is_not_content_with_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The cause, a store out of bounds, is what a reader needs; main()'s own check is only the consequence."""
+    path = tmp_path / "short.py"
+    path.write_text(TWO_CALLS, encoding="utf-8")
+
+    assert cli.main(["run", str(path), "--engine", "lockstep", "-o", str(tmp_path / "short.smem.npz")]) == 1
+
+    out = capsys.readouterr().out
+    assert f"{path}:12: out of bounds in kernel, block (0, 0, 0)" in out
+    assert out.endswith(f"{path}:19: main() ended with AssertionError: the last is wrong\n")
+    kinds = [finding.kind for finding in load(tmp_path / "short.smem.npz").findings]
+    assert kinds[0] == "out_of_bounds"
+    assert kinds[-1] == "main_failed"
+
+
+def test_a_device_function_called_from_two_places_has_a_row_for_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.py"
+    path.write_text(TWO_CALLS.replace("array(16", "array(32"), encoding="utf-8")
+
+    assert cli.main(["run", str(path), "--engine", "lockstep"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cells = [[cell.strip() for cell in line.split("│")[1:3]] for line in lines if line.startswith("│")]
+    assert cells == [["12", "tile[t]"], ["14 > 6", "a[i]"], ["14 > 6", "a[i]"], ["14", "out[t]"]]
+    assert cli.main(["run", str(path), "--engine", "lockstep", "--json"]) == 0
+    sites = json.loads(capsys.readouterr().out)["launches"][0]["sites"]
+    assert [(site["function"], site["calls"]) for site in sites[1:3]] == [("get", [[14, 13]]), ("get", [[14, 28]])]
+
+
+def test_a_main_that_launches_nothing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "idle.py"
+    path.write_text("from numba import cuda\n@cuda.jit\ndef k(a): pass\ndef main(): pass\n", encoding="utf-8")
+
+    assert cli.main(["run", str(path), "--engine", "lockstep"]) == 2
+    assert capsys.readouterr().err == (
+        f"smemviz: {path}:4: main() launches no kernel; write kernel[grid, block](...)\n"
     )
 
 

@@ -31,7 +31,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Record, save, print."""
     from smemviz.commands.progress import progress_bar
     from smemviz.engines import run
-    from smemviz.report import print_recording
+    from smemviz.report import own_cc, print_recording
 
     if arguments.output and not arguments.output.parent.is_dir():
         raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
@@ -41,5 +41,5 @@ def execute(arguments: argparse.Namespace) -> int:
         recording = run(arguments.file, dict(arguments.set), arguments.engine, progress)
     if arguments.output:
         recording.save(arguments.output)
-    print_recording(recording, as_json=arguments.json)
+    print_recording(recording, own_cc(recording), as_json=arguments.json)
     return 1 if recording.findings else 0

@@ -15,17 +15,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cc",
         metavar="X.Y",
         type=_compute_capability,
-        default=(9, 0),
-        help="count as this compute capability does (default: 9.0)",
+        help="count as this compute capability does (default: that of the GPU that recorded, else 9.0)",
     )
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Load and print."""
     from smemviz.recording_file import load
-    from smemviz.report import print_recording
+    from smemviz.report import own_cc, print_recording
 
-    print_recording(load(arguments.recording), arguments.cc, as_json=arguments.json)
+    recording = load(arguments.recording)
+    print_recording(recording, arguments.cc or own_cc(recording), as_json=arguments.json)
     return 0
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from smemviz.calibration import calibration_of
 from smemviz.engines.host import configuration
-from smemviz.errors import InputError, MissingError
+from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.functions import function_of, python_function
 from smemviz.program import Program, read_program, source_sha256
 from smemviz.recording import Finding, Launch, Recording
@@ -48,14 +48,15 @@ def run(
     if not isinstance(program, Program):
         program = read_program(program)
     program = program.with_constants(constants or {})
-    program.require_main()
-    findings: tuple[Finding, ...] = ()
+    main = program.require_main()
     if _chosen(engine) == "gpu":
-        launches = gpu_engine().run(program, progress, log_bytes)
+        launches, findings = gpu_engine().run(program, progress, log_bytes)
     else:
         from smemviz.engines import lockstep
 
         launches, findings = lockstep.run(program, progress, log_bytes)
+    if not launches:
+        raise KernelFileError(program.file, main.lineno, "main() launches no kernel; write kernel[grid, block](...)")
     return _recording(program.file, program.source, program.values, _chosen(engine), launches, findings)
 
 
@@ -110,9 +111,7 @@ def gpu_engine() -> ModuleType:
         MissingError: when numba-cuda is not installed.
     """
     if importlib.util.find_spec("numba_cuda") is None:
-        raise MissingError(
-            "the gpu engine needs numba-cuda: pip install 'smemviz[cu13]'; smemviz run --engine lockstep does without"
-        )
+        raise MissingError("the gpu engine needs numba-cuda: pip install 'numba-cuda[cu13]'; lockstep does without")
     return importlib.import_module("smemviz.engines.gpu.host")
 
 

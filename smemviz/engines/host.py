@@ -20,7 +20,7 @@ from typing import Any
 
 from smemviz.errors import KernelFileError, LaunchError, SmemvizError
 from smemviz.program import Program
-from smemviz.recording import Dim3
+from smemviz.recording import Dim3, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
 _path_lock = threading.RLock()
@@ -147,6 +147,11 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
             raise KernelFileError(file, _line_in(file, error), f"exits with {error.code!r}") from None
     except Exception as error:
         raise KernelFileError(file, _line_in(file, error), _one_line(error)) from error
+
+
+def main_failed(error: KernelFileError) -> Finding:
+    """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
+    return Finding("main_failed", "main", error.line, (0, 0, 0), (), f"main() ended with {error.what}")
 
 
 def _one_line(error: Exception) -> str:

@@ -22,13 +22,13 @@ from numba.cuda.core import config
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.launch import ROW_BYTES, Carrying, carrying_kernel, count
-from smemviz.engines.host import Configuration, configuration, launch_place, run_main
+from smemviz.engines.host import Configuration, configuration, launch_place, main_failed, run_main
 from smemviz.engines.limits import check_launch, check_shared
-from smemviz.errors import LaunchError, MissingError
+from smemviz.errors import KernelFileError, LaunchError, MissingError
 from smemviz.functions import Function, function_of
 from smemviz.model.devices import known
 from smemviz.program import Program
-from smemviz.recording import Device, Launch
+from smemviz.recording import Device, Finding, Launch
 
 Progress = Callable[[int, int, str], None]
 
@@ -107,11 +107,16 @@ def _kind(value: Any) -> object:
     return str(numba.typeof(value)) if np.isscalar(value) else (value.dtype, tuple(value.shape), tuple(value.strides))
 
 
-def run(program: Program, progress: Progress | None, log_bytes: int) -> tuple[Launch, ...]:
-    """Run a kernel file's ``main()`` on the device and record its launches."""
+def run(program: Program, progress: Progress | None, log_bytes: int) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    """Run a kernel file's ``main()`` on the device; return its launches, and a finding when it fails after one."""
     recorder = Recorder(log_bytes, progress)
-    watch(program, recorder)
-    return tuple(recorder.launches)
+    try:
+        watch(program, recorder)
+    except KernelFileError as error:
+        if not recorder.launches:
+            raise
+        return tuple(recorder.launches), (main_failed(error),)
+    return tuple(recorder.launches), ()
 
 
 def watch(program: Program, watcher: Watcher) -> None:

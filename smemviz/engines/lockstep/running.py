@@ -5,11 +5,12 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from smemviz.engines.host import Configuration, run_main
+from smemviz.engines.host import Configuration, main_failed, run_main
 from smemviz.engines.lockstep.cuda import Cuda
 from smemviz.engines.lockstep.launching import LOG_BYTES, Progress, launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
+from smemviz.errors import KernelFileError
 from smemviz.functions import function_of
 from smemviz.program import Program
 from smemviz.recording import Finding, Launch
@@ -30,7 +31,7 @@ def run(
         limits: what one launch may use.
 
     Raises:
-        KernelFileError: when ``main()`` raises.
+        KernelFileError: when ``main()`` raises before it launches anything; later that is a finding.
         LaunchError: for a launch that no device would accept.
         UnsupportedError: for a construct that is not executed in lockstep.
     """
@@ -48,5 +49,10 @@ def run(
         findings.extend(found)
 
     cuda = Cuda(program.file, start)
-    run_main(program, cuda)
+    try:
+        run_main(program, cuda)
+    except KernelFileError as error:
+        if not launches:
+            raise
+        findings.append(main_failed(error))
     return tuple(launches), tuple(findings)
