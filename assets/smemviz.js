@@ -16,6 +16,7 @@
   let typed = {}; // what is being typed, by name in the URL, until the typing pauses
   let touched = {}; // when a control was last typed into
   const written = {}; // what was written into controls and will be reported back as if somebody had typed it
+  let pickedByHand = null; // the launches to compare, as they were last written into the URL
   let pause = 0;
   const PAUSE = 150; // ms
 
@@ -97,10 +98,18 @@
       return [...stores, chosen, `Switch to the ${chosen === "dark" ? "light" : "dark"} theme`];
     },
 
+    // Only what came by a link or by Back: what is picked by hand is there already, and picked on meanwhile.
+    show_picks(run, standard, picks) {
+      const asked = query().getAll("launch");
+      const next = asked.length ? asked : standard || [];
+      return same(asked, pickedByHand) || same(next, picks) ? unchanged() : next;
+    },
+
     pick_launches(picks, standard) {
       const next = query();
       next.delete("launch");
-      if (!same(picks, standard)) for (const pick of picks) next.append("launch", pick);
+      if (picks && !same(picks, standard)) for (const pick of picks) next.append("launch", pick);
+      pickedByHand = next.getAll("launch");
       if (next.toString() !== query().toString()) visit(`${window.location.pathname}?${next}`, false);
     },
 

@@ -32,7 +32,6 @@ _PROPERTIES = (
     "compare-table.children",
     "compare-matters.children",
     "compare-csv.href",
-    "picks.value",
     "compared-by-default.data",
     "compare-results.hidden",
 )
@@ -76,8 +75,8 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-table.children": compare_table(rows, queries(library, query, picks)),
         "compare-matters.children": compare_matters(rows),
         "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
-        "picks.value": picks,
         "compared-by-default.data": standard,
+        "picks.value": picks,  # once, with the page: from then on the browser has it from the URL
         "compare-results.hidden": False,
     }
 
@@ -95,6 +94,13 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
         filling = view_compare(library, stopwatch, query, theme)
         return [filling.get(name, no_update) for name in _PROPERTIES]
 
+    app.clientside_callback(
+        ClientsideFunction("smemviz", "show_picks"),
+        Output("picks", "value"),
+        Input("run", "data"),
+        Input("compared-by-default", "data"),
+        State("picks", "value"),
+    )
     app.clientside_callback(
         ClientsideFunction("smemviz", "pick_launches"),
         Input("picks", "value"),

@@ -1,0 +1,65 @@
+"""A dashboard on kernel files whose recordings have times and verdicts with known numbers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from measured import MEDIANS, measured_recording, timing
+from werkzeug.serving import make_server
+
+from smemviz.app import create_app
+from smemviz.recording import Device
+from smemviz.resources import kernels_dir
+
+HERE = Device("NVIDIA Test Card", (9, 0), "600.1", "CUDA 13.0")
+
+
+def write_gallery(folder: Path) -> list[Path]:
+    """Write square.py with its recording, and reverse.py without one; return their paths."""
+    (folder / "recordings" / "h200").mkdir(parents=True)
+    for name in ("square.py", "reverse.py"):
+        shutil.copy(kernels_dir() / name, folder / name)
+    recording = measured_recording()
+    rows = list(recording["set_row_read_row"].hardware)
+    rows[1] = replace(rows[1], requests=8, wavefronts=8, ideal=8, verdict="explained", because="4 loads became 1")
+    launches = tuple(
+        replace(launch, hardware=tuple(rows), unaccounted=("square.py:30: LDS belongs to no site",))
+        if launch.kernel == "set_row_read_row"
+        else launch
+        for launch in recording.launches
+    )
+    replace(recording, launches=launches).save(folder / "recordings" / "h200" / "square.smem.npz")
+    return [folder / "square.py", folder / "reverse.py"]
+
+
+@contextmanager
+def serve(paths: list[Path]) -> Iterator[str]:
+    """Serve kernel files; gives the address."""
+    web = make_server("127.0.0.1", 0, create_app(paths).server, threaded=True)
+    thread = threading.Thread(target=web.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{web.server_port}"
+    web.shutdown()
+    thread.join()
+
+
+def time_json(kernels: list[str], median: float) -> str:
+    """Write what ``smemviz time --json`` prints, the same median for every kernel."""
+    launches = [{"kernel": kernel, "time": asdict(timing(median))} for kernel in kernels]
+    return json.dumps({"schema": 1, "device": asdict(HERE), "launches": launches})
+
+
+def printing(text: str, *, seconds: float = 0.0, said: str = "") -> list[str]:
+    """Return a command that says something, takes its time, and prints."""
+    code = "import sys, time; print(sys.argv[1], file=sys.stderr, flush=True); time.sleep(float(sys.argv[2])); "
+    return [sys.executable, "-c", code + "print(sys.argv[3])", said, str(seconds), text]
+
+
+SQUARE = list(MEDIANS)

@@ -1,0 +1,145 @@
+"""Measuring from the dashboard, with a command of ours in place of ``smemviz time``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from measured_app import HERE, SQUARE, printing, time_json, write_gallery
+
+from smemviz.app import stopwatch as module
+from smemviz.app.library import Library, Shown
+from smemviz.app.state import RunState
+from smemviz.app.stopwatch import Stopwatch, command
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    return Library(write_gallery(tmp_path))
+
+
+def shown(library: Library, **constants: str) -> Shown:
+    return library.show(RunState("square", constants=constants))
+
+
+def finish(stopwatch: Stopwatch) -> None:
+    end = time.monotonic() + 10
+    while stopwatch.running():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def replace_command(monkeypatch: pytest.MonkeyPatch, instead: list[str]) -> None:
+    monkeypatch.setattr(module, "command", lambda path, overrides: instead)
+
+
+def test_the_command_is_our_own_with_the_constants_that_differ() -> None:
+    assert command(Path("/a/square.py"), {"IPAD": 2, "DTYPE": "float32"}) == [
+        sys.executable, "-m", "smemviz", "time", "/a/square.py", "--set", "IPAD=2", "--set", "DTYPE=float32", "--json",
+    ]  # fmt: skip
+
+
+def test_a_recordings_times_hold_for_its_constants_only(library: Library) -> None:
+    stopwatch, same = Stopwatch(), shown(library)
+    one = stopwatch.measured(same, same.recording["set_col_read_col"])
+    assert one is not None
+    assert (one.time.median_us, one.device.name, one.here) == (1.75, "NVIDIA H200", False)
+    assert one.launch.hardware
+    other = shown(library, IPAD="0")
+    assert stopwatch.measured(other, other.recording["set_col_read_col"]) is None
+
+
+def test_a_lockstep_run_with_the_recordings_constants_has_its_times(library: Library) -> None:
+    run = library.show(RunState("square", source="lockstep"))
+    assert not run.from_file
+    one = Stopwatch().measured(run, run.recording["set_col_read_col"])
+    assert one is not None
+    assert one.time.median_us == 1.75
+
+
+def test_what_is_measured_here_is_kept_for_its_constants(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_command(monkeypatch, printing(time_json(SQUARE, 2.5)))
+    stopwatch, unpadded = Stopwatch(), shown(library, IPAD="0")
+    path = library.kernel_file("square")
+    assert path is not None
+    assert stopwatch.latest == 0
+    assert stopwatch.start(unpadded, path)
+    finish(stopwatch)
+    assert stopwatch.latest == 1
+    one = stopwatch.measured(unpadded, unpadded.recording["set_row_read_col_pad"])
+    assert one is not None
+    assert (one.time.median_us, one.device, one.here) == (2.5, HERE, True)
+    assert one.launch.hardware == ()  # what an H200 counted says nothing about this card
+    recorded = shown(library)
+    elsewhere = stopwatch.measured(recorded, recorded.recording["set_row_read_col_pad"])
+    assert elsewhere is not None
+    assert not elsewhere.here
+
+
+def test_progress_is_read_from_what_the_command_says(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_command(monkeypatch, printing("", seconds=60, said="2/3 set_row_read_col"))
+    stopwatch = Stopwatch()
+    path = library.kernel_file("square")
+    assert path is not None
+    stopwatch.start(shown(library), path)
+    end = time.monotonic() + 10
+    while (now := stopwatch.running()) and not now.kernel:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert now is not None
+    assert (now.file, now.done, now.kernel) == ("square.py", 2, "set_row_read_col")
+    assert not stopwatch.start(shown(library, IPAD="0"), path)
+    stopwatch.cancel()
+    finish(stopwatch)
+    assert stopwatch.latest == 0
+    assert stopwatch.problem(shown(library)) is None
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("no json", "its output cannot be read: Expecting value: line 1 column 1 (char 0)"),
+        ('{"device": 1, "launches": []}', "its output cannot be read: device has the wrong type"),
+    ],
+)
+def test_what_cannot_be_read_is_a_problem_in_words(
+    library: Library, monkeypatch: pytest.MonkeyPatch, output: str, problem: str
+) -> None:
+    replace_command(monkeypatch, printing(output))
+    stopwatch = Stopwatch()
+    path = library.kernel_file("square")
+    assert path is not None
+    stopwatch.start(shown(library), path)
+    finish(stopwatch)
+    assert stopwatch.problem(shown(library)) == problem
+
+
+def test_a_file_that_changes_meanwhile_has_no_time(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_command(monkeypatch, printing(time_json(SQUARE, 2.5), seconds=0.5))
+    stopwatch, before = Stopwatch(), shown(library)
+    path = library.kernel_file("square")
+    assert path is not None
+    stopwatch.start(before, path)
+    path.write_text(path.read_text() + "\n# changed\n")
+    finish(stopwatch)
+    assert stopwatch.problem(before) == "the file changed while it was measured"
+    assert stopwatch.latest == 0
+
+
+def test_a_real_command_without_a_gpu_fails_in_its_own_words(library: Library) -> None:
+    stopwatch = Stopwatch()
+    if stopwatch.available:
+        pytest.skip("there is a GPU here")
+    path = library.kernel_file("square")
+    assert path is not None
+    stopwatch.start(shown(library), path)
+    end = time.monotonic() + 60
+    while stopwatch.running():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    problem = stopwatch.problem(shown(library))
+    assert problem is not None
+    assert problem.startswith("smemviz: ")
+    assert "gpu" in problem.lower()
