@@ -22,6 +22,7 @@ _END_RECORD = 22  # bytes of a zip's end record when the zip has no comment
 _ZIP64_LOCATOR = 20
 _MAX_DIRECTORY = 8192
 _CHUNK = 1 << 20
+_LEVEL = 1  # of deflate: for addresses as small as 6, and seven times as fast
 _NPY_MAGIC = b"\x93NUMPY\x01\x00"
 _NPY_HEADER = re.compile(rb"\{'descr': '([^']+)', 'fortran_order': False, 'shape': \(([0-9, ]*)\), \} *\n")
 _MAX_NPY_HEADER = 1000  # NumPy writes 118
@@ -50,7 +51,7 @@ def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
             info.compress_type = zipfile.ZIP_DEFLATED
             info.create_system = 3  # whatever this system is
             info.external_attr = 0o644 << 16
-            archive.writestr(info, content)
+            archive.writestr(info, content, compresslevel=_LEVEL)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ exit code. Whatever is heavy is imported in ``execute``, so that ``--help`` answ
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
-from smemviz.errors import SmemvizError
+from smemviz.errors import InputError, SmemvizError
 
 VERBS = ("run", "show", "time", "verify", "calibrate")
 INTERRUPTED = 130  # as a shell reports SIGINT
@@ -31,16 +32,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parsed = _parser(verb, command).parse_args(arguments)
     try:
         code: int = command.execute(parsed)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except SmemvizError as error:
         print(f"smemviz: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has left; let the interpreter's last flush go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    except OSError as error:  # of standard output; commands name every file they cannot use
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
+        if error.errno in (errno.EPIPE, errno.EINVAL):  # whoever read our output has left; EINVAL on Windows
+            return BROKEN_PIPE
+        print(f"smemviz: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        return InputError.exit_code
     return code
 
 

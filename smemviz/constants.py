@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 
 from smemviz.errors import ConstantError
-from smemviz.recording import ConstantValue
 
 # Numba's scalar types by name, and the NumPy type each stands for.
 DTYPES = {
@@ -29,6 +28,7 @@ DTYPES = {
 DTYPES |= {"boolean": "bool", "bool_": "bool", "intp": "int64", "uintp": "uint64", "byte": "uint8"}
 DTYPES |= {np.dtype(name).str[1:]: name for name in DTYPES.values()}  # i4, f4, c8: Numba's short names
 
+ConstantValue = int | float | bool | str  # a Numba dtype is held by its name: "float32"
 Kind = Literal["int", "float", "bool", "dtype"]
 _MAX_BITS = 4096
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType
 
-from smemviz.constants import DTYPES, Constant, DtypeName, evaluate, parse_value
+from smemviz.constants import DTYPES, Constant, ConstantValue, DtypeName, evaluate, parse_value
 from smemviz.errors import ConstantError, InputError, KernelFileError
-from smemviz.recording import ConstantValue
 
 _CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _MAX_SOURCE_BYTES = 4 * 1024 * 1024
@@ -108,6 +107,8 @@ def read_program(path: str | Path) -> Program:
         KernelFileError: when it is not valid Python.
     """
     path = Path(path)
+    if path.suffix == ".npz":
+        raise InputError(f"{path}: is a recording; print it with smemviz show, or name the kernel file")
     try:
         if path.stat().st_size > _MAX_SOURCE_BYTES:
             raise InputError(f"{path}: larger than 4 MiB; that is no kernel file")

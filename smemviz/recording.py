@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.constants import ConstantValue
+
 if TYPE_CHECKING:
     from smemviz.model.summary import SiteSummary
 
 Dim3 = tuple[int, int, int]
 Space = Literal["shared", "global"]
-ConstantValue = int | float | bool | str  # a Numba dtype is held by its name: "float32"
 
 WARP_SIZE = 32
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smemviz.app.state import RunState
+from smemviz.constants import ConstantValue
 from smemviz.engines import run
 from smemviz.errors import InputError, SmemvizError
 from smemviz.program import Program, parse_program, read_program
-from smemviz.recording import ConstantValue, Launch, Recording
+from smemviz.recording import Launch, Recording
 from smemviz.recording_file import load
 from smemviz.resources import recording_for
 

@@ -16,12 +16,13 @@ from smemviz.app.jobs import Job, Status
 from smemviz.app.library import RunKey, Shown
 from smemviz.calibration import calibration_of
 from smemviz.commands.progress import LINES
+from smemviz.constants import ConstantValue
 from smemviz.decode import decode
 from smemviz.engines.choose import gpu_engine
 from smemviz.errors import InputError, MissingError
 from smemviz.figures.matter import Measured
 from smemviz.program import read_program
-from smemviz.recording import ConstantValue, Device, Launch, Timing
+from smemviz.recording import Device, Launch, Timing
 
 _PROGRESS = re.compile(r"(\d+)/\d+ (.*)")
 

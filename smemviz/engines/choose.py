@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from smemviz.calibration import calibration_of
 from smemviz.engines.host import configuration
+from smemviz.engines.limits import LOG_BYTES
 from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.functions import function_of, python_function
 from smemviz.program import Program, read_program, source_sha256
@@ -20,8 +21,6 @@ from smemviz.version import __version__
 
 Engine = Literal["auto", "gpu", "lockstep"]
 Progress = Callable[[int, int, str], None]
-
-LOG_BYTES = 128 * 1024 * 1024  # about 250,000 requests; a file holds as many
 
 
 def run(

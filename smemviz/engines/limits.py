@@ -1,10 +1,12 @@
-"""What a device accepts of a launch, checked before anything runs."""
+"""What a device accepts of a launch, checked before anything runs, and what a run may log."""
 
 from __future__ import annotations
 
 from smemviz.errors import LaunchError
 from smemviz.model.devices import ComputeCapability
 from smemviz.recording import Dim3
+
+LOG_BYTES = 128 * 1024 * 1024  # of the logs of one run, about 250,000 requests; a file holds as many
 
 _BLOCK_LIMITS = (1024, 1024, 64)
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)

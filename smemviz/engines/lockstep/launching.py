@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.limits import check_launch, check_shared
+from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, kernel_view, to_device
+from smemviz.engines.lockstep.findings import Findings
 from smemviz.engines.lockstep.interpreter import Interpreter
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits, Machine
@@ -25,7 +26,6 @@ from smemviz.sites import SiteTable, SiteTree, find_sites
 Progress = Callable[[int, int, str], None]
 Place = tuple[str, int]
 
-LOG_BYTES = 256 * 1024 * 1024
 # The device that lockstep stands in for: shared memory starts and ends where it does there.
 COMPUTE_CAPABILITY = (9, 0)
 
@@ -68,7 +68,8 @@ def launch(
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
     log = Log(table.sites, blocks, warps, log_bytes)
-    machine = Machine(kernel.name, table, configuration, layout, log, limits, place)
+    findings = Findings(kernel.name, configuration)
+    machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings)
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
@@ -76,7 +77,7 @@ def launch(
         for first, count in _batches(blocks, warps * WARP_SIZE, limits.threads_at_once):
             machine.begin(first, count)
             Interpreter(machine, table.root, machine.root).run(arguments)
-            log.end()
+            machine.end()
             if progress is not None:
                 progress(first + count, blocks, kernel.name)
     given.copy_back()
@@ -93,7 +94,7 @@ def launch(
         requests=log.requests(),
         totals=log.totals,
     )
-    return made, tuple(machine.findings.values())
+    return made, findings.all()
 
 
 def _check_threads(place: Place, configuration: Configuration, limits: Limits) -> None:

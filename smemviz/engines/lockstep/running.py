@@ -6,8 +6,9 @@ from types import FunctionType
 from typing import Any
 
 from smemviz.engines.host import Configuration, main_failed, run_main
+from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.cuda import Cuda
-from smemviz.engines.lockstep.launching import LOG_BYTES, Progress, launch
+from smemviz.engines.lockstep.launching import Progress, launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.errors import KernelFileError
