@@ -33,6 +33,7 @@ _PROPERTIES = (
     "compare-matters.children",
     "compare-csv.href",
     "compared-by-default.data",
+    "picks.data",
     "compare-results.hidden",
 )
 _TIME_NOTE = (
@@ -43,7 +44,7 @@ _TIME_NOTE = (
 
 def compare_page(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Component:
     """Lay out the page and fill it with what the URL asks for."""
-    page = html.Div(_layout(library))
+    page = html.Div(_layout())
     for name, value in view_compare(library, stopwatch, query, theme).items():
         identity, attribute = name.rsplit(".", 1)
         setattr(page[identity], attribute, value)
@@ -76,6 +77,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-matters.children": compare_matters(rows),
         "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
         "compared-by-default.data": standard,
+        "picks.data": offered(library, [*standard, *picks]),
         "picks.value": picks,  # once, with the page: from then on the browser has it from the URL
         "compare-results.hidden": False,
     }
@@ -120,7 +122,7 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
     app.server.add_url_rule(CSV_PATH, "compare_csv", serve_csv)
 
 
-def _layout(library: Library) -> list[Component]:
+def _layout() -> list[Component]:
     return [
         dcc.Store(id="compared-by-default"),
         html.Header(
@@ -135,7 +137,6 @@ def _layout(library: Library) -> list[Component]:
         dmc.MultiSelect(
             id="picks",
             label="Launches",
-            data=offered(library),
             searchable=True,
             size="sm",
             className="picks",

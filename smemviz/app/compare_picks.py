@@ -66,17 +66,22 @@ def queries(library: Library, query: Query, picks: list[str]) -> list[Query]:
     return found
 
 
-def offered(library: Library) -> list[dict[str, object]]:
-    """Return what can be picked, by file; what is launched more than once is there once."""
-    groups: list[dict[str, object]] = []
+def offered(library: Library, picks: list[str]) -> list[dict[str, object]]:
+    """Return what can be picked, by file: each kernel's first launch, and whatever is among the picks."""
+    labels: dict[str, dict[str, str]] = {}
     for file in library.files:
         try:
             kernels = library.program(file).kernels
         except SmemvizError:  # its card in the gallery says why
             continue
-        items = [{"value": pick_of(file, kernel, 0), "label": f"{file}: {kernel}"} for kernel in kernels]
-        groups.append({"group": file, "items": items})
-    return groups
+        labels[file] = {pick_of(file, kernel, 0): f"{file}: {kernel}" for kernel in kernels}
+    for pick in picks:
+        file, kernel, number = _parse(library, pick)
+        labels[file][pick] = f"{file}: {kernel}" + (f" ({number + 1})" if number else "")
+    return [
+        {"group": file, "items": [{"value": pick, "label": label} for pick, label in of_file.items()]}
+        for file, of_file in labels.items()
+    ]
 
 
 def pick_of(file: str, kernel: str, number: int) -> str:

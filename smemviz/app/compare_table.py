@@ -34,7 +34,7 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
 def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
     time = row.entry.measured.time if row.entry.measured else None
     counts = [f"{row.traffic[kind].wavefronts:,}" for kind in kinds]
-    degree = f"{row.degree}-way"
+    degree = f"{row.degree}-way" if row.degree else "none"
     if row.uncounted:
         degree = f"{degree}; {row.uncounted} data-dependent"
     cells: list[object] = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from dash import html
 from dash.development.base_component import Component
 
@@ -73,7 +75,7 @@ def _verdict(launch: Launch) -> str:
     if not launch.hardware:
         return "The hardware was not asked: its counters were not read with these constants."
     verdicts = [row.verdict for row in launch.hardware]
-    told = [f"{verdicts.count(name)} {name}" for name in SYMBOLS if name in verdicts]
+    told = [f"{n} agree" if name == "agrees" and n > 1 else f"{n} {name}" for name, n in Counter(verdicts).items()]
     if len(told) == 1 and verdicts[0] == "agrees":
         return f"All {len(verdicts)} sites agree with the hardware's counters."
     return f"Of {len(verdicts)} sites: {', '.join(told)}."
@@ -111,9 +113,9 @@ def _counts(requests: int | None, wavefronts: int | None, ideal: int | None, sec
     told = []
     for value, noun in ((requests, "requests"), (wavefronts, "wavefronts"), (sectors, "sectors")):
         if value is not None:
-            told.append(html.Div([html.Strong(f"{value:,}"), f" {noun}"]))
+            told.append(html.Div([html.Strong(f"{value:,}"), html.Span(f" {noun}", className="unit")]))
     if ideal is not None:
-        told.append(html.Div(f"{ideal:,} ideal", className="muted"))
+        told.append(html.Div(f"{ideal:,} ideal", className="unit"))
     return told
 
 
@@ -141,7 +143,7 @@ def _counters(launch: Launch) -> list[Component]:
     if not launch.counters:
         return []
     rows = [
-        html.Tr([html.Th(html.Code(name), scope="row"), html.Td(f"{value:,.0f}")])
+        html.Tr([html.Td(f"{value:,.0f}"), html.Th(html.Code(name), scope="row")])
         for name, value in launch.counters.items()
     ]
     return [

@@ -21,6 +21,8 @@ def count(value: int, noun: str) -> str:
 
 def duration(microseconds: float) -> str:
     """Write a time in four digits and the unit that suits it: ``1.749 µs``, ``12.35 µs``, ``1.359 ms``."""
+    if 0 < abs(microseconds) < 0.0005:
+        return "under 0.001 µs"
     size, unit = next((pair for pair in _UNITS if abs(microseconds) < 1000 * pair[0]), _UNITS[-1])
     value = microseconds / size
     return f"{value:.{3 if abs(value) < 10 else 2 if abs(value) < 100 else 1}f} {unit}"
@@ -28,6 +30,8 @@ def duration(microseconds: float) -> str:
 
 def percent(share: float) -> str:
     """Write a share: ``80 %``, ``0.4 %``."""
+    if 0 < share < 0.0005:
+        return "under 0.1 %"
     return f"{100 * share:.{0 if share >= 0.0095 or share == 0 else 1}f} %"
 
 

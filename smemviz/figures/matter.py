@@ -41,8 +41,8 @@ class Matter:
 def matter(one: Measured, others: Iterable[Measured] = ()) -> Matter:
     """Say what the excess of a launch costs.
 
-    ``others`` may hold the same work without excess: launches of the same grid and block on the same card, the
-    fastest of which the time is compared with.
+    ``others`` may hold the same work without excess: launches of the same size on the same card, as many wavefronts at
+    best and as many sectors. The time is compared with the fastest of them.
     """
     found = _cost(one)
     if found.wavefronts == 0:
@@ -101,7 +101,11 @@ def _peer(one: Measured, others: Iterable[Measured]) -> Measured | None:
 
 
 def _alike(one: Measured) -> tuple[object, ...]:
-    return one.launch.grid, one.launch.block, one.device.name, one.time.cold
+    """Return what two launches must share to do the same work: size, card, ideal wavefronts and sectors."""
+    launch = one.launch
+    rows = launch.hardware or summarize(launch, _capability(one.device))
+    work = sum(row.ideal or 0 for row in rows), sum(row.sectors or 0 for row in rows)
+    return launch.grid, launch.block, one.device.name, one.time.cold, work
 
 
 def _answer(share: float | None, judgement: Judgement | None) -> str:

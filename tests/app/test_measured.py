@@ -109,7 +109,7 @@ def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(quiet: Page)
 def test_a_difference_is_explained_beside_its_numbers(quiet: Page) -> None:
     page = quiet
     page.goto("/kernel?file=square&kernel=set_row_read_row")
-    expect(page.locator("#verdict")).to_have_text("Of 3 sites: 2 agrees, 1 explained.")
+    expect(page.locator("#verdict")).to_have_text("Of 3 sites: 2 agree, 1 explained.")
     load = page.locator(".truth tbody").nth(1)
     expect(load.locator(".verdict")).to_have_text("∴ explained")
     expect(load).to_contain_text("4 loads became 1")

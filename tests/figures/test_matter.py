@@ -73,6 +73,7 @@ def test_a_launch_is_compared_with_the_same_work_only() -> None:
         replace(peer, launch=replace(peer.launch, block=(32, 16, 1))),
         replace(peer, device=replace(peer.device, name="NVIDIA L4")),
         replace(peer, time=replace(peer.time, cold=True)),
+        replace(peer, launch=replace(peer.launch, hardware=(peer.launch.hardware[2],) * 3)),  # no shared memory
         measured("set_col_read_col"),
     )
     assert matter(one, others).sentence.endswith("67 % of the 0.750 µs net.")
