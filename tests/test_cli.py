@@ -494,6 +494,17 @@ def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
         assert (server.process.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
+def test_serve_told_to_stop_ends_as_a_program_does() -> None:
+    # Not as one that was killed: what runs when an interpreter ends still runs, such as ending a measurement.
+    port = free_port()
+    with serving("--no-browser", "--port", str(port)) as server:
+        server.line()
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
+        server.process.terminate()
+        assert server.process.wait(timeout=10) == 143
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

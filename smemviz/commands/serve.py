@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import errno
 import logging
+import signal
 import socket
+import sys
 import threading
 from pathlib import Path
 
 from smemviz.errors import InputError
+
+TERMINATED = 143  # as a shell reports SIGTERM
 
 _PORTS_TRIED = 100
 _HIGHEST_PORT = 65535
@@ -43,6 +47,8 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"smemviz: {url} (Ctrl-C to stop)", flush=True)
         if not arguments.no_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+        # Being told to stop is a reason to stop what was started from the dashboard too.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
         server.serve_forever()
     return 0
 
