@@ -14,7 +14,7 @@
   let timer = 0;
   let stepped = 0; // when the last step was asked for
   let typed = {}; // what is being typed, by name in the URL, until the typing pauses
-  let touched = {}; // when a control was last typed into
+  let settled = {}; // what the server said and a control has shown; what it shows now may be newer
   const written = {}; // what was written into controls and will be reported back as if somebody had typed it
   let pickedByHand = null; // the launches to compare, as they were last written into the URL
   let pause = 0;
@@ -43,7 +43,7 @@
     window.clearTimeout(pause);
     const changes = typed;
     typed = {};
-    for (const name of Object.keys(changes)) delete touched[name];
+    for (const [name, value] of Object.entries(changes)) settled[name] = String(value); // the server will say the same
     go(changes);
   }
 
@@ -94,6 +94,7 @@
       ];
       const title = { "/": "smemviz", "/compare": "Compare - smemviz" }[next[0].path];
       if (title) document.title = title;
+      if (!same(place, next[0])) settled = {}; // another page has other controls
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
       return [...stores, chosen, `Switch to the ${chosen === "dark" ? "light" : "dark"} theme`];
     },
@@ -123,6 +124,7 @@
       const asked = query();
       for (const { id, value } of triggered()) {
         const echo = String(value) === written[id.name];
+        if (echo) settled[id.name] = String(value);
         delete written[id.name];
         if (echo || value === undefined || (value === null && !CONSTANT.test(id.name))) continue;
         const now = asked.has(id.name) ? asked.get(id.name) : shown[id.name];
@@ -140,8 +142,10 @@
       const asked = query();
       const next = ids.map(({ name }, i) => {
         const wanted = name in shown ? shown[name] : asked.get(name);
-        const inHand = name in typed || performance.now() - touched[name] < PAUSE;
-        if (inHand || wanted === null || wanted === undefined || wanted === values[i]) return unchanged();
+        if (wanted === null || wanted === undefined || name in typed) return unchanged();
+        const old = settled[name] === String(wanted); // then what differs from it was typed since
+        if (wanted === values[i]) settled[name] = String(wanted);
+        if (wanted === values[i] || old) return unchanged();
         written[name] = String(wanted);
         return wanted;
       });
@@ -158,6 +162,7 @@
     reset(clicks) {
       const constants = [...query().keys()].filter((name) => CONSTANT.test(name));
       typed = {};
+      settled = {};
       if (clicks) go(Object.fromEntries(constants.map((name) => [name, null])));
     },
 
@@ -239,10 +244,7 @@
 
   window.addEventListener("popstate", () => {
     typed = {};
-    touched = {};
-  });
-  document.addEventListener("input", (event) => {
-    if (event.target.id.startsWith("{")) touched[JSON.parse(event.target.id).name] = performance.now();
+    settled = {};
   });
   document.addEventListener("keyup", (event) => {
     if (event.key === "Enter" && Object.keys(typed).length) takeTyped();

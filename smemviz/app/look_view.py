@@ -35,8 +35,8 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     except SmemvizError:
         return {}
     hardware = hardware_of(shown, state)
-    if look.block is look.site is look.warp is look.step is None:
-        now = worst_moment(launch, hardware)
+    if look.site is look.warp is look.step is None:
+        now = worst_moment(launch, hardware, look.block)
     else:
         now = moment(launch, look.block, look.warp, look.step, look.site)
     row = now.row

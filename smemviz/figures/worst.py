@@ -11,11 +11,15 @@ from smemviz.model.operations import unpredictable
 from smemviz.recording import Launch
 
 
-def worst_moment(launch: Launch, hardware: Hardware = H200) -> Moment:
-    """Return the first request with the most excess; without any, the first one on shared memory, or at all."""
+def worst_moment(launch: Launch, hardware: Hardware = H200, block: int | None = None) -> Moment:
+    """Return the first request with the most excess, of the launch or of one of its blocks.
+
+    Without any excess it is the first request on shared memory, or the first at all.
+    """
     row, most = None, 0
+    looked_at = np.ones(len(launch.requests), bool) if block is None else launch.requests.block == block
     for i, site in enumerate(launch.sites):
-        rows = np.flatnonzero(launch.requests.site == i)
+        rows = np.flatnonzero(looked_at & (launch.requests.site == i))
         if site.space == "shared" and len(rows) and unpredictable(site.op, site.dtype, hardware.cc) is None:
             addresses = launch.requests.addresses[rows]
             counts = count(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
@@ -23,7 +27,8 @@ def worst_moment(launch: Launch, hardware: Hardware = H200) -> Moment:
             if excess.max() > most:
                 row, most = int(rows[np.argmax(excess)]), int(excess.max())
     if row is None:
-        return moment(launch, site=next((i for i, site in enumerate(launch.sites) if site.space == "shared"), None))
+        shared = next((i for i, site in enumerate(launch.sites) if site.space == "shared"), None)
+        return moment(launch, block, site=shared)
     requests = launch.requests
     return moment(
         launch, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row]), int(requests.site[row])

@@ -203,6 +203,19 @@ def test_setting_a_computed_constant_overrides_it(quiet: Page) -> None:
     expect(page.get_by_label("PITCH", exact=True)).to_have_value("33")
 
 
+def test_the_controls_of_the_next_file_are_filled_too(quiet: Page) -> None:
+    page = quiet
+    page.goto(TRANSPOSE)
+    headline(page, CONFLICT)
+    page.get_by_role("link", name="Gallery").click()
+    page.get_by_role("link", name="static_reverse").click()
+    headline(page, "No bank conflict: 4 wavefronts, as few as can be")
+    expect(page.get_by_label("N", exact=True)).to_have_value("64")
+    expect(page.get_by_label("Number of banks to draw")).to_have_value("32")
+    expect(page.get_by_role("textbox", name="Counted for")).to_have_value("9.0 Hopper")
+    expect(page.get_by_role("radio", name="GPU recording")).to_be_checked()
+
+
 def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(quiet: Page) -> None:
     page = quiet
     page.goto(PADDED)
