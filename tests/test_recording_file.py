@@ -138,7 +138,7 @@ def test_numpy_alone_reads_the_columns(path: Path) -> None:
 def test_a_failed_save_leaves_the_old_file_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = path.read_bytes()
 
-    def full(self: zipfile.ZipFile, *_: object) -> None:
+    def full(self: zipfile.ZipFile, *_: object, **options: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
