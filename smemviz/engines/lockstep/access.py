@@ -28,7 +28,7 @@ def read(frame: Frame, node: ast.Subscript, view: View, element: Index, reached:
         return view.dtype.type(0)
     site = frame.tree.loads.get(node)
     if site is not None:
-        frame.machine.log.add(site, view.address(element), reached)
+        frame.machine.request(site, view.address(element), reached)
     value = view.memory.read(element, view.dtype)
     if reached is not frame.mask:
         return np.where(reached.lanes, value, view.dtype.type(0))
@@ -52,11 +52,7 @@ def write(frame: Frame, node: ast.Subscript, view: View, element: Index, reached
     value = cast(value, view.dtype)
     site = frame.tree.stores.get(node)
     if site is not None:
-        values = None
-        if view.memory.space == "shared":
-            stored = np.asarray(value).real.astype(np.float64)
-            values = stored if stored.ndim else np.full(frame.machine.slots, stored)
-        frame.machine.log.add(site, view.address(element), reached, values)
+        frame.machine.request(site, view.address(element), reached, value)
     view.memory.write(element, view.dtype, value, reached)
 
 

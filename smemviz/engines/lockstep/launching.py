@@ -74,7 +74,7 @@ def launch(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
     with np.errstate(all="ignore"):
-        for first, count in _batches(blocks, warps * WARP_SIZE, limits.threads_at_once):
+        for first, count in _batches(blocks, warps * WARP_SIZE, layout.nbytes, limits):
             machine.begin(first, count)
             Interpreter(machine, table.root, machine.root).run(arguments)
             machine.end()
@@ -107,8 +107,8 @@ def _check_threads(place: Place, configuration: Configuration, limits: Limits) -
         )
 
 
-def _batches(blocks: int, slots: int, threads: int) -> Iterator[tuple[int, int]]:
-    at_once = max(1, threads // slots)
+def _batches(blocks: int, slots: int, shared: int, limits: Limits) -> Iterator[tuple[int, int]]:
+    at_once = max(1, min(limits.threads_at_once // slots, limits.shared_at_once // max(1, shared)))
     for first in range(0, blocks, at_once):
         yield first, min(at_once, blocks - first)
 

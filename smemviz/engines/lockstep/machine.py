@@ -6,6 +6,7 @@ The thread axis of a batch is laid out as (blocks, warps, 32); slots beyond the 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,29 +16,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.findings import Findings
+from smemviz.engines.lockstep.hazards import CELL_BYTES, Hazards
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import LocalMemory, SharedMemory, View, c_strides
 from smemviz.engines.lockstep.shared import SharedLayout
+from smemviz.engines.lockstep.touches import Cells
 from smemviz.engines.lockstep.typing import Dtype, Value
 from smemviz.errors import LaunchError, UnsupportedError
-from smemviz.recording import WARP_SIZE, Dim3, Finding
+from smemviz.recording import WARP_SIZE, Dim3
 from smemviz.sites import SiteTable
-
-_THREADS_NAMED = 8
 
 
 @dataclass(frozen=True)
 class Limits:
     """What one launch may use: iterations of its loops, bytes of arrays allocated for it at once, threads in all.
 
-    ``threads_at_once`` is how many threads a batch of blocks has; a block is never divided.
+    ``threads_at_once`` is how many threads a batch of blocks has and ``shared_at_once`` how many bytes of shared
+    memory; a block is never divided.
     """
 
     iterations: int = 10_000_000
     memory_bytes: int = 4 * 1024**3
     threads: int = 1 << 30
     threads_at_once: int = 1 << 15
+    shared_at_once: int = 1 << 25
 
 
 DEFAULT_LIMITS = Limits()
@@ -54,7 +58,7 @@ class Machine:
     log: Log
     limits: Limits
     place: tuple[str, int]
-    findings: dict[tuple[str, int, int], Finding] = field(default_factory=dict)
+    findings: Findings
     constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
     iterations: int = 0
 
@@ -77,9 +81,19 @@ class Machine:
         self.shared_views: dict[int, View] = {}
         pitch = -(-self.layout.nbytes // 16) * 16
         self.reserve(pitch * blocks)
-        block = None if blocks == 1 else _block_rows(blocks, self.warps_per_block)
-        self.shared = SharedMemory(np.zeros(pitch * blocks, np.uint8), self.layout.start, pitch, block)
+        rows = None if blocks == 1 else _block_rows(blocks, self.warps_per_block)
+        self.shared = SharedMemory(np.zeros(pitch * blocks, np.uint8), self.layout.start, pitch, rows)
+        cells = Cells(self.table.sites, self.layout.start, pitch, blocks, self.slots, rows)
+        self.reserve(cells.count * CELL_BYTES)
+        threads = math.prod(self.configuration.block)
+        self.hazards = Hazards(self.table.sites, self.layout.placed, cells, blocks, threads, self.findings)
+        self.findings.first_block = first_block
         self.log.begin(first_block, blocks)
+
+    def end(self) -> None:
+        """Finish the batch."""
+        self.hazards.end()
+        self.log.end()
 
     def _set_blocks(self, first_block: int, blocks: int) -> None:
         sizes = self.configuration.grid
@@ -133,7 +147,18 @@ class Machine:
         memory = LocalMemory(np.zeros(nbytes, np.uint8), np.arange(self.slots))
         return View(name, memory, dtype, shape, c_strides(shape), 0)
 
-    # -- barriers, findings and limits
+    # -- requests, barriers, findings and limits
+
+    def request(self, site: int, addresses: Any, mask: Mask, stored: Value = None) -> None:
+        """Note that the threads of a mask execute a site; ``stored`` is what a store stores."""
+        values = None
+        made = self.table.sites[site]
+        if made.space == "shared":
+            self.hazards.add(site, addresses, mask, stored)
+            if made.op == "store":
+                values = np.asarray(stored).real.astype(np.float64)
+                values = values if values.ndim else np.full(self.slots, values)
+        self.log.add(site, addresses, mask, values)
 
     def barrier(self, node: ast.expr, mask: Mask) -> None:
         """Pass a barrier; threads of a block that still run and are not there are a finding."""
@@ -147,6 +172,7 @@ class Machine:
                     f"{ast.unparse(node)} is reached by {present} threads of a block while {missing} are elsewhere"
                 )
                 self.find("barrier_divergence", node.lineno, node.col_offset, absent.reshape(-1), message)
+        self.hazards.barrier(mask, self.live)
         self.log.barrier(mask)
 
     def tick(self, file: str, line: int) -> None:
@@ -166,21 +192,7 @@ class Machine:
 
     def find(self, kind: str, line: int, column: int, lanes: NDArray[np.bool_], message: str) -> None:
         """Note a mistake at a place once, with the first block that makes it and up to eight of its threads."""
-        if (kind, line, column) in self.findings:
-            return
-        slots = np.flatnonzero(lanes)
-        per_block = self.warps_per_block * WARP_SIZE
-        row = int(slots[0]) // per_block
-        inside = slots[slots // per_block == row][:_THREADS_NAMED] % per_block
-        block = coordinates(self.first_block + row, self.configuration.grid)
-        threads = tuple(coordinates(int(t), self.configuration.block) for t in inside)
-        self.findings[kind, line, column] = Finding(kind, self.kernel, line, block, threads, message)
-
-
-def coordinates(linear: int, sizes: Dim3) -> Dim3:
-    """Return the coordinates of a linear index, x fastest."""
-    x, y, _ = sizes
-    return linear % x, linear // x % y, linear // (x * y)
+        self.findings.add((kind, line, column), kind, line, np.flatnonzero(lanes), message)
 
 
 @lru_cache(maxsize=16)

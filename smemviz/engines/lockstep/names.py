@@ -155,6 +155,10 @@ def _syncthreads(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     frame.machine.barrier(node, frame.mask)
 
 
+def _syncwarp(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    frame.machine.hazards.syncwarp(frame.mask, frame.machine.live)
+
+
 def _nothing(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     return None
 
@@ -193,7 +197,7 @@ CALLS: dict[str, Rule] = {
     "cuda.grid": Rule(_grid, 1, 1),
     "cuda.gridsize": Rule(_gridsize, 1, 1),
     "cuda.syncthreads": Rule(_syncthreads, 0, 0),
-    "cuda.syncwarp": Rule(_nothing, 0, 1),
+    "cuda.syncwarp": Rule(_syncwarp, 0, 1),
     "cuda.threadfence": Rule(_nothing, 0, 0),
     "cuda.threadfence_block": Rule(_nothing, 0, 0),
     "cuda.threadfence_system": Rule(_nothing, 0, 0),

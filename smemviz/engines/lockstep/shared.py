@@ -64,6 +64,18 @@ def place(declarations: Sequence[Declaration], same: Sequence[int], dynamic: int
     return SharedLayout(WINDOW_START, static, dynamic, base + dynamic - WINDOW_START, tuple(placed))
 
 
+def array_at(placed: Sequence[ArrayInfo], names: str, address: int) -> ArrayInfo:
+    """Return the array at an address of the window; of several there, one of the names that a site gives."""
+    there = [array for array in placed if 0 <= address - array.address < array.nbytes]
+    return next((array for array in there if array.name in names.split(" or ")), there[0])
+
+
+def element_name(array: ArrayInfo, address: int) -> str:
+    """Return the element of an array at an address, as in ``tile[3, 5]``."""
+    index = np.unravel_index((address - array.address) // array.itemsize, array.shape)
+    return f"{array.name}[{', '.join(str(int(i)) for i in index)}]"
+
+
 def _size(shape: Sequence[int]) -> int:
     size = 1
     for extent in shape:
