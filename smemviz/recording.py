@@ -270,6 +270,9 @@ class Calibration:
     rows: tuple[CalibrationRow, ...]
 
 
+MAIN_FAILED = "main_failed"  # the kind of finding that is about main() and no kernel
+
+
 @dataclass(frozen=True)
 class Finding:
     """A mistake met while the kernel ran: what, where, and who."""

@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from smemviz.figures.sentences import told
 from smemviz.model.devices import device, known
 from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
 
@@ -106,10 +107,11 @@ def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_js
         console.print(_table(launch))
         for note in _notes(launch):
             console.print(note, markup=False, highlight=False, soft_wrap=True)
-    if data["findings"]:
+    if recording.findings:
         console.print()
-    for finding in data["findings"]:
-        console.print(_sentence(data["file"], finding), markup=False, highlight=False, style="bold", soft_wrap=True)
+    for finding in recording.findings:
+        sentence = f"{recording.file}:{finding.line}: {told(finding)}"
+        console.print(sentence, markup=False, highlight=False, style="bold", soft_wrap=True)
 
 
 def _header(data: dict[str, Any]) -> list[str]:
@@ -150,16 +152,6 @@ def _table(launch: dict[str, Any]) -> Table:
 def _lines(site: dict[str, Any]) -> str:
     """Return the line of a site, after those of the calls that lead to it: ``17 > 6``."""
     return " > ".join(str(line) for line in (*(line for line, _ in site["calls"]), site["line"]))
-
-
-def _sentence(file: str, finding: dict[str, Any]) -> str:
-    if finding["kind"] == "main_failed":
-        return f"{file}:{finding['line']}: {finding['message']}"
-    shown = ", ".join(str(thread) for thread in finding["threads"][:2])
-    threads = {0: "", 1: f", thread {shown}", 2: f", threads {shown}"}
-    who = f"block {finding['block']}" + threads.get(len(finding["threads"]), f", threads {shown}, ...")
-    kind = finding["kind"].replace("_", " ")
-    return f"{file}:{finding['line']}: {kind} in {finding['kernel']}, {who}: {finding['message']}"
 
 
 def _notes(launch: dict[str, Any]) -> list[str]:

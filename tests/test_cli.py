@@ -173,7 +173,30 @@ def test_show_of_no_recording_is_one_line_and_exit_2(capsys: pytest.CaptureFixtu
     path = KERNELS / "square.py"
     assert cli.main(["show", str(path)]) == 2
     out, err = capsys.readouterr()
-    assert (out, err) == ("", f"smemviz: {path}: is not a recording: it is cut short, or was never a zip archive\n")
+    assert (out, err) == ("", f"smemviz: {path}: is a kernel file; record it with smemviz run\n")
+
+
+def test_run_of_a_recording_says_what_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(REVERSE)]) == 2
+    assert capsys.readouterr().err == (
+        f"smemviz: {REVERSE}: is a recording; print it with smemviz show, or name the kernel file\n"
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_standard_output_that_is_full_is_one_line_and_exit_2() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "smemviz", "show", REVERSE],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "smemviz: standard output cannot be written: No space left on device\n",
+    )
 
 
 @pytest.mark.parametrize("cc", ["9", "x", "4.2"])

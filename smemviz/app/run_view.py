@@ -16,11 +16,11 @@ from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState, hardware_key
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.figures.labels import count
-from smemviz.figures.sentences import Facts, degree_of, facts, headline, origin, rule
+from smemviz.figures.sentences import Facts, degree_of, facts, headline, origin, rule, told
 from smemviz.figures.served import H200, Hardware
 from smemviz.model.devices import device, known
 from smemviz.model.summary import summarize
-from smemviz.recording import Launch
+from smemviz.recording import MAIN_FAILED, Launch
 
 Query = dict[str, str]
 Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
@@ -127,9 +127,9 @@ def _notices(shown: Shown, launch: Launch) -> list[Component]:
         text = f"{count(launch.missing, 'request')} were counted but not logged; pictures show the logged blocks."
         notices.append(dmc.Alert(text, title="Not every request is logged", color="yellow", variant="light"))
     found = dict.fromkeys(
-        (finding.kind.replace("_", " ").capitalize(), f"line {finding.line}: {finding.message}")
+        (finding.kind.replace("_", " ").capitalize(), f"Line {finding.line}: {told(finding)}")
         for finding in shown.recording.findings
-        if finding.kernel == launch.kernel
+        if finding.kernel == launch.kernel or finding.kind == MAIN_FAILED
     )
     return notices + [dmc.Alert(text, title=kind, color="orange") for kind, text in found]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from smemviz.errors import KernelFileError, LaunchError, SmemvizError
 from smemviz.program import Program
-from smemviz.recording import Dim3, Finding
+from smemviz.recording import MAIN_FAILED, Dim3, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
 _path_lock = threading.RLock()
@@ -151,7 +151,7 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
 
 def main_failed(error: KernelFileError) -> Finding:
     """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
-    return Finding("main_failed", "main", error.line, (0, 0, 0), (), f"main() ended with {error.what}")
+    return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), f"main() ended with {error.what}")
 
 
 def _one_line(error: Exception) -> str:

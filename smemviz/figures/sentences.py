@@ -13,7 +13,7 @@ from smemviz.model.devices import device
 from smemviz.model.operations import unpredictable
 from smemviz.model.sectors import bytes_used, sectors
 from smemviz.model.summary import SiteSummary, summarize
-from smemviz.recording import Launch, Recording, Site
+from smemviz.recording import MAIN_FAILED, Finding, Launch, Recording, Site
 
 
 @dataclass(frozen=True)
@@ -126,3 +126,13 @@ def rule(hardware: Hardware) -> str:
     """Say what the wavefront counts rest on."""
     basis = device(hardware.cc).basis
     return f"wavefronts by the rule for compute capability {hardware.name}, {basis.kind}"
+
+
+def told(finding: Finding) -> str:
+    """Say what was met, in which kernel, block and threads."""
+    if finding.kind == MAIN_FAILED:
+        return finding.message
+    shown = ", ".join(str(thread) for thread in finding.threads[:2])
+    threads = {0: "", 1: f", thread {shown}", 2: f", threads {shown}"}
+    who = f"block {finding.block}" + threads.get(len(finding.threads), f", threads {shown}, ...")
+    return f"{finding.kind.replace('_', ' ')} in {finding.kernel}, {who}: {finding.message}"

@@ -101,6 +101,29 @@ def test_a_refusal_leaves_what_is_there_and_says_what_it_is(served: Library) -> 
     assert said.endswith("The pictures below are of the last run that worked, set_row_read_row.")
 
 
+def test_what_was_found_is_told_with_line_block_and_threads(tmp_path: Path) -> None:
+    path = tmp_path / "short.py"
+    path.write_text(SHORT, encoding="utf-8")
+    filling = view_run(Library([path]), {"file": "short"})
+    said = text(filling["notices.children"])
+    assert "Line 6: out of bounds in kernel, block (0, 0, 0), threads (16, 0, 0), (17, 0, 0), ...: tile[16]" in said
+    assert "Line 10: main() ended with AssertionError" in said
+
+
+SHORT = """\
+import numpy as np
+from numba import cuda, int32
+@cuda.jit
+def kernel(out):
+    tile = cuda.shared.array(16, int32)
+    tile[cuda.threadIdx.x] = 1
+def main():
+    out = cuda.to_device(np.zeros(32, np.int32))
+    kernel[1, 32](out)
+    assert out.copy_to_host().all()
+"""
+
+
 def recording(served: Library) -> Recording:
     return served.show(RunState("square")).recording
 
