@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.findings import Findings
 from smemviz.engines.lockstep.masks import Mask

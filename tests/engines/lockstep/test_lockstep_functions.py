@@ -154,7 +154,9 @@ def test_atomics_return_what_was_there_thread_by_thread(name, operands, last, ol
         held = cuda.shared.array(1, int32)
         t = cuda.threadIdx.x
         held[0] = 0
+        cuda.syncthreads()
         out[t] = cuda.atomic.{name}(held, 0, {operands})
+        cuda.syncthreads()
         out[t] = out[t] * 1000 + held[0]
         """
     )
@@ -170,6 +172,7 @@ def test_increment_and_decrement_wrap_at_their_operand():
         held = cuda.shared.array(2, uint32)
         held[0] = 0
         held[1] = 0
+        cuda.syncthreads()
         out[cuda.threadIdx.x] = cuda.atomic.inc(held, 0, 4) * 10 + cuda.atomic.dec(held, 1, 2)
         """
     )
@@ -182,6 +185,7 @@ def test_compare_and_swap_changes_what_it_expects():
         """
         held = cuda.shared.array(1, int32)
         held[0] = 0
+        cuda.syncthreads()
         t = cuda.threadIdx.x
         out[t] = cuda.atomic.cas(held, 0, t, t + 1) + 100 * cuda.atomic.compare_and_swap(held, 32, 7)
         """
@@ -195,7 +199,9 @@ def test_float_atomics_add_in_order_and_single_precision():
         """
         held = cuda.shared.array(1, float32)
         held[0] = 0
+        cuda.syncthreads()
         cuda.atomic.add(held, 0, 0.1)
+        cuda.syncthreads()
         out[cuda.threadIdx.x] = held[0]
         """,
         "float32",

@@ -345,6 +345,7 @@ def test_dtypes_of_shared_arrays():
             f"""
             held = cuda.shared.array(32, {dtype})
             held[cuda.threadIdx.x] = {value}
+            cuda.syncthreads()
             out[cuda.threadIdx.x] = held[31 - cuda.threadIdx.x]
             """,
             dtype=kind,

@@ -1,0 +1,432 @@
+"""Threads of a block that touch the same shared memory with no barrier between."""
+
+import numpy as np
+import pytest
+from lockstep_text import START, body, launch_text
+
+from smemviz.engines.lockstep import Limits, hazards
+
+
+def found(text, **options):
+    """Return the messages of a body's races; it has no other finding."""
+    _, findings = body(text, np.zeros(4096, np.int64), **options)
+    assert {finding.kind for finding in findings} <= {"race"}
+    return [finding.message for finding in findings]
+
+
+def line(text, part):
+    """Return the line of the file where a part of a body stands."""
+    lines = text.strip("\n").splitlines()
+    (at,) = [i for i, one in enumerate(lines) if part in one]
+    return START + 2 + at
+
+
+# -- the mistakes
+
+REVERSE = """
+held = cuda.shared.array(64, int32)
+t = cuda.threadIdx.x
+held[t] = t
+BARRIER
+out[t] = held[63 - t]
+"""
+
+
+def test_a_reverse_without_its_barrier_races():
+    text = REVERSE.replace("BARRIER", "x = 0")
+    _, (finding,) = body(text, np.zeros(64, np.int64), grid=3, block=64)
+
+    assert (finding.kind, finding.kernel, finding.line) == ("race", "kernel", START + 6)
+    assert finding.block == (0, 0, 0)
+    assert finding.threads == ((63, 0, 0), (0, 0, 0))
+    assert finding.message == (
+        f"held[63] is stored by thread (63, 0, 0) at line {START + 4} and loaded by thread (0, 0, 0) "
+        f"at line {START + 6} with no barrier between"
+    )
+
+
+def test_a_reverse_with_its_barrier_does_not():
+    assert found(REVERSE.replace("BARRIER", "cuda.syncthreads()"), grid=3, block=64) == []
+
+
+PRODUCT = """
+a_tile = cuda.shared.array((16, 16), float32)
+b_tile = cuda.shared.array((16, 16), float32)
+tx = cuda.threadIdx.x
+ty = cuda.threadIdx.y
+total = float32(0)
+for step in range(3):
+    a_tile[ty, tx] = step
+    b_tile[tx, ty] = tx
+    FIRST
+    for k in range(16):
+        total += a_tile[ty, k] * b_tile[tx, k]
+    SECOND
+out[ty * 16 + tx] = total
+"""
+
+
+def product(first="cuda.syncthreads()", second="cuda.syncthreads()"):
+    return PRODUCT.replace("FIRST", first).replace("SECOND", second)
+
+
+def test_a_tiled_product_with_both_barriers_is_free_of_races():
+    assert found(product(), grid=(2, 2), block=(16, 16)) == []
+
+
+def test_a_tiled_product_without_its_second_barrier_races_when_the_tiles_are_filled_again():
+    text = product(second="x = 0")
+
+    # A warp has two rows of the block: it loads and stores the same two rows of a_tile, but all rows of b_tile.
+    assert found(text, grid=(2, 2), block=(16, 16)) == [
+        f"b_tile[0, 0] is loaded by thread (0, 2, 0) at line {line(text, 'total +=')} and stored by thread (0, 0, 0) "
+        f"at line {line(text, 'b_tile[tx, ty] =')} with no barrier between",
+        f"a_tile[0, 0] is loaded by thread (1, 0, 0) at line {line(text, 'total +=')} and stored by thread (0, 0, 0) "
+        f"at line {line(text, 'a_tile[ty, tx] =')}, both of one warp, with no syncwarp between",
+    ]
+
+
+def test_a_race_is_found_in_the_block_that_makes_it():
+    text = """
+        held = cuda.shared.array(64, int32)
+        t = cuda.threadIdx.x
+        held[t] = t
+        if cuda.blockIdx.x != 2:
+            cuda.syncthreads()
+        out[t] = held[63 - t]
+        """
+    for threads in (1 << 15, 64):  # one batch, then a batch for each block
+        _, (finding,) = body(
+            text, np.zeros(64, np.int64), grid=(4, 2), block=64, limits=Limits(threads_at_once=threads)
+        )
+
+        assert (finding.kind, finding.block) == ("race", (2, 0, 0))
+
+
+def test_every_thread_adding_to_one_element_races():
+    text = "held = cuda.shared.array(1, int32)\nheld[0] = 0\ncuda.syncthreads()\nheld[0] += 1"
+    at = line(text, "+=")
+
+    assert found(text, block=64) == [
+        f"held[0] is loaded by thread (0, 0, 0) at line {at} and stored by thread (63, 0, 0) at line {at} "
+        "with no barrier between"
+    ]
+
+
+# -- what is correct
+
+REDUCTION = """
+held = cuda.shared.array(128, int32)
+t = cuda.threadIdx.x
+held[t] = t
+cuda.syncthreads()
+s = 64
+while s > 0:
+    if t < s:
+        held[t] += held[t + s]
+    BARRIER
+    s //= 2
+if t == 0:
+    out[0] = held[0]
+"""
+
+
+def test_a_reduction_with_barriers_is_free_of_races():
+    assert found(REDUCTION.replace("BARRIER", "cuda.syncthreads()"), block=128, grid=2) == []
+
+
+def test_a_reduction_without_barriers_races_between_warps():
+    text = REDUCTION.replace("BARRIER", "x = 0")
+    at = line(text, "held[t] +=")
+
+    # Thread 32 adds 64 + 32 into held[32] while thread 0 reads it for s = 32.
+    assert found(text, block=128) == [
+        f"held[32] is stored by thread (32, 0, 0) at line {at} and loaded by thread (0, 0, 0) at line {at} "
+        "with no barrier between"
+    ]
+
+
+def test_a_histogram_with_atomics_is_free_of_races():
+    text = """
+        counts = cuda.shared.array(16, int32)
+        t = cuda.threadIdx.x
+        if t < 16:
+            counts[t] = 0
+        cuda.syncthreads()
+        cuda.atomic.add(counts, t * 7 % 16, 1)
+        cuda.atomic.max(counts, t * 5 % 16, 1)
+        cuda.syncthreads()
+        if t < 16:
+            cuda.atomic.add(out, t, counts[t])
+        """
+
+    assert found(text, block=128, grid=4) == []
+
+
+def test_an_atomic_beside_a_plain_load_races():
+    text = """
+counts = cuda.shared.array(2, int32)
+t = cuda.threadIdx.x
+counts[t % 2] = 0
+cuda.syncthreads()
+cuda.atomic.add(counts, t % 2, 1)
+out[t] = counts[0]
+"""
+
+    assert found(text, block=64) == [
+        f"counts[0] is updated by thread (62, 0, 0) at line {line(text, 'atomic')} and loaded by thread (0, 0, 0) "
+        f"at line {line(text, 'out[t]')} with no barrier between"
+    ]
+
+
+def test_double_buffering_needs_one_barrier_a_step():
+    text = """
+        held = cuda.shared.array((2, 64), int32)
+        t = cuda.threadIdx.x
+        held[0, t] = t
+        cuda.syncthreads()
+        for k in range(5):
+            held[(k + 1) % 2, t] = held[k % 2, 63 - t]
+            cuda.syncthreads()
+        """
+
+    assert found(text, block=64) == []
+
+
+def test_a_single_buffer_in_place_of_two_races():
+    text = """
+held = cuda.shared.array(64, int32)
+t = cuda.threadIdx.x
+held[t] = t
+cuda.syncthreads()
+for k in range(5):
+    held[t] = held[63 - t]
+    cuda.syncthreads()
+"""
+    at = line(text, "held[63 - t]")
+
+    assert found(text, block=64) == [
+        f"held[63] is loaded by thread (0, 0, 0) at line {at} and stored by thread (63, 0, 0) at line {at} "
+        "with no barrier between"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "out[t] = held[0]",  # a broadcast
+        "out[t] = held[t] + held[63 - t]",
+        "held[t] = held[t] + 1\nout[t] = held[t]",  # each thread its own element
+        "held[0] = 7",  # the same value by all
+        "if t == 3:\n    held[0] = 1\n    held[0] = 2\n    out[0] = held[0]",  # one thread
+    ],
+)
+def test_what_no_order_can_change_is_no_race(text):
+    head = "held = cuda.shared.array(64, int32)\nt = cuda.threadIdx.x\nheld[t] = 7\ncuda.syncthreads()\n"
+
+    assert found(head + text, block=64, grid=2) == []
+
+
+def test_stores_of_different_values_race():
+    text = "held = cuda.shared.array(1, int32)\nheld[0] = cuda.threadIdx.x // 32"
+
+    assert found(text, block=96) == [
+        f"held[0] is stored by threads (0, 0, 0) and (95, 0, 0) at line {START + 3} with no barrier between"
+    ]
+
+
+def test_a_thread_that_stores_another_value_first_races_with_the_rest():
+    text = "held = cuda.shared.array(1, int32)\nif cuda.threadIdx.x == 63:\n    held[0] = 5\nheld[0] = 1"
+
+    assert found(text, block=64) == [
+        f"held[0] is stored by thread (63, 0, 0) at line {START + 4} and stored by thread (0, 0, 0) "
+        f"at line {START + 5} with no barrier between"
+    ]
+
+
+# -- within a warp
+
+NEIGHBOUR = """
+held = cuda.shared.array(96, int32)
+t = cuda.threadIdx.x
+base = t // 32 * 32
+lane = t % 32
+held[t] = t
+BARRIER
+x = held[base + (lane + 1) % 32]
+BARRIER
+held[t] = x
+"""
+
+
+def test_warps_that_synchronize_themselves_are_free_of_races():
+    assert found(NEIGHBOUR.replace("BARRIER", "cuda.syncwarp()"), block=96, grid=3) == []
+
+
+def test_the_order_of_instructions_is_no_order_between_lanes():
+    text = NEIGHBOUR.replace("BARRIER", "y = 0")
+
+    assert found(text, block=96) == [
+        f"held[1] is stored by thread (1, 0, 0) at line {START + 6} and loaded by thread (0, 0, 0) at line "
+        f"{START + 8}, both of one warp, with no syncwarp between",
+        f"held[1] is loaded by thread (0, 0, 0) at line {START + 8} and stored by thread (1, 0, 0) at line "
+        f"{START + 10}, both of one warp, with no syncwarp between",
+    ]
+
+
+def test_a_syncwarp_does_not_order_two_warps():
+    text = REVERSE.replace("BARRIER", "cuda.syncwarp()")
+
+    assert found(text, block=64) == [
+        f"held[63] is stored by thread (63, 0, 0) at line {START + 4} and loaded by thread (0, 0, 0) "
+        f"at line {START + 6} with no barrier between"
+    ]
+
+
+def test_branches_of_one_warp_are_not_ordered_by_running_one_after_the_other():
+    text = """
+held = cuda.shared.array(32, int32)
+t = cuda.threadIdx.x
+held[t] = 0
+cuda.syncthreads()
+if t < 16:
+    held[t] = t
+    WAIT
+else:
+    WAIT
+    out[t] = held[t - 16]
+"""
+
+    assert found(text.replace("WAIT", "cuda.syncwarp()")) == []
+    assert found(text.replace("WAIT", "x = 0")) == [
+        f"held[0] is stored by thread (0, 0, 0) at line {START + 7} and loaded by thread (16, 0, 0) "
+        f"at line {START + 11}, both of one warp, with no syncwarp between"
+    ]
+
+
+def test_a_syncwarp_that_the_other_thread_does_not_reach_orders_nothing():
+    text = """
+        held = cuda.shared.array(32, int32)
+        t = cuda.threadIdx.x
+        held[t] = 0
+        cuda.syncthreads()
+        if t < 16:
+            held[t] = t
+        if t < 8:
+            cuda.syncwarp(0xFF)
+        if t >= 16:
+            out[t] = held[t - 16]
+        """
+
+    (message,) = found(text)
+    assert "held[0] is stored by thread (0, 0, 0)" in message
+    assert message.endswith("loaded by thread (16, 0, 0) at line 17, both of one warp, with no syncwarp between")
+
+
+def test_two_lanes_that_store_different_values_at_once_race():
+    text = "held = cuda.shared.array(16, int32)\nheld[cuda.threadIdx.x // 2] = cuda.threadIdx.x"
+
+    assert found(text) == [
+        f"held[0] is stored by threads (0, 0, 0) and (1, 0, 0) at line {START + 3} in one request with different values"
+    ]
+
+
+# -- bytes, blocks, lengths
+
+
+def test_views_of_dynamic_memory_that_share_bytes_race():
+    text = """
+words = cuda.shared.array(0, int32)
+wide = cuda.shared.array(0, float64)
+t = cuda.threadIdx.x
+words[t] = t
+out[t] = wide[31 - t // 2]
+"""
+
+    # wide[31] lies on words[62] and words[63].
+    assert found(text, block=64, dynamic=256) == [
+        f"wide[31] is stored by thread (62, 0, 0) at line {START + 5} and loaded by thread (0, 0, 0) "
+        f"at line {START + 6} with no barrier between"
+    ]
+
+
+def test_bytes_of_one_word_do_not_race():
+    text = """
+        held = cuda.shared.array(64, uint8)
+        t = cuda.threadIdx.x
+        held[t] = t
+        out[t] = held[t]
+        """
+
+    assert found(text, block=64) == []
+
+
+def test_complex_elements_of_sixteen_bytes_race_like_others():
+    text = """
+        held = cuda.shared.array(64, complex128)
+        t = cuda.threadIdx.x
+        held[t] = t * 1j
+        out[t] = int(held[63 - t].imag)
+        """
+
+    (message,) = found(text, block=64)
+    assert message.startswith("held[63] is stored by thread (63, 0, 0)")
+
+
+def test_a_block_whose_last_warp_is_part_of_one_is_followed():
+    text = """
+        held = cuda.shared.array(40, int32)
+        t = cuda.threadIdx.x
+        held[t] = t
+        BARRIER
+        out[t] = held[39 - t]
+        """
+
+    assert found(text.replace("BARRIER", "cuda.syncthreads()"), block=40, grid=3) == []
+    (message,) = found(text.replace("BARRIER", "x = 0"), block=40, grid=3)
+    assert message.startswith("held[39] is stored by thread (39, 0, 0)")
+
+
+def test_a_site_in_a_device_function_is_named_by_its_own_line():
+    text = """
+        @cuda.jit(device=True)
+        def put(a, i, x):
+            a[i] = x
+        @cuda.jit
+        def kernel(out):
+            held = cuda.shared.array(64, int32)
+            t = cuda.threadIdx.x
+            put(held, t, t)
+            out[t] = held[63 - t]
+        """
+    _, (finding,) = launch_text(text, np.zeros(64, np.int64), block=64)
+
+    assert finding.message == (
+        f"held[63] is stored by thread (63, 0, 0) at line {START + 2} and loaded by thread (0, 0, 0) "
+        f"at line {START + 8} with no barrier between"
+    )
+
+
+LONG = """
+held = cuda.shared.array(64, int32)
+t = cuda.threadIdx.x
+held[t] = t
+cuda.syncthreads()
+for k in range(20):
+    out[t] = held[(t + k) % 64]
+BARRIER
+held[t] = 1
+"""
+
+
+@pytest.mark.parametrize("kept", [1 << 22, 200, 1], ids=["in one piece", "in several", "one by one"])
+def test_a_long_interval_is_followed_in_pieces(kept, monkeypatch):
+    monkeypatch.setattr(hazards, "_KEPT", kept)
+
+    assert found(LONG.replace("BARRIER", "cuda.syncthreads()"), block=64, grid=2) == []
+    (message,) = found(LONG.replace("BARRIER", "x = 0"), block=64, grid=2)
+    assert f"at line {START + 7} and stored by thread" in message
+    assert found(NEIGHBOUR.replace("BARRIER", "cuda.syncwarp()"), block=96) == []
+    assert len(found(product(second="x = 0"), block=(16, 16))) == 2
+    assert found(product(), block=(16, 16)) == []
+    assert len(found(REDUCTION.replace("BARRIER", "x = 0"), block=128)) == 1
