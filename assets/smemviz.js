@@ -100,10 +100,12 @@
     },
 
     // Only what came by a link or by Back: what is picked by hand is there already, and picked on meanwhile.
-    show_picks(run, standard, picks) {
+    show_picks(run, standard, offered, picks) {
       const asked = query().getAll("launch");
-      const next = asked.length ? asked : standard || [];
-      return same(asked, pickedByHand) || same(next, picks) ? unchanged() : next;
+      const next = asked.length ? asked : standard;
+      const known = new Set((offered || []).flatMap(({ items }) => items.map(({ value }) => value)));
+      const refused = !next || !next.every((pick) => known.has(pick));
+      return refused || same(asked, pickedByHand) || same(next, picks) ? unchanged() : next;
     },
 
     pick_launches(picks, standard) {

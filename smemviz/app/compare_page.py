@@ -61,6 +61,8 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
             "compare-headline.children": "This cannot be compared",
             "compare-origin.children": "",
             "compare-notices.children": dmc.Alert(str(error), color="red", id="error", className="refusal"),
+            "compared-by-default.data": None,
+            "picks.data": offered(library, []),
             "compare-results.hidden": True,
         }
     look = LookState.read({"theme": theme})
@@ -101,6 +103,7 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
         Output("picks", "value"),
         Input("run", "data"),
         Input("compared-by-default", "data"),
+        Input("picks", "data"),
         State("picks", "value"),
     )
     app.clientside_callback(

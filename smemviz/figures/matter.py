@@ -96,16 +96,16 @@ def _capability(device: Device) -> tuple[int, int]:
 
 
 def _peer(one: Measured, others: Iterable[Measured]) -> Measured | None:
-    peers = [other for other in others if _alike(one) == _alike(other) and _cost(other).wavefronts == 0]
+    work = _work(one)
+    peers = [other for other in others if _cost(other).wavefronts == 0 and _work(other) == work]
     return min(peers, key=lambda other: other.time.net_us, default=None)
 
 
-def _alike(one: Measured) -> tuple[object, ...]:
+def _work(one: Measured) -> tuple[object, ...]:
     """Return what two launches must share to do the same work: size, card, ideal wavefronts and sectors."""
-    launch = one.launch
-    rows = launch.hardware or summarize(launch, _capability(one.device))
-    work = sum(row.ideal or 0 for row in rows), sum(row.sectors or 0 for row in rows)
-    return launch.grid, launch.block, one.device.name, one.time.cold, work
+    rows = summarize(one.launch, _capability(one.device))
+    counts = sum(row.ideal or 0 for row in rows), sum(row.sectors or 0 for row in rows)
+    return one.launch.grid, one.launch.block, one.device.name, one.time.cold, counts
 
 
 def _answer(share: float | None, judgement: Judgement | None) -> str:

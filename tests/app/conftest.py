@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Playwright
+from watching import watched
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
@@ -58,13 +59,5 @@ def base_url(server: str) -> str:
 @pytest.fixture
 def quiet(page: Page, server: str) -> Iterator[Page]:
     """Give a page that must stay quiet: no error in the console, no request to anywhere else."""
-    complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: None if _local(request.url, server) else complaints.append(request.url))
-    yield page
-    assert complaints == []
-
-
-def _local(url: str, server: str) -> bool:
-    return url.startswith((server + "/", "data:", "blob:"))
+    with watched(page, server):
+        yield page

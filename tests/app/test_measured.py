@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from measured_app import SQUARE, printing, serve, time_json, write_gallery
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
+from watching import watched
 
 from smemviz.app import stopwatch as module
 from smemviz.app.stopwatch import Stopwatch
@@ -23,16 +24,20 @@ TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
 COMPARE = "/compare?file=square"
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve kernel files whose recordings have times, in place of the gallery."""
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve kernel files whose recordings have times, in place of the gallery; gives the address."""
     with serve(write_gallery(tmp_path_factory.mktemp("kernels"))) as address:
         yield address
 
 
-@pytest.fixture(scope="session")
-def base_url(server: str) -> str:
-    return server
+@pytest.fixture
+def quiet(browser: Browser, measured: str) -> Iterator[Page]:
+    """Give a quiet page as the others get, of this server."""
+    with browser.new_context(base_url=measured) as context:
+        page = context.new_page()
+        with watched(page, measured):
+            yield page
 
 
 @pytest.fixture
