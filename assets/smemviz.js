@@ -109,9 +109,10 @@
     },
 
     pick_launches(picks, standard) {
+      if (!picks || (!picks.length && !standard)) return; // the page has just come, refused
       const next = query();
       next.delete("launch");
-      if (picks && !same(picks, standard)) for (const pick of picks) next.append("launch", pick);
+      if (!same(picks, standard)) for (const pick of picks) next.append("launch", pick);
       pickedByHand = next.getAll("launch");
       if (next.toString() !== query().toString()) visit(`${window.location.pathname}?${next}`, false);
     },
