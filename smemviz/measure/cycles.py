@@ -17,6 +17,7 @@ from numba import cuda
 from numba.cuda.extending import intrinsic
 
 from smemviz.engines.gpu.address import array_address, to_shared
+from smemviz.engines.gpu.host import quiet
 from smemviz.measure.patterns import WINDOW_BYTES, Pattern
 from smemviz.recording import WARP_SIZE
 
@@ -120,7 +121,8 @@ def _kernel(op: str, width: int) -> Any:
 
 def cycles(patterns: Sequence[Pattern]) -> list[float]:
     """Return the cycles that each request costs in steady state."""
-    return [_cycles(pattern) for pattern in patterns]
+    with quiet():
+        return [_cycles(pattern) for pattern in patterns]
 
 
 def _cycles(pattern: Pattern) -> float:

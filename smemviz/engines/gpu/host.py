@@ -126,20 +126,20 @@ def watch(program: Program, watcher: Watcher) -> None:
         MissingError: when there is no GPU.
     """
     device()
-    with _quiet():
+    with quiet():
         run_main(program, _cuda_for(program, watcher), _use_real_cuda)
 
 
 def record(function: Function, config: Configuration, arguments: Sequence[Any], log_bytes: int) -> tuple[Launch, ...]:
     """Record one launch of a kernel; its arguments stay as they are."""
     _check((function.file, function.node.lineno), config)
-    with _quiet():
+    with quiet():
         carrying = carrying_kernel(function, arguments, {})
         return (count(function, carrying, config, arguments, log_bytes),)
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep Numba from warning that a teaching example does not fill the device."""
     before = config.CUDA_LOW_OCCUPANCY_WARNINGS
     config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
