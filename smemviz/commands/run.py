@@ -6,11 +6,9 @@ Exits 1 when the run met a mistake in a kernel (out of bounds, a race, a barrier
 from __future__ import annotations
 
 import argparse
-import contextlib
-import sys
 from pathlib import Path
 
-from smemviz.commands.settings import add_file_and_settings
+from smemviz.commands.settings import add_file_and_settings, main_output
 from smemviz.errors import InputError
 
 
@@ -35,9 +33,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     if arguments.output and not arguments.output.parent.is_dir():
         raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
-    # With --json, standard output is one document; what main() prints must not end up in it.
-    redirected = contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext()
-    with redirected, progress_bar() as progress:
+    with main_output(arguments.json), progress_bar() as progress:
         recording = run(arguments.file, dict(arguments.set), arguments.engine, progress)
     if arguments.output:
         recording.save(arguments.output)

@@ -1,8 +1,10 @@
-"""The arguments that every verb on a kernel file has."""
+"""What every verb on a kernel file has: its arguments, and where its main() prints to."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 from pathlib import Path
 
 
@@ -12,6 +14,11 @@ def add_file_and_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", metavar="NAME=VALUE", type=_setting, action="append", default=[], help="replace a constant; repeatable"
     )
+
+
+def main_output(as_json: bool) -> contextlib.AbstractContextManager[object]:
+    """Keep what main() prints out of standard output while that is one JSON document."""
+    return contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -6,14 +6,13 @@ The clean kernel is replayed as a CUDA graph of many launches, beside an empty k
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smemviz.commands.settings import add_file_and_settings
+from smemviz.commands.settings import add_file_and_settings, main_output
 from smemviz.commands.stored import recording_for
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
     program = read_program(arguments.file).with_constants(dict(arguments.set))
     program.require_main()
     device = gpu_engine().device()
-    redirected = contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext()
-    with redirected, progress_bar() as progress:
+    with main_output(arguments.json), progress_bar() as progress:
         from smemviz.measure.timing import time_program
 
         recording = recording_for(program, arguments.output) if arguments.output else None

@@ -7,14 +7,13 @@ counter of the whole launch; unexplained. Exits 1 when something is unexplained.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smemviz.commands.settings import add_file_and_settings
+from smemviz.commands.settings import add_file_and_settings, main_output
 from smemviz.commands.stored import recording_for
 from smemviz.errors import MissingError
 
@@ -56,8 +55,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if not gpu_engine().available():
         raise MissingError("no GPU here that Numba can use; verify needs one, and Nsight Compute (ncu)")
     ncu = find_ncu()
-    redirected = contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext()
-    with redirected, progress_bar() as progress:
+    with main_output(arguments.json), progress_bar() as progress:
         recording = recording_for(program, arguments.output, progress)
         kernels = [launch.kernel for launch in recording.launches]
         profiled = profile(ncu, arguments.file, dict(arguments.set), kernels, progress)
