@@ -1,0 +1,270 @@
+"""A matrix product, c = a b: from global memory alone, then by way of tiles in shared memory.
+
+Without tiles each thread loads a whole row and a whole column. With tiles a block loads each element once per tile and
+its threads share it, so that global memory delivers TILE times less; which way a tile lies in shared memory then
+decides whether its threads collide.
+"""
+
+import numpy as np
+from numba import cuda, float32, int32
+
+M = 64
+K = 64
+N = 64
+TILE = 32
+DTYPE = float32
+PITCH = TILE + 1
+
+
+@cuda.jit
+def naive(c, a, b):
+    """One thread per element of c; neighbouring threads take neighbouring columns."""
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = DTYPE(0)
+        for k in range(a.shape[1]):
+            total += a[row, k] * b[k, column]
+        c[row, column] = total
+
+
+@cuda.jit
+def naive_swapped(c, a, b):
+    """Neighbouring threads take neighbouring rows: every lane loads from, and stores to, a sector of its own."""
+    row, column = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = DTYPE(0)
+        for k in range(a.shape[1]):
+            total += a[row, k] * b[k, column]
+        c[row, column] = total
+
+
+@cuda.jit
+def tiled(c, a, b):
+    """Tile by tile; M, K and N have to be multiples of TILE."""
+    a_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    b_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = DTYPE(0)
+    for first in range(0, a.shape[1], TILE):
+        a_tile[ty, tx] = a[row, first + tx]
+        b_tile[ty, tx] = b[first + ty, column]
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += a_tile[ty, k] * b_tile[k, tx]
+        cuda.syncthreads()
+    c[row, column] = total
+
+
+@cuda.jit
+def tiled_dynamic(c, a, b):
+    """Tile by tile in dynamic shared memory, where both tiles are parts of one array."""
+    tiles = cuda.shared.array(0, DTYPE)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    b_begins = TILE * TILE
+    column, row = cuda.grid(2)
+    total = DTYPE(0)
+    for first in range(0, a.shape[1], TILE):
+        tiles[ty * TILE + tx] = a[row, first + tx]
+        tiles[b_begins + ty * TILE + tx] = b[first + ty, column]
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += tiles[ty * TILE + k] * tiles[b_begins + k * TILE + tx]
+        cuda.syncthreads()
+    c[row, column] = total
+
+
+@cuda.jit
+def tiled_any(c, a, b):
+    """Tiles that reach over an edge are filled up with zeros, so that M, K and N may be anything."""
+    a_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    b_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = DTYPE(0)
+    for first in range(0, a.shape[1], TILE):
+        a_tile[ty, tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else DTYPE(0)
+        b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += a_tile[ty, k] * b_tile[k, tx]
+        cuda.syncthreads()
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = total
+
+
+@cuda.jit
+def tiled_integer(c, a, b):
+    """The product of integers, for any M, K and N."""
+    a_tile = cuda.shared.array((TILE, TILE), int32)
+    b_tile = cuda.shared.array((TILE, TILE), int32)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = int32(0)
+    for first in range(0, a.shape[1], TILE):
+        a_tile[ty, tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else int32(0)
+        b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else int32(0)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += a_tile[ty, k] * b_tile[k, tx]
+        cuda.syncthreads()
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = total
+
+
+@cuda.jit
+def tiled_unbounded(c, a, b):
+    """A mistake to find: the loads stop at the edges, the last store does not.
+
+    Where N is no multiple of TILE, the threads beyond the right edge store into the next row, over what belongs there;
+    those below the last row store behind the matrix.
+    """
+    a_tile = cuda.shared.array((TILE, TILE), int32)
+    b_tile = cuda.shared.array((TILE, TILE), int32)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = int32(0)
+    for first in range(0, a.shape[1], TILE):
+        a_tile[ty, tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else int32(0)
+        b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else int32(0)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += a_tile[ty, k] * b_tile[k, tx]
+        cuda.syncthreads()
+    c[row, column] = total
+
+
+@cuda.jit
+def tiled_transposed(c, a, b):
+    """The tile of a stored transposed: the stores of a warp walk down a column, all in one bank."""
+    a_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    b_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = DTYPE(0)
+    for first in range(0, a.shape[1], TILE):
+        a_tile[tx, ty] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else DTYPE(0)
+        b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += a_tile[k, ty] * b_tile[k, tx]
+        cuda.syncthreads()
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = total
+
+
+@cuda.jit
+def tiled_transposed_padded(c, a, b):
+    """The transposed tile with one word more in each row than it needs: the column becomes a diagonal."""
+    a_tile = cuda.shared.array((TILE, PITCH), DTYPE)
+    b_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = DTYPE(0)
+    for first in range(0, a.shape[1], TILE):
+        a_tile[tx, ty] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else DTYPE(0)
+        b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += a_tile[k, ty] * b_tile[k, tx]
+        cuda.syncthreads()
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = total
+
+
+@cuda.jit
+def tiled_transposed_swizzled(c, a, b):
+    """The transposed tile with its columns mixed by row: no word more, and no conflict; TILE is a power of two."""
+    a_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    b_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = DTYPE(0)
+    for first in range(0, a.shape[1], TILE):
+        a_tile[tx, ty ^ tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else DTYPE(0)
+        b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += a_tile[k, ty ^ k] * b_tile[k, tx]
+        cuda.syncthreads()
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = total
+
+
+def main():
+    """Multiply the same matrices with every kernel and compare with NumPy."""
+    assert TILE & (TILE - 1) == 0, "TILE has to be a power of two"
+    rng = np.random.default_rng(0)
+    numbers = np.dtype(str(DTYPE))
+    a = rng.integers(-8, 9, (M, K)).astype(numbers)
+    b = rng.integers(-8, 9, (K, N)).astype(numbers)
+    expected = a @ b  # whole numbers, small enough to add up exactly in any order
+    on_device = cuda.to_device(a), cuda.to_device(b)
+    down, along, across = whole_tiles(M), whole_tiles(K), whole_tiles(N)
+    block = (TILE, TILE)
+    grid = (across // TILE, down // TILE)
+
+    c = cuda.to_device(np.zeros_like(expected))
+    naive[grid, block](c, *on_device)
+    assert np.array_equal(c.copy_to_host(), expected), "naive gave something else"
+
+    c = cuda.to_device(np.zeros_like(expected))
+    naive_swapped[grid[::-1], block](c, *on_device)
+    assert np.array_equal(c.copy_to_host(), expected), "naive_swapped gave something else"
+
+    # These two know nothing of edges, so the matrices are filled up with zeros to whole tiles.
+    a_filled = cuda.to_device(np.pad(a, ((0, down - M), (0, along - K))))
+    b_filled = cuda.to_device(np.pad(b, ((0, along - K), (0, across - N))))
+
+    c = cuda.to_device(np.zeros((down, across), numbers))
+    tiled[grid, block](c, a_filled, b_filled)
+    assert np.array_equal(c.copy_to_host()[:M, :N], expected), "tiled gave something else"
+
+    c = cuda.to_device(np.zeros((down, across), numbers))
+    tiled_dynamic[grid, block, 0, 2 * TILE * TILE * numbers.itemsize](c, a_filled, b_filled)
+    assert np.array_equal(c.copy_to_host()[:M, :N], expected), "tiled_dynamic gave something else"
+
+    c = cuda.to_device(np.zeros_like(expected))
+    tiled_any[grid, block](c, *on_device)
+    assert np.array_equal(c.copy_to_host(), expected), "tiled_any gave something else"
+
+    integers = cuda.to_device(a.astype(np.int32)), cuda.to_device(b.astype(np.int32))
+    c = cuda.to_device(np.zeros((M, N), np.int32))
+    tiled_integer[grid, block](c, *integers)
+    assert np.array_equal(c.copy_to_host(), expected), "tiled_integer gave something else"
+
+    # What it stores behind its matrix lands in this array's own room, not in somebody else's memory.
+    c = cuda.to_device(np.zeros((down + 1) * across, np.int32))[: M * N].reshape(M, N)
+    tiled_unbounded[grid, block](c, *integers)
+    if (down, across) == (M, N):
+        assert np.array_equal(c.copy_to_host(), expected), "tiled_unbounded gave something else"
+
+    c = cuda.to_device(np.zeros_like(expected))
+    tiled_transposed[grid, block](c, *on_device)
+    assert np.array_equal(c.copy_to_host(), expected), "tiled_transposed gave something else"
+
+    c = cuda.to_device(np.zeros_like(expected))
+    tiled_transposed_padded[grid, block](c, *on_device)
+    assert np.array_equal(c.copy_to_host(), expected), "tiled_transposed_padded gave something else"
+
+    c = cuda.to_device(np.zeros_like(expected))
+    tiled_transposed_swizzled[grid, block](c, *on_device)
+    assert np.array_equal(c.copy_to_host(), expected), "tiled_transposed_swizzled gave something else"
+
+
+def whole_tiles(size):
+    """Round a size up to a multiple of TILE."""
+    return (size + TILE - 1) // TILE * TILE
+
+
+if __name__ == "__main__":
+    main()
+    print("matmul.py: all kernels agree with NumPy")
