@@ -31,6 +31,7 @@ class Site:
     ``line`` is 1-based and ``column`` 0-based, as in ``ast``. A site inside a device function exists once
     for every chain of calls that reaches it; ``calls`` is that chain as (line, column) pairs, outermost first,
     and empty in the kernel itself. ``width`` is bytes per lane, ``dtype`` NumPy's name of the element type.
+    ``file`` is empty for a site in the file of its kernel.
     """
 
     line: int
@@ -45,6 +46,7 @@ class Site:
     dtype: str
     function: str
     calls: tuple[tuple[int, int], ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,8 @@ class Launch:
     """One launch of one kernel. ``totals`` is None when ``requests`` holds every request there was.
 
     ``hardware`` has one row per site or is empty; ``counters`` are Nsight Compute's of the whole launch, by the name
-    of the metric; ``unaccounted`` names each memory instruction that belongs to no site, in a sentence.
+    of the metric; ``unaccounted`` names each memory instruction that belongs to no site, in a sentence. ``file`` is
+    that of the kernel, empty where it is the recording's.
     """
 
     kernel: str
@@ -212,6 +215,7 @@ class Launch:
     hardware: tuple[SiteHardware, ...] = ()
     counters: Mapping[str, float] = field(default_factory=dict)
     unaccounted: tuple[str, ...] = ()
+    file: str = ""
 
     @property
     def shared_arrays(self) -> tuple[ArrayInfo, ...]:
@@ -271,11 +275,15 @@ class Calibration:
 
 
 MAIN_FAILED = "main_failed"  # the kind of finding that is about main() and no kernel
+LAUNCH_REFUSED = "launch_refused"  # about a launch that no device would start; it did not happen
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A mistake met while the kernel ran: what, where, and who."""
+    """A mistake met while the kernel ran: what, where, and who.
+
+    ``launch`` is the number of the launch in the recording, None where the mistake belongs to none of them.
+    """
 
     kind: str
     kernel: str
@@ -283,13 +291,15 @@ class Finding:
     block: tuple[int, int, int]
     threads: tuple[tuple[int, int, int], ...]
     message: str
+    launch: int | None = None
 
 
 @dataclass(frozen=True)
 class Recording:
     """Everything captured by one run of a kernel file. ``date`` is UTC, ISO 8601; ``version`` is smemviz's.
 
-    ``calibration`` is what was measured on the card before, if anything was.
+    ``calibration`` is what was measured on the card before, if anything was. ``sources`` holds the text of every other
+    file that has a kernel or a site, by its name.
     """
 
     file: str
@@ -303,6 +313,16 @@ class Recording:
     launches: tuple[Launch, ...]
     findings: tuple[Finding, ...] = ()
     calibration: Calibration | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def file_of(self, launch: Launch, site: Site | None = None) -> str:
+        """Return the name of the file that a kernel, or a site of it, stands in."""
+        return (site.file if site else "") or launch.file or self.file
+
+    def source_of(self, launch: Launch, site: Site | None = None) -> str:
+        """Return the text of that file."""
+        file = self.file_of(launch, site)
+        return self.source if file == self.file else self.sources[file]
 
     def __getitem__(self, kernel: str) -> Launch:
         """Return the first launch of a kernel, by the kernel's name."""

@@ -98,6 +98,7 @@ def _metadata(recording: Recording) -> dict[str, Any]:
         launches.append(data | {"logged": len(launch.requests), "has_totals": launch.totals is not None})
     data = {"schema": SCHEMA} | {f.name: getattr(recording, f.name) for f in fields(recording)}
     data["constants"] = dict(recording.constants)
+    data["sources"] = dict(recording.sources)
     data["device"] = recording.device and asdict(recording.device)
     data["launches"] = launches
     data["calibration"] = recording.calibration and asdict(recording.calibration)
@@ -124,6 +125,10 @@ def _read(archive: Archive) -> Recording:
         raise ValueError("metadata.launches is no list")
     decoded = [_decode_launch(data, f"metadata.launches[{i}]") for i, data in enumerate(launches)]
     kept = decode_fields(Recording, metadata, "metadata", without=("launches",))
+    files = {"", kept["file"], *kept.get("sources", ())}
+    named = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
+    if not named <= files:
+        raise ValueError(f"it names the file {min(named - files)[:80]!r} and does not hold it")
 
     rows = sum(logged for _, logged, _ in decoded)
     totals_rows = sum(len(launch["sites"]) for launch, _, has_totals in decoded if has_totals)

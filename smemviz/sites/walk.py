@@ -37,7 +37,7 @@ def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
     refs: dict[Calls, dict[str, Ref]] = {}
     while True:  # what a name stands for only ever widens, so this ends; once when nothing is swapped in a loop
         before = {calls: dict(names) for calls, names in refs.items()}
-        walk = _Walk(refs)
+        walk = _Walk(kernel.file, refs)
         tree = SiteTree(kernel)
         _FunctionWalk(walk, tree, bound, ()).run()
         if before == refs:
@@ -46,8 +46,9 @@ def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
 
 @dataclass(frozen=True)
 class _Walk:
-    """What the walks of all functions share: the names of each, and the growing lists."""
+    """What the walks of all functions share: the kernel's file, the names of each function, and the growing lists."""
 
+    file: str
     refs: dict[Calls, dict[str, Ref]]
     sites: list[Site] = field(default_factory=list)
     declarations: list[Declaration] = field(default_factory=list)
@@ -283,6 +284,7 @@ class _FunctionWalk:
                 dtype=array.dtype,
                 function=self.function.name,
                 calls=self.calls,
+                file="" if self.function.file == self.walk.file else self.function.file,
             )
         )
 
