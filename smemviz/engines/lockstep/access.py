@@ -104,7 +104,10 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
         first = int(np.flatnonzero(bad)[0])
         at = ", ".join(str(_one(index, first)) for index in indices)
         shape = tuple(int(_one(size, first)) for size in view.shape)
-        message = f"{view.name}[{at}] is outside shape {shape}"
+        cure = "Check the index with an if before it is used."
+        if view.memory.space == "shared" and 0 in shape:
+            cure = "Give its bytes in the launch: kernel[grid, block, stream, bytes]."
+        message = f"{view.name}[{at}] is outside shape {shape}. {cure}"
         frame.machine.find("out_of_bounds", node.lineno, node.col_offset, bad, message)
     return element, reached
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from smemviz.engines.lockstep import arrays, names
+from smemviz.engines.lockstep import arrays, names, rules
 from smemviz.engines.lockstep.expressions import Expressions, short
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
@@ -38,7 +38,7 @@ class Calls(Expressions):
         if rule is not None:
             if node.keywords:
                 raise self.refuse(node, f"{name} with a keyword argument")
-            return names.apply(rule, self, node, [self.value(a) for a in node.args])
+            return rules.apply(rule, self, node, [self.value(a) for a in node.args])
         if isinstance(node.func, ast.Attribute) and not name:
             return arrays.method(self, node, self.value(node.func.value))
         return self.conversion(node)
@@ -49,7 +49,7 @@ class Calls(Expressions):
         dtype = None if isinstance(target, str) else as_dtype(target)
         if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
             raise self.refuse(node, f"{short(node.func)}(...)")
-        return names.apply(names.conversion(target, dtype), self, node, [self.value(node.args[0])])
+        return rules.apply(names.conversion(target, dtype), self, node, [self.value(node.args[0])])
 
     def is_used(self, node: ast.expr) -> bool:
         """Tell whether a call's value is used: whether it is not a statement of its own."""

@@ -16,8 +16,10 @@ _THREADS_NAMED = 8
 class Findings:
     """What a launch has done wrong so far; ``first_block`` is the linear index of the first block of the batch."""
 
-    def __init__(self, kernel: str, configuration: Configuration) -> None:
+    def __init__(self, kernel: str, configuration: Configuration, launch: int) -> None:
+        """``launch`` is the number of the launch in its recording."""
         self._kernel = kernel
+        self._launch = launch
         self._grid, self._block = configuration.grid, configuration.block
         x, y, z = configuration.block
         self._slots_per_block = -(-x * y * z // WARP_SIZE) * WARP_SIZE
@@ -43,7 +45,7 @@ class Findings:
         inside = slots[slots // self._slots_per_block == row][:_THREADS_NAMED]
         block = coordinates(self.first_block + row, self._grid)
         threads = tuple(self.thread(int(slot)) for slot in inside)
-        self._found[key] = Finding(kind, self._kernel, line, block, threads, message)
+        self._found[key] = Finding(kind, self._kernel, line, block, threads, message, self._launch)
 
 
 def coordinates(linear: int, sizes: Dim3) -> Dim3:

@@ -39,6 +39,7 @@ def launch(
     log_bytes: int = LOG_BYTES,
     limits: Limits = DEFAULT_LIMITS,
     space: AddressSpace | None = None,
+    number: int = 0,
 ) -> tuple[Launch, tuple[Finding, ...]]:
     """Run a kernel once and return what it did; arrays among ``args`` are written as the kernel writes them.
 
@@ -51,9 +52,11 @@ def launch(
         log_bytes: the most the log may take before requests are counted instead of kept.
         limits: what the launch may use.
         space: where addresses of global arrays come from.
+        number: of the launch in its recording.
 
     Raises:
-        LaunchError: for a launch that no device would accept.
+        RefusedLaunchError: for a launch that no device would start.
+        LaunchError: for one whose arguments do not fit, or that is larger than lockstep's limits.
         UnsupportedError: for a construct that is not executed in lockstep.
     """
     target = device(COMPUTE_CAPABILITY)
@@ -68,7 +71,7 @@ def launch(
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
     log = Log(table.sites, blocks, warps, log_bytes)
-    findings = Findings(kernel.name, configuration)
+    findings = Findings(kernel.name, configuration, number)
     machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings)
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)

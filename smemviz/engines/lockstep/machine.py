@@ -169,7 +169,8 @@ class Machine:
                 row = int(np.flatnonzero(absent.any(axis=1))[0])
                 present, missing = np.count_nonzero(here[row]), np.count_nonzero(absent[row])
                 message = (
-                    f"{ast.unparse(node)} is reached by {present} threads of a block while {missing} are elsewhere"
+                    f"{ast.unparse(node)} is reached by {present} threads of a block while {missing} are elsewhere. "
+                    "Move it to where every thread of the block gets."
                 )
                 self.find("barrier_divergence", node.lineno, node.col_offset, absent.reshape(-1), message)
         self.hazards.barrier(mask, self.live)

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smemviz.engines.lockstep import mathematics
+from smemviz.engines.lockstep import intrinsics, mathematics, warp
 from smemviz.engines.lockstep.atomics import ATOMICS, atomic, compare_and_swap
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory import View
-from smemviz.engines.lockstep.operators import NoRuleError, binary, truth
+from smemviz.engines.lockstep.operators import binary, truth
+from smemviz.engines.lockstep.rules import Rule, plain
 from smemviz.engines.lockstep.typing import (
     BOOL,
     FLOAT16,
@@ -38,29 +38,6 @@ if TYPE_CHECKING:
     from smemviz.engines.lockstep.calls import Calls
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value."""
-
-    run: Callable[[Calls, ast.Call, list[Value]], Value]
-    fewest: int
-    most: int
-
-
-def apply(rule: Rule, frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
-    """Apply a rule at a call; a wrong number or kind of argument is named."""
-    name = ast.unparse(node.func)
-    if not rule.fewest <= len(arguments) <= rule.most:
-        wanted = str(rule.fewest) if rule.fewest == rule.most else f"{rule.fewest} to {rule.most}"
-        raise frame.wrong(node, f"{name} takes {wanted} arguments, not {len(arguments)}")
-    try:
-        return rule.run(frame, node, arguments)
-    except NotAScalarError as error:
-        raise frame.refuse(node, f"{name} of {error.args[0]}") from None
-    except NoRuleError as error:
-        raise frame.wrong(node, f"Numba has no {error.args[0]}; convert one side") from None
-
-
 def conversion(target: object, dtype: Dtype) -> Rule:
     """Return the rule of a type's name as a function; ``int`` and ``float`` leave what is one already."""
 
@@ -75,11 +52,6 @@ def conversion(target: object, dtype: Dtype) -> Rule:
         return cast(arguments[0], dtype)
 
     return Rule(run, 1, 1)
-
-
-def _plain(function: Callable[..., Value], fewest: int, most: int | None = None) -> Rule:
-    """Return the rule of a function of values alone."""
-    return Rule(lambda frame, node, arguments: function(*arguments), fewest, fewest if most is None else most)
 
 
 # -- builtins
@@ -155,10 +127,6 @@ def _syncthreads(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     frame.machine.barrier(node, frame.mask)
 
 
-def _syncwarp(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
-    frame.machine.hazards.syncwarp(frame.mask, frame.machine.live)
-
-
 def _nothing(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     return None
 
@@ -186,18 +154,17 @@ VALUES |= {"cuda.laneid": _register("cuda.laneid"), "cuda.warpsize": _constant(W
 VALUES |= {name: _constant(value) for name, value in mathematics.CONSTANTS.items()}
 
 CALLS: dict[str, Rule] = {
-    "builtins.abs": _plain(_abs, 1),
-    "builtins.complex": _plain(_complex, 1, 2),
-    "builtins.divmod": _plain(_divmod, 2),
-    "builtins.len": _plain(_len, 1),
-    "builtins.max": _plain(partial(_extreme, ast.Gt), 1, 64),
-    "builtins.min": _plain(partial(_extreme, ast.Lt), 1, 64),
-    "builtins.pow": _plain(partial(binary, ast.Pow), 2),
-    "builtins.round": _plain(_round, 1, 2),
+    "builtins.abs": plain(_abs, 1),
+    "builtins.complex": plain(_complex, 1, 2),
+    "builtins.divmod": plain(_divmod, 2),
+    "builtins.len": plain(_len, 1),
+    "builtins.max": plain(partial(_extreme, ast.Gt), 1, 64),
+    "builtins.min": plain(partial(_extreme, ast.Lt), 1, 64),
+    "builtins.pow": plain(partial(binary, ast.Pow), 2),
+    "builtins.round": plain(_round, 1, 2),
     "cuda.grid": Rule(_grid, 1, 1),
     "cuda.gridsize": Rule(_gridsize, 1, 1),
     "cuda.syncthreads": Rule(_syncthreads, 0, 0),
-    "cuda.syncwarp": Rule(_syncwarp, 0, 1),
     "cuda.threadfence": Rule(_nothing, 0, 0),
     "cuda.threadfence_block": Rule(_nothing, 0, 0),
     "cuda.threadfence_system": Rule(_nothing, 0, 0),
@@ -205,6 +172,7 @@ CALLS: dict[str, Rule] = {
     "cuda.atomic.cas": Rule(compare_and_swap, 4, 4),
     "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),
 }
+CALLS |= warp.CALLS | intrinsics.CALLS
 CALLS |= {f"cuda.atomic.{name}": Rule(partial(atomic, name), 3, 3) for name in ATOMICS}
-CALLS |= {name: _plain(function, 1) for name, function in mathematics.UNARY.items()}
-CALLS |= {name: _plain(function, 2) for name, function in mathematics.BINARY.items()}
+CALLS |= {name: plain(function, 1) for name, function in mathematics.UNARY.items()}
+CALLS |= {name: plain(function, 2) for name, function in mathematics.BINARY.items()}

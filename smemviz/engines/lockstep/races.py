@@ -131,13 +131,15 @@ class Races:
         element = element_name(array_at(self._placed, touch.site.array, address), address)
         who = _who(one, self._findings.thread(first), two, self._findings.thread(second))
         if first // WARP_SIZE != second // WARP_SIZE:
-            why = " with no barrier between"
+            why, cure = " with no barrier between", "Put cuda.syncthreads() between them."
         elif at_once:
             why = " in one request with different values"
         else:
-            why = ", both of one warp, with no syncwarp between"
+            why, cure = ", both of one warp, with no syncwarp between", "Put cuda.syncwarp() between them."
+        if (one.line, one.column) == (two.line, two.column):
+            cure = "Let one thread do it, or use cuda.atomic."
         slots = np.array([first, second])
-        self._findings.add(_key(one, two), "race", two.line, slots, f"{element} is {who}{why}")
+        self._findings.add(_key(one, two), "race", two.line, slots, f"{element} is {who}{why}. {cure}")
 
 
 def _key(one: Site, other: Site) -> Hashable:

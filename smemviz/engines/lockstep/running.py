@@ -5,16 +5,51 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from smemviz.engines.host import Configuration, main_failed, run_main
+from smemviz.engines.host import Configuration, launch_refused, main_failed, run_main
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.cuda import Cuda
+from smemviz.engines.lockstep.device_array import AddressSpace
 from smemviz.engines.lockstep.launching import Progress, launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
-from smemviz.errors import KernelFileError
-from smemviz.functions import function_of
+from smemviz.errors import KernelFileError, RefusedLaunchError
+from smemviz.functions import Function, function_of
 from smemviz.program import Program
 from smemviz.recording import Finding, Launch
+
+
+class Recorder:
+    """Runs launches as they happen and keeps what they did. ``log_bytes`` bounds the logs of all of them."""
+
+    def __init__(
+        self, progress: Progress | None = None, log_bytes: int = LOG_BYTES, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        self.launches: list[Launch] = []
+        self.findings: list[Finding] = []
+        self.log_bytes = log_bytes
+        self._progress = progress
+        self._limits = limits
+
+    def launch(
+        self,
+        function: Function,
+        configuration: Configuration,
+        args: tuple[Any, ...],
+        place: tuple[str, int],
+        space: AddressSpace,
+    ) -> None:
+        """Run one launch; one that no device would start is a finding."""
+        number = len(self.launches)
+        try:
+            made, found = launch(
+                function, configuration, args, place, self._progress, self.log_bytes, self._limits, space, number
+            )
+        except RefusedLaunchError as error:
+            self.findings.append(launch_refused(function.name, error))
+            return
+        self.log_bytes -= len(made.requests) * ROW_BYTES
+        self.launches.append(made)
+        self.findings.extend(found)
 
 
 def run(
@@ -33,27 +68,23 @@ def run(
 
     Raises:
         KernelFileError: when ``main()`` raises before it launches anything; later that is a finding.
-        LaunchError: for a launch that no device would accept.
+        LaunchError: for a launch whose arguments do not fit; one that no device would start is a finding.
         UnsupportedError: for a construct that is not executed in lockstep.
     """
-    launches: list[Launch] = []
-    findings: list[Finding] = []
+    recorder = Recorder(progress, log_bytes, limits)
 
     def start(
         kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]
     ) -> None:
         same_file = kernel.__code__.co_filename == program.file
         function = function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
-        left = log_bytes - sum(len(one.requests) for one in launches) * ROW_BYTES
-        made, found = launch(function, configuration, args, place, progress, left, limits, cuda.addresses)
-        launches.append(made)
-        findings.extend(found)
+        recorder.launch(function, configuration, args, place, cuda.addresses)
 
     cuda = Cuda(program.file, start)
     try:
         run_main(program, cuda)
     except KernelFileError as error:
-        if not launches:
+        if not recorder.launches and not recorder.findings:
             raise
-        findings.append(main_failed(error))
-    return tuple(launches), tuple(findings)
+        recorder.findings.append(main_failed(error))
+    return tuple(recorder.launches), tuple(recorder.findings)

@@ -107,9 +107,9 @@ def arithmetic(one: Dtype, other: Dtype) -> Dtype:
     if one.kind in "biu" and other.kind in "biu":
         return integer_result(one, other)
     if one.kind == "c" or other.kind == "c":
-        both: Dtype = np.promote_types(_real(one), _real(other))
+        both: Dtype = np.promote_types(real(one), real(other))
         return _COMPLEX[both]
-    found: Dtype = np.promote_types(_real(one), _real(other))
+    found: Dtype = np.promote_types(real(one), real(other))
     return found
 
 
@@ -141,7 +141,8 @@ def unify(one: Dtype, other: Dtype) -> Dtype:
     return np.promote_types(one, other)
 
 
-def _real(dtype: Dtype) -> Dtype:
+def real(dtype: Dtype) -> Dtype:
+    """Return the smallest float that a number, or a part of a complex one, fits in Numba's safe conversions."""
     if dtype.kind == "c":
         return np.dtype(f"f{dtype.itemsize // 2}")
     if dtype.kind == "f":

@@ -60,7 +60,8 @@ class Written:
         verb = "read" if touch.loads else "updated"
         text = f"{element_name(array, address)} is {verb}, but nothing wrote it"
         if not written:
-            return f"{text}: shared memory does not start as zeros; store in {array.name} first"
+            return f"{text}: shared memory does not start as zeros. Store in {array.name} first."
         if written <= self._threads < size:
-            return f"{text}: the block has {self._threads} threads and {array.name} {size} elements"
-        return f"{text}: {written} of the {size} elements of {array.name} are written"
+            fit = "Make them as many, or let each thread store several."
+            return f"{text}: the block has {self._threads} threads and {array.name} {size} elements. {fit}"
+        return f"{text}: {written} of the {size} elements of {array.name} are written. Store in the others first."

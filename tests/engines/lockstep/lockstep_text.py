@@ -51,6 +51,14 @@ def result(text, dtype="int64", n=32, **options):
     return out
 
 
+def what(finding):
+    """Return what a finding says went wrong, without the remedy."""
+    wrong, stop, remedy = finding.message.partition(". ")
+    assert stop
+    assert remedy.endswith(".")
+    return wrong
+
+
 def rows(launch, site):
     """Return the addresses of one site's requests."""
     return launch.requests.addresses[launch.requests.site == site]

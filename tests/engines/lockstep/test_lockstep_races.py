@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lockstep_text import HEAD, START, body, launch_text
+from lockstep_text import HEAD, START, body, launch_text, what
 
 from smemviz import cli
 from smemviz.engines.lockstep import Limits, hazards
@@ -12,7 +12,7 @@ def found(text, **options):
     """Return the messages of a body's races; it has no other finding."""
     _, findings = body(text, np.zeros(4096, np.int64), **options)
     assert {finding.kind for finding in findings} <= {"race"}
-    return [finding.message for finding in findings]
+    return [what(finding) for finding in findings]
 
 
 def line(text, part):
@@ -40,7 +40,7 @@ def test_a_reverse_without_its_barrier_races():
     assert (finding.kind, finding.kernel, finding.line) == ("race", "kernel", START + 6)
     assert finding.block == (0, 0, 0)
     assert finding.threads == ((63, 0, 0), (0, 0, 0))
-    assert finding.message == (
+    assert what(finding) == (
         f"held[63] is stored by thread (63, 0, 0) at line {START + 4} and loaded by thread (0, 0, 0) "
         f"at line {START + 6} with no barrier between"
     )
@@ -61,7 +61,7 @@ def test_run_prints_a_race_and_exits_1(tmp_path, capsys):
     assert capsys.readouterr().out.endswith(
         f"reverse.py:{START + 6}: race in reverse, block (0, 0, 0), threads (63, 0, 0), (0, 0, 0): "
         f"held[63] is stored by thread (63, 0, 0) at line {START + 4} and loaded by thread (0, 0, 0) "
-        f"at line {START + 6} with no barrier between\n"
+        f"at line {START + 6} with no barrier between. Put cuda.syncthreads() between them.\n"
     )
 
 
@@ -417,7 +417,7 @@ def test_a_site_in_a_device_function_is_named_by_its_own_line():
         """
     _, (finding,) = launch_text(text, np.zeros(64, np.int64), block=64)
 
-    assert finding.message == (
+    assert what(finding) == (
         f"held[63] is stored by thread (63, 0, 0) at line {START + 2} and loaded by thread (0, 0, 0) "
         f"at line {START + 8} with no barrier between"
     )

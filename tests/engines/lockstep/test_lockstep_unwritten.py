@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lockstep_text import START, body
+from lockstep_text import START, body, what
 
 from smemviz.engines.lockstep import Limits
 
@@ -10,7 +10,7 @@ from smemviz.engines.lockstep import Limits
 def found(text, out=None, **options):
     """Return the findings of a body as (kind, message)."""
     _, findings = body(text, np.zeros(4096, np.int64) if out is None else out, **options)
-    return [(finding.kind, finding.message) for finding in findings]
+    return [(finding.kind, what(finding)) for finding in findings]
 
 
 # The product of document 001: a tile of 32 x 32, filled by one thread per element.
@@ -33,9 +33,7 @@ def test_a_block_smaller_than_its_tile_reads_what_nobody_wrote():
     assert (finding.kind, finding.kernel, finding.line) == ("unwritten_read", "kernel", START + 9)
     assert finding.block == (0, 0, 0)
     assert finding.threads == ((0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0))
-    assert finding.message == (
-        "tile[0, 2] is read, but nothing wrote it: the block has 4 threads and tile 1024 elements"
-    )
+    assert what(finding) == ("tile[0, 2] is read, but nothing wrote it: the block has 4 threads and tile 1024 elements")
 
 
 def test_a_block_as_large_as_its_tile_reads_what_was_written():
@@ -53,7 +51,7 @@ def test_memory_that_nobody_stored_in_has_no_zeros_to_count_from():
     assert found(text) == [
         (
             "unwritten_read",
-            "counts[0] is updated, but nothing wrote it: shared memory does not start as zeros; store in counts first",
+            "counts[0] is updated, but nothing wrote it: shared memory does not start as zeros",
         )
     ]
 
@@ -89,7 +87,7 @@ def test_up_to_eight_threads_are_named_and_the_first_block_that_does_it():
 
     assert finding.block == (2, 0, 0)
     assert finding.threads == tuple((t, 0, 0) for t in range(8))
-    assert finding.message == ("held[32] is read, but nothing wrote it: the block has 32 threads and held 64 elements")
+    assert what(finding) == ("held[32] is read, but nothing wrote it: the block has 32 threads and held 64 elements")
 
 
 @pytest.mark.parametrize("threads", [1 << 15, 32], ids=["one batch", "many batches"])
@@ -193,7 +191,7 @@ def test_a_name_that_stands_for_two_arrays_is_resolved_by_the_address():
     assert found(text) == [
         (
             "unwritten_read",
-            "two[0] is read, but nothing wrote it: shared memory does not start as zeros; store in two first",
+            "two[0] is read, but nothing wrote it: shared memory does not start as zeros",
         )
     ]
 
