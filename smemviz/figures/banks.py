@@ -6,10 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.cells import cells
 from smemviz.figures.labels import lane_ranges, lanes_briefly
 from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
-from smemviz.figures.style import THEMES, ThemeName, axis, blend, empty, layout, steps
+from smemviz.figures.style import THEMES, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
 
 _MOST_WAVEFRONTS = 64
@@ -35,19 +36,6 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
     palette = [*blend(colours.ramp, where.banks), colours.idle]
     x, y = np.arange(where.banks), np.arange(1, rows + 1)
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
-    cells = go.Heatmap(
-        x=x,
-        y=y,
-        z=z,
-        zmin=-0.5,
-        zmax=len(palette) - 0.5,
-        colorscale=steps(palette),
-        showscale=False,
-        xgap=1,
-        ygap=2,
-        hovertext=hover,
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
     lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
     for text, line, chosen, colour, weight in (
@@ -60,7 +48,7 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
     title = "wavefront" if rows == served.wavefronts else f"wavefront (first {rows} of {served.wavefronts})"
     every = 4 if where.banks > 8 else 1
     return go.Figure(
-        [cells, *texts],
+        [cells(z, palette, hover=hover, x=x, y=y, ygap=2), *texts],
         layout(
             colours,
             height=rows * row_height + _TOP + _BOTTOM,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from smemviz.figures.cells import cells
 from smemviz.figures.grid import declared, lanes_in
 from smemviz.figures.served import H200, Hardware, bank_layout, serve_request
-from smemviz.figures.style import THEMES, ThemeName, blend, empty, layout, steps
+from smemviz.figures.style import THEMES, ThemeName, blend, empty, layout
 from smemviz.figures.worst import worst_moment
 from smemviz.recording import Launch
 
@@ -32,16 +33,7 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
     part = bank[:_MOST, :_MOST]
     hidden = {"visible": False, "fixedrange": True}
     return go.Figure(
-        go.Heatmap(
-            z=np.where(grid.address[:_MOST, :_MOST] >= 0, part, np.nan),
-            zmin=-0.5,
-            zmax=len(palette) - 0.5,
-            colorscale=steps(palette),
-            showscale=False,
-            xgap=1,
-            ygap=1,
-            hoverinfo="skip",
-        ),
+        cells(np.where(grid.address[:_MOST, :_MOST] >= 0, part, np.nan), palette),
         layout(
             colours,
             height=160,

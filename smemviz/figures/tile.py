@@ -12,11 +12,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.cells import cells, corners, frames, key
 from smemviz.figures.grid import Grid, declared, lanes_in, physical
 from smemviz.figures.labels import number
 from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, BankLayout, Hardware, bank_layout, serve_request
-from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout, steps
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
 
 View = Literal["declared", "physical"]
@@ -79,18 +80,18 @@ def _draw(
     plain = (lanes != "") & ~conflict
     traces = [
         _cells(grid, x, y, lanes, where, colours),
-        _frames(x, y, plain, {"color": colours.frame, "width": 1.25}, "lane of this request"),
-        _frames(x, y, conflict, {"color": colours.conflict, "width": 2.5}, "lane in conflict: bold, corner marked"),
-        _corners(x, y, conflict, colours),
+        frames(x, y, plain, {"color": colours.frame, "width": 1.25}, "lane of this request"),
+        frames(x, y, conflict, {"color": colours.conflict, "width": 2.5}, "lane in conflict: bold, corner marked"),
+        corners(x, y, conflict, colours),
         *(
             cell_text(x, y, np.where(chosen, lanes, ""), size=_lane_size(lanes), colour=colours.ink, weight=weight)
             for chosen, weight in ((plain, 500), (conflict, 800))
         ),
-        _key(colours.ramp[0], "bank 0"),
-        _key(colours.ramp[-1], f"bank {where.banks - 1}"),
+        key(colours.ramp[0], "bank 0"),
+        key(colours.ramp[-1], f"bank {where.banks - 1}"),
     ]
     if not grid.touched.all():
-        traces.append(_key(colours.unused, "never touched"))
+        traces.append(key(colours.unused, "never touched"))
     titles = [
         title if drawn == size else f"{title} ({size} in all)"
         for title, drawn, size in zip((grid.y_title, grid.x_title), lanes.shape, whole.address.shape, strict=True)
@@ -139,22 +140,15 @@ def _cells(
     if size:
         show = held & (lanes == "")
         text[show] = [number(value) for value in grid.value[show].tolist()]
-    return go.Heatmap(
+    return cells(
+        z,
+        palette,
+        hover=_hover(grid, bank, lanes),
         x=x,
         y=y,
-        z=z,
-        zmin=-0.5,
-        zmax=len(palette) - 0.5,
-        colorscale=steps(palette),
-        showscale=False,
-        xgap=1,
-        ygap=1,
         text=text,
         texttemplate="%{text}" if size else None,
         textfont={"size": size or 1, "color": colours.value},
-        hovertext=_hover(grid, bank, lanes),
-        hovertemplate="%{hovertext}<extra></extra>",
-        hoverongaps=False,
     )
 
 
@@ -170,46 +164,3 @@ def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_]) -> N
         now = f"<br>this request: lane {lane}" if lane else ""
         texts.append(f"<b>{name}</b> bank {of_bank}<br>{state}{now}")
     return np.array(texts, dtype=object).reshape(lanes.shape)
-
-
-def _frames(
-    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], line: dict[str, Any], name: str
-) -> go.Scatter:
-    """Draw a frame round each cell, all in one line that lifts its pen between them."""
-    corners = np.array([(-0.46, -0.46), (0.46, -0.46), (0.46, 0.46), (-0.46, 0.46), (-0.46, -0.46), (np.nan, np.nan)])
-    return _outline(x, y, where, corners, mode="lines", line=line, name=name, showlegend=bool(where.any()))
-
-
-def _corners(x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], colours: Theme) -> go.Scatter:
-    """Fill the upper left corner of each cell: the mark of a conflict that needs no colour."""
-    corners = np.array([(-0.46, -0.46), (-0.12, -0.46), (-0.46, -0.12), (-0.46, -0.46), (np.nan, np.nan)])
-    return _outline(
-        x,
-        y,
-        where,
-        corners,
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=colours.conflict,
-        showlegend=False,
-    )
-
-
-def _outline(
-    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], corners: NDArray[np.float64], **more: Any
-) -> go.Scatter:
-    row, column = np.nonzero(where)
-    return go.Scatter(
-        x=(x[column][:, np.newaxis] + corners[:, 0]).ravel(),
-        y=(y[row][:, np.newaxis] + corners[:, 1]).ravel(),
-        hoverinfo="skip",
-        **more,
-    )
-
-
-def _key(colour: str, name: str) -> go.Scatter:
-    """Add an entry to the key that stands for a cell colour."""
-    return go.Scatter(
-        x=[None], y=[None], mode="markers", marker={"symbol": "square", "size": 11, "color": colour}, name=name
-    )

@@ -1,0 +1,72 @@
+"""Global memory by site: what its requests moved, and how much of that they used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.sectors import SECTOR_BYTES, bytes_used, sectors
+from smemviz.recording import Launch
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What the requests of one global site moved.
+
+    ``requests`` and ``sectors`` are those of the whole launch. All else is of the ``logged`` requests: ``used`` are the
+    different bytes that each asked for, ``fewest`` the sectors that would hold as many bytes, and ``spread`` (33,) says
+    how many requests moved how many sectors.
+    """
+
+    requests: int
+    sectors: int
+    logged: int
+    logged_sectors: int
+    used: int
+    fewest: int
+    spread: NDArray[np.int64]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every request was logged."""
+        return self.logged == self.requests
+
+    @property
+    def sectors_per_request(self) -> float | None:
+        """Sectors per request over the whole launch, None where the site never ran."""
+        return self.sectors / self.requests if self.requests else None
+
+    @property
+    def moved(self) -> int:
+        """The bytes that the logged requests moved."""
+        return SECTOR_BYTES * self.logged_sectors
+
+    @property
+    def efficiency(self) -> float | None:
+        """Bytes used over bytes moved, of the logged requests; None where there are none."""
+        return self.used / self.moved if self.moved else None
+
+
+def traffic_of(launch: Launch, site: int) -> Traffic | None:
+    """Count one site of a launch, None for a site in shared memory.
+
+    Bytes that several lanes of a request share are used once; what a request leaves unused counts as unused even where
+    a later one finds it in a cache.
+    """
+    chosen = launch.sites[site]
+    if chosen.space != "global":
+        return None
+    addresses = launch.requests.addresses[launch.requests.site == site]
+    moved, used = sectors(addresses, chosen.width), bytes_used(addresses, chosen.width)
+    totals = launch.totals
+    return Traffic(
+        requests=len(addresses) if totals is None else int(totals.requests[site]),
+        sectors=int(moved.sum()) if totals is None else int(totals.sectors[site]),
+        logged=len(addresses),
+        logged_sectors=int(moved.sum()),
+        used=int(used.sum()),
+        fewest=int((-(-used // SECTOR_BYTES)).sum()),
+        spread=np.bincount(moved, minlength=33),
+    )
