@@ -1,0 +1,161 @@
+"""Pads and swizzles that cure, found by moving the recorded addresses.
+
+The reference are the gallery's own padded and swizzled kernels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from launches import array, launch, site
+
+import smemviz
+from smemviz import resources
+from smemviz.errors import InputError
+from smemviz.model.cure import Access, Cure, Pad, Score, Swizzle, accesses, pads, score, smallest_cure, swizzles
+from smemviz.recording import ArrayInfo, Launch
+
+LANES = np.arange(32, dtype=np.int64)
+
+
+def recorded(file: str, kernel: str) -> Launch:
+    """Return a launch of the gallery as the H200 ran it."""
+    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
+    assert path is not None
+    return smemviz.load(path)[kernel]
+
+
+def cures(one: Launch) -> tuple[Cure | None, Cure | None]:
+    """Return the pad and the swizzle for the one shared array of a launch."""
+    (index,) = (i for i, info in enumerate(one.arrays) if info.space == "shared")
+    return cures_of(one, index)
+
+
+def cures_of(one: Launch, index: int) -> tuple[Cure | None, Cure | None]:
+    """Return the pad and the swizzle for an array of a launch."""
+    info, found = one.arrays[index], accesses(one, index)
+    return smallest_cure(info, found, pads(info, found)), smallest_cure(info, found, swizzles(info, found))
+
+
+@pytest.mark.parametrize(
+    ("file", "kernel", "pad", "more_bytes", "swizzle"),
+    [
+        ("square", "set_col_read_col", Pad(32, 1), 128, Swizzle(32, 5)),
+        ("square", "set_row_read_col", Pad(32, 1), 128, Swizzle(32, 5)),
+        ("square", "set_row_read_col_dyn", Pad(32, 1), 128, Swizzle(32, 5)),
+        ("transpose", "tile", Pad(32, 1), 128, Swizzle(32, 5)),
+        # IPAD = 2 is the cure that the gallery's rectangle.py has: two columns side by side need two elements.
+        ("rectangle", "set_row_read_col", Pad(32, 2), 128, Swizzle(32, 4, 1)),
+        ("rectangle", "set_row_read_col_dyn", Pad(32, 2), 128, Swizzle(32, 4, 1)),
+        ("rectangle", "set_col_read_col", Pad(16, 1), 128, Swizzle(16, 4, 0, 1)),
+        ("reduce", "neighbours_by_close_threads", Pad(32, 1), 32, Swizzle(32, 3)),
+    ],
+)
+def test_the_smallest_cures_of_the_gallery(file: str, kernel: str, pad: Pad, more_bytes: int, swizzle: Swizzle) -> None:
+    padded, swizzled = cures(recorded(file, kernel))
+    assert padded is not None
+    assert swizzled is not None
+    assert (padded.layout, padded.more_bytes) == (pad, more_bytes)
+    assert (swizzled.layout, swizzled.more_bytes) == (swizzle, 0)
+    for cure in (padded, swizzled):
+        assert [after.excess for after in cure.after] == [0] * len(cure.after)
+
+
+@pytest.mark.parametrize("ipad", [0, 1, 2, 3, 4, 8, 16, 31, 32])
+def test_a_pad_scores_what_the_padded_kernel_counts(ipad: int) -> None:
+    file = resources.kernels_dir() / "square.py"
+    plain = smemviz.run(file, {"IPAD": 0}, "lockstep")["set_row_read_col_pad"]
+    padded = smemviz.run(file, {"IPAD": ipad}, "lockstep")["set_row_read_col_pad"].summary()
+    scores = [score(access, 4, Pad(32, ipad)) for access in accesses(plain, 0)]
+    expected = [Score(r.wavefronts, r.excess, r.max_degree) for r in padded if r.wavefronts is not None]
+    assert scores == expected
+
+
+def test_a_swizzle_scores_what_the_swizzled_kernel_counts() -> None:
+    scores = [score(access, 4, Swizzle(32, 5)) for access in accesses(recorded("transpose", "tile"), 0)]
+    rows = recorded("transpose", "swizzled_tile").summary()
+    assert scores == [Score(r.wavefronts, r.excess, r.max_degree) for r in rows if r.wavefronts is not None]
+    assert scores == [Score(192, 0, 1), Score(192, 0, 1)]
+
+
+def test_every_access_to_the_array_counts() -> None:
+    # By rows alone no pad is needed; a store by columns to the same tile asks for one.
+    tile = array("tile", "shared", (32, 32), 1024, (128, 4))
+    sites = (site("tile", "shared", "store"), site("tile", "shared", "load"), site("other", "shared", "load"))
+    other = array("other", "shared", (32,), 8192)
+    rows = [(0, 1024 + 128 * LANES), (1, 1024 + 4 * LANES), (2, 8192 + 4 * LANES)]
+    padded, _ = cures_of(launch(sites, rows, (tile, other)), 0)
+    assert padded is not None
+    assert padded.layout == Pad(32, 1)
+    assert padded.before == (Score(32, 31, 32), Score(1, 0, 1))
+    assert padded.after == (Score(1, 0, 1), Score(1, 0, 1))
+    assert padded.saved == 31
+
+
+def test_alike_requests_are_counted_as_often_as_they_were_made() -> None:
+    tile = array("tile", "shared", (32, 32), 1024, (128, 4))
+    rows = [(0, 1024 + 128 * LANES)] * 5 + [(0, 1024 + 4 * LANES)] * 2
+    (access,) = accesses(launch((site("tile", "shared", "load"),), rows, (tile,)), 0)
+    assert sorted(access.times.tolist()) == [2, 5]
+    assert score(access, 4) == Score(162, 155, 32)
+
+
+def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
+    # Four floats a lane down a column of a 32 x 32 tile of floats: 4 words keep them aligned and 8 lanes apart.
+    tile = ArrayInfo("tile", "shared", (32, 32), (128, 4), "float32", 1024, 1)
+    access = Access(0, "load", 16, (128 * LANES)[None], np.array([1]))
+    cure = smallest_cure(tile, [access], pads(tile, [access]))
+    assert cure is not None
+    assert cure.layout == Pad(32, 4)
+    assert (cure.before, cure.after) == ((Score(32, 28, 8),), (Score(4, 0, 1),))
+    swizzled = smallest_cure(tile, [access], swizzles(tile, [access]))
+    assert swizzled is not None
+    assert swizzled.layout == Swizzle(32, 3, 2)
+
+
+def test_a_float64_tile_of_33_columns_needs_no_cure_because_half_warps_go_apart() -> None:
+    access = Access(0, "load", 8, (264 * LANES)[None], np.array([1]))
+    assert score(access, 8) == Score(2, 0, 1)
+
+
+def test_lanes_that_update_one_element_cannot_be_laid_out_apart() -> None:
+    counts = array("counts", "shared", (256,), 1024)
+    sites = (site("counts", "shared", "atomic_add"),)
+    assert cures_of(launch(sites, [(0, np.full(32, 1024))], (counts,)), 0) == (None, None)
+
+
+def test_a_layout_that_only_helps_is_better_than_none() -> None:
+    counts = array("counts", "shared", (64,), 1024)
+    twice = 1024 + 4 * np.where(LANES < 2, 0, 32)  # two lanes on one element, thirty on another in the same bank
+    padded, _ = cures_of(launch((site("counts", "shared", "atomic_add"),), [(0, twice)], (counts,)), 0)
+    assert padded is not None
+    assert padded.layout == Pad(32, 1)
+    assert (padded.before, padded.after) == ((Score(32, 31, 32),), (Score(30, 29, 30),))
+
+
+def test_updates_that_cannot_be_counted_are_left_out() -> None:
+    counts = array("counts", "shared", (64,), 1024)
+    floats = site("counts", "shared", "atomic_add", dtype="float32")
+    assert accesses(launch((floats,), [(0, 1024 + 4 * LANES)], (counts,)), 0) == ()
+
+
+def test_a_swizzle_of_a_power_of_two_is_the_one_of_cute() -> None:
+    # CuTe: Swizzle<B, M, S>(x) = x ^ ((x & (2^B - 1) << (M + S)) >> S)
+    element = np.arange(4096)
+    for bits, base, shift in [(5, 0, 0), (3, 2, 0), (2, 1, 2)]:
+        s = 5 + shift - base
+        cute = element ^ ((element & (((1 << bits) - 1) << (base + s))) >> s)
+        assert np.array_equal(Swizzle(32, bits, base, shift).place(element), cute)
+
+
+@pytest.mark.parametrize("layout", [Pad(24, 3), Swizzle(48, 4), Swizzle(96, 3, 2, 1)])
+def test_no_two_elements_share_a_place(layout: Pad | Swizzle) -> None:
+    placed = layout.place(np.arange(960))
+    assert len(np.unique(placed)) == 960
+    assert placed.max() < 960 + layout.more_elements(960)
+
+
+def test_a_layout_that_breaks_the_alignment_is_refused() -> None:
+    access = Access(0, "load", 16, (128 * LANES)[None], np.array([1]))
+    with pytest.raises(InputError, match="not a multiple of 16"):
+        score(access, 4, Pad(32, 1))

@@ -1,0 +1,136 @@
+"""Patterns are recovered from addresses made by a known one."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smemviz.model.pattern import Level, Pattern, find_patterns, index_steps
+from smemviz.recording import ArrayInfo
+
+LANES = np.arange(32)
+
+
+def pattern_of(offsets: object) -> Pattern:
+    """Return the pattern of one request."""
+    found = find_patterns(np.array([offsets], np.int64))
+    assert found.which.tolist() == [0]
+    return found.patterns[0]
+
+
+def test_lanes_in_a_row_have_a_stride_of_one_element() -> None:
+    assert pattern_of(4 * LANES) == Pattern("stride", (Level(32, 4),))
+
+
+def test_lanes_down_a_column_have_a_stride_of_one_row() -> None:
+    assert pattern_of(128 * LANES + 12) == Pattern("stride", (Level(32, 128),))
+
+
+def test_lanes_may_go_backwards() -> None:
+    assert pattern_of(4 * (31 - LANES)) == Pattern("stride", (Level(32, -4),))
+
+
+def test_all_lanes_on_one_element_are_no_stride() -> None:
+    assert pattern_of(np.full(32, 20)) == Pattern("one element", (Level(32, 0),))
+
+
+def test_eight_groups_of_four_lanes_that_share_an_element() -> None:
+    assert pattern_of(4 * (LANES // 4)) == Pattern("groups", (Level(4, 0), Level(8, 4)))
+
+
+def test_two_groups_that_walk_the_same_sixteen_elements() -> None:
+    assert pattern_of(4 * (LANES % 16)) == Pattern("groups", (Level(16, 4), Level(2, 0)))
+
+
+def test_a_block_of_sixteen_columns_goes_down_two_columns_side_by_side() -> None:
+    # kernels/rectangle.py, set_row_read_col: a block of 32 x 16, read by columns of a 16 x 32 tile
+    assert pattern_of(128 * (LANES % 16) + 4 * (LANES // 16)) == Pattern("groups", (Level(16, 128), Level(2, 4)))
+
+
+def test_a_swizzled_row_and_a_swizzled_column_are_told_by_their_xor() -> None:
+    # kernels/transpose.py, swizzled_tile: held[ty, tx ^ ty] and held[tx, ty ^ tx], here for ty = 5
+    assert pattern_of(4 * (LANES ^ 5)) == Pattern("xor")
+    assert pattern_of(128 * LANES + 4 * (LANES ^ 5)) == Pattern("xor")
+
+
+def test_what_no_rule_gives_depends_on_the_data() -> None:
+    assert pattern_of(4 * np.random.default_rng(1).integers(0, 256, 32)) == Pattern("data-dependent")
+    assert pattern_of(4 * LANES**2) == Pattern("data-dependent")
+
+
+def test_one_lane_has_no_stride() -> None:
+    assert pattern_of(np.where(LANES == 9, 64, -1)) == Pattern("one lane")
+
+
+def test_the_first_sixteen_lanes_have_the_stride_of_all() -> None:
+    assert pattern_of(np.where(LANES < 16, 8 * LANES, -1)) == Pattern("stride", (Level(32, 8),))
+
+
+def test_every_fourth_lane_has_the_stride_between_those_that_are_on() -> None:
+    # kernels/reduce.py, neighbours_by_spread_threads with step 2: lanes 0, 4, 8, ... load held[t]
+    assert pattern_of(np.where(LANES % 4 == 0, 4 * LANES, -1)) == Pattern("stride", (Level(32, 16),), 4)
+
+
+def test_lanes_at_uneven_distances_keep_their_own_stride() -> None:
+    on = np.isin(LANES, [0, 1, 2, 3, 5, 8, 13, 21])
+    assert pattern_of(np.where(on, 4 * LANES, -1)) == Pattern("stride", (Level(32, 4),), 0)
+
+
+def test_each_request_is_told_its_own_pattern() -> None:
+    found = find_patterns(np.stack([4 * LANES, 8 * LANES, 4 * LANES + 400]))
+    assert [found.patterns[i] for i in found.which] == [
+        Pattern("stride", (Level(32, 4),)),
+        Pattern("stride", (Level(32, 8),)),
+        Pattern("stride", (Level(32, 4),)),
+    ]
+
+
+def test_no_request_has_no_pattern() -> None:
+    found = find_patterns(np.zeros((0, 32), np.int64))
+    assert found.patterns == ()
+    assert len(found.which) == 0
+
+
+@given(
+    stride=st.integers(-300, 300).filter(bool),
+    spacing=st.integers(1, 8),
+    start=st.integers(0, 7),
+    active=st.integers(2, 32),
+)
+def test_any_stride_is_recovered_from_any_evenly_spaced_lanes(
+    stride: int, spacing: int, start: int, active: int
+) -> None:
+    lanes = (start + spacing * np.arange(active))[start + spacing * np.arange(active) < 32]
+    offsets = np.full(32, -1)
+    offsets[lanes] = 9600 + stride * np.arange(len(lanes))
+    expected = Pattern("stride", (Level(32, stride),), spacing) if len(lanes) > 1 else Pattern("one lane")
+    assert pattern_of(offsets) == expected
+
+
+@given(inner=st.integers(-99, 99), outer=st.integers(-99, 99), bits=st.integers(1, 4))
+def test_any_two_strides_are_recovered(inner: int, outer: int, bits: int) -> None:
+    lanes = 1 << bits
+    offsets = 10_000 + inner * (LANES % lanes) + outer * (LANES // lanes)
+    found = pattern_of(offsets)
+    if outer == lanes * inner:
+        assert found == Pattern("stride" if inner else "one element", (Level(32, inner),))
+    else:
+        assert found == Pattern("groups", (Level(lanes, inner), Level(32 // lanes, outer)))
+
+
+def test_a_column_steps_by_one_row() -> None:
+    tile = ArrayInfo("tile", "shared", (32, 33), (132, 4), "int32", 1024, 1)
+    assert index_steps(tile, 132 * LANES + 8) == (1, 0)
+    assert index_steps(tile, 4 * LANES) == (0, 1)
+    assert index_steps(tile, 136 * LANES) == (1, 1)
+
+
+def test_lanes_that_wrap_into_the_next_row_have_no_single_step() -> None:
+    tile = ArrayInfo("tile", "shared", (16, 16), (64, 4), "int32", 1024, 1)
+    assert index_steps(tile, 4 * LANES) is None
+
+
+def test_one_lane_takes_no_step() -> None:
+    tile = ArrayInfo("tile", "shared", (16, 16), (64, 4), "int32", 1024, 1)
+    assert index_steps(tile, np.where(LANES == 3, 64, -1)) is None
