@@ -64,6 +64,12 @@ class Program:
             overrides[name] = parse_value(self.file, constant, value)
         return replace(self, overrides=overrides, constants=_read_constants(self.file, self.tree, overrides))
 
+    @property
+    def has_main(self) -> bool:
+        """Whether the file has a kernel and a ``main()`` that can be called; any other is a script."""
+        main = _find_main(self.tree)
+        return bool(self.kernels) and main is not None and _arguments_needed(main) == 0
+
     def require_main(self) -> ast.FunctionDef:
         """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""
         if not self.kernels:
@@ -71,16 +77,17 @@ class Program:
         main = _find_main(self.tree)
         if main is None:
             raise KernelFileError(self.file, 1, "no main() here; write one that allocates and launches")
-        needed = len(main.args.posonlyargs) + len(main.args.args) - len(main.args.defaults)
-        needed += main.args.kw_defaults.count(None)
-        if needed > 0:
+        if _arguments_needed(main):
             raise KernelFileError(self.file, main.lineno, "main() is called without arguments; give each a default")
         return main
 
     def code(self) -> CodeType:
         """Compile the module with its overrides in place; dtypes are looked up by ``__smemviz_dtype__(name)``."""
-        tree = ast.Module([self._overridden(statement) for statement in self.tree.body], [])
-        return compile(tree, self.file, "exec", dont_inherit=True)
+        return compile(ast.Module(self.statements(), []), self.file, "exec", dont_inherit=True)
+
+    def statements(self) -> list[ast.stmt]:
+        """Return the module's statements with the overrides in place, as ``code`` compiles them."""
+        return [self._overridden(statement) for statement in self.tree.body]
 
     def _overridden(self, statement: ast.stmt) -> ast.stmt:
         """Return a statement of the module, with another value where it assigns an overridden constant."""
@@ -157,6 +164,13 @@ def _find_main(tree: ast.Module) -> ast.FunctionDef | None:
         if isinstance(statement, ast.FunctionDef) and statement.name == "main":
             return statement
     return None
+
+
+def _arguments_needed(function: ast.FunctionDef) -> int:
+    """Count the arguments that a function cannot be called without."""
+    arguments = function.args
+    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return positional + arguments.kw_defaults.count(None)
 
 
 def _jit_kind(function: ast.FunctionDef) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from smemviz.calibration import calibration_of
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.script_files import gather_files
 from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.functions import function_of, python_function
 from smemviz.program import Program, read_program, source_sha256
@@ -29,34 +30,46 @@ def run(
     engine: Engine = "auto",
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
+    arguments: Sequence[str] | None = None,
 ) -> Recording:
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
+    A file without a ``main()`` to call is run as the script that it is, as ``python FILE ARGUMENTS`` does; so is any
+    file that ``arguments`` are given for. A program already read is never run as a script.
+
     Args:
-        program: the path of a kernel file, or one already read.
+        program: the path of a kernel file or of a script, or a kernel file already read.
         constants: values for constants of the file, by name; what is computed from them is recomputed.
         engine: ``gpu``, ``lockstep``, or ``auto``: the GPU where there is one.
         progress: called as ``progress(done, total, text)``.
         log_bytes: the most that the logs may take; beyond it a launch has exact totals and a log of some blocks
             only, and says how much is missing.
+        arguments: what a script finds in ``sys.argv`` after its name.
 
     Raises:
         InputError: for a file, a constant or a launch that cannot be used.
         MissingError: when the engine needs what this machine lacks.
     """
+    if constants is not None and not isinstance(constants, Mapping):
+        raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
+    trusted = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)
     program = program.with_constants(constants or {})
+    if trusted and (arguments is not None or not program.has_main):
+        from smemviz.engines.script import run_script
+
+        return run_script(program, arguments or (), engine, progress, log_bytes)
     main = program.require_main()
-    if _chosen(engine) == "gpu":
+    if chosen(engine) == "gpu":
         launches, findings = gpu_engine().run(program, progress, log_bytes)
     else:
         from smemviz.engines import lockstep
 
         launches, findings = lockstep.run(program, progress, log_bytes)
-    if not launches:
+    if not launches and not findings:
         raise KernelFileError(program.file, main.lineno, "main() launches no kernel; write kernel[grid, block](...)")
-    return _recording(program.file, program.source, program.values, _chosen(engine), launches, findings)
+    return assembled(program.file, program.source, program.values, chosen(engine), launches, findings)
 
 
 def record(
@@ -85,17 +98,22 @@ def record(
     config = configuration(place, (grid, block, 0, dynamic_shared))
     findings: tuple[Finding, ...] = ()
     launches: tuple[Launch, ...]
-    if _chosen(engine) == "gpu":
+    if chosen(engine) == "gpu":
         launches = gpu_engine().record(function, config, args, log_bytes)
     else:
         from smemviz.engines import lockstep
 
         launch, findings = lockstep.launch(function, config, tuple(args), place, log_bytes=log_bytes)
         launches = (launch,)
-    return _recording(Path(function.file).as_posix(), function.source, {}, _chosen(engine), launches, findings)
+    return assembled(Path(function.file).as_posix(), function.source, {}, chosen(engine), launches, findings)
 
 
-def _chosen(engine: Engine) -> Literal["gpu", "lockstep"]:
+def chosen(engine: Engine) -> Literal["gpu", "lockstep"]:
+    """Return the engine that is meant, ``auto`` being the GPU where there is one.
+
+    Raises:
+        InputError: when there is none of that name.
+    """
     if engine not in ("auto", "gpu", "lockstep"):
         raise InputError(f"there is no engine {engine!r}; use auto, gpu or lockstep")
     if engine != "auto":
@@ -114,14 +132,16 @@ def gpu_engine() -> ModuleType:
     return importlib.import_module("smemviz.engines.gpu.host")
 
 
-def _recording(
+def assembled(
     file: str,
     source: str,
     constants: Mapping[str, Any],
     engine: Literal["gpu", "lockstep"],
-    launches: tuple[Launch, ...],
-    findings: tuple[Finding, ...],
+    launches: Sequence[Launch],
+    findings: Sequence[Finding],
 ) -> Recording:
+    """Return the recording of what an engine saw of a file, with the text of every other file that is in it."""
+    launches, sources = gather_files(file, launches)
     device = gpu_engine().device() if engine == "gpu" else None
     return Recording(
         file=file,
@@ -133,6 +153,7 @@ def _recording(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
         launches=launches,
-        findings=findings,
+        findings=tuple(findings),
         calibration=calibration_of(device.name) if device else None,
+        sources=sources,
     )

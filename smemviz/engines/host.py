@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import os
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from smemviz.errors import KernelFileError, LaunchError, SmemvizError
+from smemviz.errors import KernelFileError, LaunchError, RefusedLaunchError, SmemvizError
 from smemviz.program import Program
-from smemviz.recording import MAIN_FAILED, Dim3, Finding
+from smemviz.recording import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
 _path_lock = threading.RLock()
@@ -63,13 +65,29 @@ def _dim3(place: tuple[str, int], what: str, given: object) -> Dim3:
 
 
 def launch_place(file: str) -> tuple[str, int]:
-    """Return the file and line of the innermost running frame of ``file``: the launch a user wrote."""
+    """Return the file and line of the innermost running frame of ``file``: the launch a user wrote.
+
+    With no file it is the innermost frame of anything but smemviz and Numba.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename == file:
-            return file, frame.f_lineno
+        name = frame.f_code.co_filename
+        if name == file or not (file or is_library(name)):
+            return name, frame.f_lineno
         frame = frame.f_back
     return file, 1
+
+
+def is_library(file: str) -> bool:
+    """Tell whether a source file is one of smemviz or of Numba."""
+    return file.startswith(_libraries())
+
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    """Return the folders of smemviz and of Numba."""
+    modules = [importlib.import_module(name) for name in ("smemviz", "numba", "numba.cuda")]
+    return tuple(f"{Path(module.__file__).parent}{os.sep}" for module in modules if module.__file__)
 
 
 def run_main(
@@ -106,7 +124,7 @@ def namespace_for(file: str, cuda: ModuleType) -> dict[str, Any]:
         "__name__": _MODULE_NAME,
         "__file__": file,
         "__builtins__": {**vars(builtins), "__import__": import_module},
-        "__smemviz_dtype__": _numba_type,
+        "__smemviz_dtype__": numba_type,
     }
 
 
@@ -131,7 +149,8 @@ def _submodule(cuda: ModuleType, name: str) -> Any:
     return module
 
 
-def _numba_type(name: str) -> Any:
+def numba_type(name: str) -> Any:
+    """Return Numba's type of a name, which a program's code asks for as ``__smemviz_dtype__``."""
     return getattr(importlib.import_module("numba").types, name)
 
 
@@ -146,7 +165,7 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
         if error.code:
             raise KernelFileError(file, _line_in(file, error), f"exits with {error.code!r}") from None
     except Exception as error:
-        raise KernelFileError(file, _line_in(file, error), _one_line(error)) from error
+        raise KernelFileError(file, _line_in(file, error), one_line(error)) from error
 
 
 def main_failed(error: KernelFileError) -> Finding:
@@ -154,7 +173,12 @@ def main_failed(error: KernelFileError) -> Finding:
     return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), f"main() ended with {error.what}")
 
 
-def _one_line(error: Exception) -> str:
+def launch_refused(kernel: str, error: RefusedLaunchError) -> Finding:
+    """Turn the refusal of a launch into a finding at the line of the launch, so that ``main()`` can go on."""
+    return Finding(LAUNCH_REFUSED, kernel, error.line, (0, 0, 0), (), error.what)
+
+
+def one_line(error: Exception) -> str:
     """Say what an exception says, without the lines in which Numba only names its own stages."""
     lines = [line.strip() for line in str(error).splitlines()]
     said = [line for line in lines if line and not line.startswith("Failed in ")]

@@ -11,6 +11,7 @@ import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ import numba
 import numpy as np
 from numba import cuda
 from numba.cuda.core import config
+from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.launch import ROW_BYTES, Carrying, carrying_kernel, count
@@ -37,8 +39,8 @@ _CARRIED_OPTIONS = ("fastmath", "extensions", "max_registers")
 
 
 def available() -> bool:
-    """Tell whether there is a GPU that Numba can use."""
-    return bool(cuda.is_available())
+    """Tell whether there is a GPU that Numba can use, also while lockstep stands in for ``cuda``."""
+    return bool(is_available())
 
 
 @cache
@@ -80,6 +82,7 @@ class Recorder:
 
     def __init__(self, log_bytes: int, progress: Progress | None) -> None:
         self.launches: list[Launch] = []
+        self.findings: list[Finding] = []
         self.log_bytes = log_bytes
         self.progress = progress
         self._carrying: dict[tuple[Any, ...], Carrying] = {}
@@ -90,14 +93,14 @@ class Recorder:
         """Count one launch."""
         if self.progress:
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
-        key = (function.node, *(_kind(argument) for argument in arguments))
+        key = (dispatcher.py_func, *(_kind(argument) for argument in arguments))
         if key not in self._carrying:
             options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
             kept = {name: value for name, value in options.items() if value}
             self._carrying[key] = carrying_kernel(function, arguments, kept)
         launch = count(function, self._carrying[key], config, arguments, self.log_bytes)
         self.log_bytes -= len(launch.requests) * ROW_BYTES
-        self.launches.append(launch)
+        self.launches.append(replace(launch, file=function.file))
 
 
 def _kind(value: Any) -> object:
@@ -132,7 +135,7 @@ def watch(program: Program, watcher: Watcher) -> None:
 
 def record(function: Function, config: Configuration, arguments: Sequence[Any], log_bytes: int) -> tuple[Launch, ...]:
     """Record one launch of a kernel; its arguments stay as they are."""
-    _check((function.file, function.node.lineno), config)
+    check((function.file, function.node.lineno), config)
     with quiet():
         carrying = carrying_kernel(function, arguments, {})
         return (count(function, carrying, config, arguments, log_bytes),)
@@ -186,7 +189,7 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
         program, watcher = self._smemviz
         place = launch_place(program.file)
         config = configuration(place, given)
-        _check(place, config)
+        check(place, config)
         clean = self.configure(config.grid, config.block, config.stream, config.dynamic_shared)
 
         def launch(*arguments: Any) -> None:
@@ -202,7 +205,7 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
         return launch
 
 
-def _check(place: tuple[str, int], config: Configuration) -> None:
+def check(place: tuple[str, int], config: Configuration) -> None:
     """Refuse what the device would not start, where its limits are known; the driver says only that it is invalid."""
     limits = {row.cc: row for row in known()}.get(device().compute_capability)
     if limits:

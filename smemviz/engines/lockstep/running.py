@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -48,7 +49,7 @@ class Recorder:
             self.findings.append(launch_refused(function.name, error))
             return
         self.log_bytes -= len(made.requests) * ROW_BYTES
-        self.launches.append(made)
+        self.launches.append(replace(made, file=function.file))
         self.findings.extend(found)
 
 

@@ -1,0 +1,56 @@
+"""Launches of a whole process on the device, each shown to a watcher before it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from numba import cuda
+from numba.cuda.dispatcher import CUDADispatcher
+
+from smemviz.engines.gpu.carry import PREFIX
+from smemviz.engines.gpu.host import Watcher, check, device, quiet
+from smemviz.engines.host import Configuration, is_library, launch_place
+from smemviz.errors import LaunchError
+from smemviz.functions import Function
+
+
+@contextmanager
+def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> Iterator[None]:
+    """Let ``watcher`` see every launch of this process while this lasts; ``find`` gives the definition of a kernel.
+
+    Kernels of Numba itself, those of ``cuda.reduce`` for example, are launched and not shown.
+
+    Raises:
+        MissingError: when there is no GPU.
+    """
+    device()
+    call = CUDADispatcher.call
+
+    def watched(kernel: CUDADispatcher, args: tuple[Any, ...], launch: Any) -> None:
+        # Numba calls a kernel again where it has compiled one for this very configuration.
+        if launch.dispatcher is kernel and not _is_ours(kernel.py_func):
+            place = launch_place("")
+            config = Configuration(launch.griddim, launch.blockdim, launch.stream, launch.sharedmem)
+            check(place, config)
+            function = find(kernel.py_func)
+            expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
+            if len(args) != expected:
+                raise LaunchError(*place, f"{function.name} takes {expected} arguments; {len(args)} were given")
+            cuda.synchronize()
+            with quiet():
+                watcher.launch(kernel, function, config, args)
+        call(kernel, args, launch)
+
+    CUDADispatcher.call = watched
+    try:
+        yield
+    finally:
+        CUDADispatcher.call = call
+
+
+def _is_ours(kernel: FunctionType) -> bool:
+    """Tell whether a kernel is one that counts, or one that comes with Numba."""
+    return kernel.__name__.startswith(PREFIX) or is_library(kernel.__code__.co_filename)

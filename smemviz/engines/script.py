@@ -1,0 +1,139 @@
+"""Recording whatever launches kernels: a script as it is, or the lines of a ``with`` statement."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from types import FunctionType
+from typing import Any, Protocol
+
+from smemviz.engines.choose import Engine, Progress, assembled, chosen, gpu_engine
+from smemviz.engines.host import main_failed
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.script_host import execute
+from smemviz.errors import InputError, KernelFileError
+from smemviz.functions import Function, function_of
+from smemviz.program import Program
+from smemviz.recording import Finding, Launch, Recording
+
+
+class Recorder(Protocol):
+    """What an engine has seen so far."""
+
+    launches: list[Launch]
+    findings: list[Finding]
+
+
+def run_script(
+    program: Program,
+    arguments: Sequence[str] = (),
+    engine: Engine = "auto",
+    progress: Progress | None = None,
+    log_bytes: int = LOG_BYTES,
+) -> Recording:
+    """Execute a script as ``python script.py ARGUMENTS`` does and record every launch of every kernel in it.
+
+    The script is trusted: this is for a file that its user names, never for text from elsewhere.
+
+    Raises:
+        KernelFileError: when it fails before it launches anything, later that is a finding; or launches nothing.
+        MissingError: when the engine, or the script, needs what this machine lacks.
+        UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
+    """
+    kind = chosen(engine)
+
+    def find(kernel: FunctionType) -> Function:
+        same_file = kernel.__code__.co_filename == program.file
+        return function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
+
+    with _seeing(kind, find, progress, log_bytes) as recorder:
+        try:
+            execute(program, arguments, has_gpu=kind == "gpu")
+        except KernelFileError as error:
+            if not recorder.launches and not recorder.findings:
+                raise
+            recorder.findings.append(main_failed(error))
+    if not recorder.launches and not recorder.findings:
+        raise KernelFileError(
+            program.file, 1, "was run and launched no kernel; write kernel[grid, block](...), or give it a main()"
+        )
+    return assembled(program.file, program.source, program.values, kind, recorder.launches, recorder.findings)
+
+
+@contextmanager
+def _seeing(
+    kind: str, find: Callable[[FunctionType], Function], progress: Progress | None, log_bytes: int
+) -> Iterator[Recorder]:
+    """Let a recorder see every launch of this process."""
+    recorder: Any
+    seeing: AbstractContextManager[None]
+    if kind == "gpu":
+        recorder = gpu_engine().Recorder(log_bytes, progress)
+        seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
+    else:
+        from smemviz.engines.lockstep import running, stand_in
+
+        recorder = running.Recorder(progress, log_bytes)
+        seeing = stand_in.stand_in(recorder, find)
+    with seeing:
+        yield recorder
+
+
+class Recorded:
+    """What ``recording()`` gives: once the ``with`` statement has ended, it is the recording.
+
+    Every attribute, and ``[kernel]``, is that of ``recording``.
+    """
+
+    def __init__(self) -> None:
+        self._recording: Recording | None = None
+
+    @property
+    def recording(self) -> Recording:
+        """The recording.
+
+        Raises:
+            InputError: before the end of the ``with`` statement, or when no kernel was launched in it.
+        """
+        if self._recording is None:
+            raise InputError("nothing is recorded; launch a kernel in the with statement, and read after its end")
+        return self._recording
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.recording, name)
+
+    def __getitem__(self, kernel: str) -> Launch:
+        return self.recording[kernel]
+
+
+@contextmanager
+def recording(engine: Engine = "auto", log_bytes: int = LOG_BYTES) -> Iterator[Recorded]:
+    """Record every launch in a ``with`` statement; afterwards what it gave is the recording.
+
+    On the GPU kernels are counted and then launched as ever. Without one they run in lockstep, and so do the arrays
+    that ``numba.cuda`` makes meanwhile: make them in the ``with`` statement. An exception passes through; what was
+    launched before it is recorded. The recording is named after the file of the first kernel launched.
+
+    Raises:
+        MissingError: when the engine needs what this machine lacks.
+        UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
+    """
+    kind = chosen(engine)
+    recorded = Recorded()
+    files: dict[str, str] = {}
+
+    def find(kernel: FunctionType) -> Function:
+        function = function_of(kernel)
+        files.setdefault(function.file, function.source)
+        return function
+
+    with _seeing(kind, find, None, log_bytes) as recorder:
+        try:
+            yield recorded
+        finally:
+            if recorder.launches or recorder.findings:
+                (file, source), *_ = files.items()
+                recorded._recording = assembled(file, source, {}, kind, recorder.launches, recorder.findings)

@@ -1,0 +1,79 @@
+"""Executing a script as ``python script.py`` does, in this process: the user's own code, trusted as such."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from smemviz.engines.host import numba_type, one_line
+from smemviz.errors import KernelFileError, MissingError, SmemvizError
+from smemviz.program import Program
+
+_INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def execute(program: Program, arguments: Sequence[str], *, has_gpu: bool) -> None:
+    """Run a script as ``__main__`` with its arguments; afterwards the process is as it was.
+
+    Modules that it imported from its own folder are forgotten, so that the next run reads them anew.
+
+    Raises:
+        KernelFileError: when the script raises, or exits with anything but 0; it names the line.
+        MissingError: when it asks something of the GPU that only one there can answer.
+    """
+    module = ModuleType("__main__")
+    module.__dict__.update(__file__=program.file, __smemviz_dtype__=numba_type)
+    linecache.checkcache()
+    with _as_main(module, program.file, arguments):
+        try:
+            exec(program.code(), module.__dict__)
+        except SmemvizError:
+            raise
+        except SystemExit as error:
+            if error.code:
+                raise _failure(program.file, error, f"exits with {error.code!r}") from None
+        except Exception as error:
+            if not has_gpu and type(error).__name__ == "CudaSupportError":
+                asked = _failure(program.file, error, "asks the driver itself; run it on a GPU")
+                raise MissingError(str(asked)) from None
+            raise _failure(program.file, error, one_line(error)) from error
+
+
+@contextmanager
+def _as_main(module: ModuleType, file: str, arguments: Sequence[str]) -> Iterator[None]:
+    """Set up what a script finds of itself: its arguments, its module and its folder on the path."""
+    folder = Path(file).resolve().parent
+    before = sys.argv, list(sys.path), sys.modules["__main__"], set(sys.modules)
+    sys.argv = [file, *arguments]
+    sys.path.insert(0, str(folder))
+    sys.modules["__main__"] = module
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:], sys.modules["__main__"], known = before
+        for name in set(sys.modules) - known:
+            if is_own(getattr(sys.modules[name], "__file__", None), folder):
+                del sys.modules[name]
+
+
+def is_own(file: str | None, folder: Path) -> bool:
+    """Tell whether a file is the user's: it lies in the script's folder, and is not an installed one."""
+    return bool(file) and Path(str(file)).is_relative_to(folder) and not str(file).startswith(_INSTALLED)
+
+
+def _failure(file: str, error: BaseException, what: str) -> KernelFileError:
+    """Name the script's innermost line, and where in its other files it came from, if it did."""
+    folder = Path(file).resolve().parent
+    own = [(file, 1)]
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == file or is_own(frame.filename, folder):
+            own.append((frame.filename, frame.lineno or 1))
+    line = next(line for name, line in reversed(own) if name == file)
+    inner, at = own[-1]
+    return KernelFileError(file, line, what if inner == file else f"{what} (at {Path(inner).name}:{at})")
