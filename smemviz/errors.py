@@ -5,7 +5,8 @@ SmemvizError
  |    +-- KernelFileError   a kernel file, or a place in one
  |    +-- ConstantError     a constant that is unknown, or a value that does not fit it
  |    +-- UnsupportedError  a construct that the lockstep engine does not execute
- |    +-- LaunchError       a launch that no GPU would accept
+ |    +-- LaunchError       a launch that cannot be made
+ |    |    +-- RefusedLaunchError  one that no device would start
  |    +-- RecordingError    a recording that cannot be read
  +-- MissingError        3  this machine lacks what was asked for
 """
@@ -49,6 +50,10 @@ class UnsupportedError(PlaceError):
 
 
 class LaunchError(PlaceError):
+    """A launch that cannot be made: its configuration or its arguments do not fit."""
+
+
+class RefusedLaunchError(LaunchError):
     """A launch that the device would refuse: too many threads, too much shared memory."""
 
 

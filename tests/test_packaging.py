@@ -51,6 +51,7 @@ def test_the_package_says_that_it_is_typed() -> None:
 def test_the_gallery_is_there_with_its_recordings() -> None:
     assert [path.name for path in resources.gallery()] == [
         "histogram.py",
+        "mistakes.py",
         "rectangle.py",
         "reduce.py",
         "reverse.py",
@@ -58,6 +59,8 @@ def test_the_gallery_is_there_with_its_recordings() -> None:
         "transpose.py",
     ]
     for path in resources.gallery():
+        if path.name == "mistakes.py":  # a GPU is not asked to make them
+            continue
         recording = resources.recording_for(path)
         assert recording is not None
         assert recording.parts[-3:] == ("recordings", "h200", f"{path.stem}.smem.npz")

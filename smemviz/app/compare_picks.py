@@ -20,9 +20,10 @@ def picked(library: Library, query: Query) -> tuple[list[str], list[str]]:
         SmemvizError: when there is no such file, or it cannot be run.
     """
     state = _state(library, query, query.get("file") or library.files[0])
-    standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in library.show(state).numbered()]
+    shown = library.show(state)
+    standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in shown.numbered()]
     if not standard:
-        raise InputError(f"{state.file}: main() launches no kernel")
+        raise shown.refusal("")
     asked = [pick for pick in query.get("launch", "").split(PICKS) if pick]
     return list(dict.fromkeys(asked)) or standard, standard
 
@@ -40,6 +41,8 @@ def entries(library: Library, stopwatch: Stopwatch, query: Query, picks: list[st
         state = _state(library, query, file)
         shown = library.show(state)
         launch = next((one for one, nth in shown.numbered() if (one.kernel, nth) == (kernel, number)), None)
+        if launch is None and kernel in shown.refused():
+            raise shown.refusal(kernel)
         if launch is None:
             raise InputError(f"{pick}: main() launches no such kernel; take it out, or pick another")
         name = launch_name(launch, number)

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import graph
 from smemviz.app.library import Library, Shown
-from smemviz.app.run_view import degree_badge, hardware_of, launch_name, launch_query
+from smemviz.app.run_view import hardware_of, launch_badge, launch_name, launch_query, refused_badge
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.labels import count
@@ -88,14 +88,13 @@ def _card(library: Library, file: str) -> Component:
             ),
             html.H2(dcc.Link(file, href=_href(file, worst, nth), className="card-link")),
             html.P(summary, className="summary"),
-            html.P(
-                [html.Strong(f"{degree}-way"), f" at worst, {count(excess, 'wavefront')} in excess"]
-                if excess
-                else html.Strong("No bank conflict"),
-                className="worst",
-            ),
+            html.P(_in_short(shown, degree, excess), className="worst"),
             html.Ul(
-                [_kernel(file, launch, nth, hardware) for launch, nth in shown.numbered()], className="card-kernels"
+                [
+                    *(_kernel(file, shown, launch, nth, hardware) for launch, nth in shown.numbered()),
+                    *(_refused(file, kernel) for kernel in shown.refused()),
+                ],
+                className="card-kernels",
             ),
             dcc.Link(
                 f"Compare the kernels of {file}", href="/compare?" + urlencode({"file": file}), className="compare-link"
@@ -106,13 +105,28 @@ def _card(library: Library, file: str) -> Component:
     )
 
 
-def _kernel(file: str, launch: Launch, nth: int, hardware: Hardware) -> Component:
+def _kernel(file: str, shown: Shown, launch: Launch, nth: int, hardware: Hardware) -> Component:
     return html.Li(
         [
             dcc.Link(launch_name(launch, nth), href=_href(file, launch, nth)),
-            degree_badge(facts(launch, hardware)),
+            launch_badge(shown, launch, hardware),
         ]
     )
+
+
+def _in_short(shown: Shown, degree: int, excess: int) -> list[Component | str]:
+    """Say the one thing to know about a file: its mistakes before its conflicts."""
+    findings = shown.recording.findings
+    if findings:
+        return [html.Strong(count(len(findings), "mistake")), " found while it ran"]
+    if excess:
+        return [html.Strong(f"{degree}-way"), f" at worst, {count(excess, 'wavefront')} in excess"]
+    return [html.Strong("No bank conflict")]
+
+
+def _refused(file: str, kernel: str) -> Component:
+    href = "/kernel?" + urlencode({"file": file, "kernel": kernel})
+    return html.Li([dcc.Link(kernel, href=href), refused_badge()])
 
 
 def _href(file: str, launch: Launch, nth: int) -> str:

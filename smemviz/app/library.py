@@ -11,9 +11,9 @@ from pathlib import Path
 from smemviz.app.state import RunState
 from smemviz.constants import ConstantValue
 from smemviz.engines import run
-from smemviz.errors import InputError, SmemvizError
+from smemviz.errors import InputError, LaunchError, SmemvizError
 from smemviz.program import Program, parse_program, read_program
-from smemviz.recording import Launch, Recording
+from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
 from smemviz.resources import recording_for
 
@@ -43,13 +43,29 @@ class Shown:
         """Return the launch that is meant: the n-th of the kernel, else the first there is.
 
         Raises:
-            InputError: when nothing was launched.
+            LaunchError: when the launch that is meant, or every launch, was refused.
         """
-        if not self.recording.launches:
-            raise InputError(f"{self.program.file}: main() launches no kernel")
+        launches = self.recording.launches
         named = {(launch.kernel, nth): launch for launch, nth in self.numbered()}
-        kernel = state.kernel or self.recording.launches[0].kernel
-        return named.get((kernel, state.launch)) or named.get((kernel, 0)) or self.recording.launches[0]
+        kernel = state.kernel or (launches[0].kernel if launches else "")
+        found = named.get((kernel, state.launch)) or named.get((kernel, 0))
+        if found is None and (kernel in self.refused() or not launches):
+            raise self.refusal(kernel)
+        return found or launches[0]
+
+    def refused(self) -> dict[str, Finding]:
+        """Return why kernels were not launched, by name, for those that were not launched at all."""
+        launched = {launch.kernel for launch in self.recording.launches}
+        refusals = (finding for finding in self.recording.findings if finding.kind == LAUNCH_REFUSED)
+        return {finding.kernel: finding for finding in refusals if finding.kernel not in launched}
+
+    def refusal(self, kernel: str) -> LaunchError:
+        """Return the error that says why a kernel was not launched, or the first that was not."""
+        refused = self.refused()
+        why = refused.get(kernel) or next(iter(refused.values()), None)
+        if why is None:
+            return LaunchError(self.program.file, 1, "main() launches no kernel")
+        return LaunchError(self.program.file, why.line, why.message)
 
     def numbered(self) -> list[tuple[Launch, int]]:
         """Return every launch with its number among those of its kernel, from 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,11 +17,11 @@ from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState, hardware_key
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.figures.labels import count
-from smemviz.figures.sentences import Facts, degree_of, facts, headline, origin, rule, told
+from smemviz.figures.sentences import degree_of, facts, findings_of, headline, origin, rule, told
 from smemviz.figures.served import H200, Hardware
 from smemviz.model.devices import device, known
 from smemviz.model.summary import summarize
-from smemviz.recording import MAIN_FAILED, Launch
+from smemviz.recording import MAIN_FAILED, Finding, Launch
 
 Query = dict[str, str]
 Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
@@ -42,25 +43,28 @@ RUN_PROPERTIES = (
 def view_run(library: Library, query: Query, before: str | None = None) -> Filling:
     """Run what the query asks for; a refusal leaves what is there, the launch ``before``, and says so."""
     state = RunState.read(query)
+    shown = None
     try:
         shown = library.show(state)
         launch = shown.launch(state)
     except SmemvizError as error:
-        return {
+        links = _kernel_links(shown, None, query, hardware_of(shown, state)) if shown else []
+        return ({"kernels.children": links} if links else {}) | {
             "headline.children": "This cannot be launched",
             "origin.children": "",
-            "notices.children": _refusal(error, before),
+            "notices.children": _refusal(error, before, shown),
             "results.className": "columns stale" if before else "columns nothing",
         }
     hardware = hardware_of(shown, state)
+    found = findings_of(shown.recording, launch)
     return {
         "kernels.children": _kernel_links(shown, launch, query, hardware),
         "eyebrow.children": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
         "headline.children": headline(launch, hardware),
         "origin.children": _origin(shown, hardware),
-        "notices.children": _notices(shown, launch),
+        "notices.children": _notices(shown, launch, found),
         "source.children": source_view(
-            shown.recording.source, launch, summarize(launch, hardware.cc, hardware.bank_bytes)
+            shown.recording.source, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
         ),
         "facts.children": _facts(launch, hardware),
         "facts-note.children": f"From the {'GPU recording' if shown.from_file else 'lockstep run'}; {rule(hardware)}.",
@@ -80,29 +84,47 @@ def hardware_of(shown: Shown, state: RunState) -> Hardware:
     return H200
 
 
-def _kernel_links(shown: Shown, launch: Launch, query: Query, hardware: Hardware) -> list[Component]:
-    """Link every launch of the run, with its worst degree; constants and hardware stay as they are."""
+def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: Hardware) -> list[Component]:
+    """Link every launch of the run, with its badge, and every kernel that was refused one.
+
+    Constants and hardware stay as they are; without a launch it is the kernel of the query that is current.
+    """
+    if not shown.recording.launches:
+        return []
     links = []
     kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
     for other, nth in shown.numbered():
         href = "/kernel?" + urlencode(kept | launch_query(other, nth))
-        total = facts(other, hardware)
         links.append(
             dcc.Link(
-                [
-                    html.Span(launch_name(other, nth)),
-                    degree_badge(total),
-                ],
+                [html.Span(launch_name(other, nth)), launch_badge(shown, other, hardware)],
                 href=href,
                 className="kernel-link current" if other is launch else "kernel-link",
+            )
+        )
+    for kernel in shown.refused():
+        current = launch is None and kernel == query.get("kernel")
+        links.append(
+            dcc.Link(
+                [html.Span(kernel), refused_badge()],
+                href="/kernel?" + urlencode(kept | {"kernel": kernel}),
+                className="kernel-link current" if current else "kernel-link",
             )
         )
     return [*links, dcc.Link("Compare", href="/compare?" + urlencode(kept), className="compare-link")]
 
 
-def degree_badge(total: Facts) -> Component:
-    """Show the worst degree of a launch beside its name."""
-    return html.Span(degree_of(total), className="degree conflict" if total.max_degree > 1 else "degree")
+def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
+    """Show beside a launch's name the first mistake met in it, else its worst degree."""
+    mistakes = [finding for finding in findings_of(shown.recording, launch) if finding.kind != MAIN_FAILED]
+    total = facts(launch, hardware)
+    text = mistakes[0].kind.replace("_", " ") if mistakes else degree_of(total)
+    return html.Span(text, className="degree conflict" if mistakes or total.max_degree > 1 else "degree")
+
+
+def refused_badge() -> Component:
+    """Show that a kernel's launch was refused."""
+    return html.Span("refused", className="degree conflict")
 
 
 def launch_name(launch: Launch, nth: int) -> str:
@@ -120,25 +142,28 @@ def _origin(shown: Shown, hardware: Hardware) -> str:
     return text if shown.why is None else f"{text} {shown.why}"
 
 
-def _notices(shown: Shown, launch: Launch) -> list[Component]:
+def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding]) -> list[Component]:
     """Say what is missing from the recording, and what went wrong while it was made."""
     notices: list[Component] = []
     if launch.missing:
         text = f"{count(launch.missing, 'request')} were counted but not logged; pictures show the logged blocks."
         notices.append(dmc.Alert(text, title="Not every request is logged", color="yellow", variant="light"))
     found = dict.fromkeys(
-        (finding.kind.replace("_", " ").capitalize(), f"Line {finding.line}: {told(finding)}")
-        for finding in shown.recording.findings
-        if finding.kernel == launch.kernel or finding.kind == MAIN_FAILED
+        (finding.kind.replace("_", " ").capitalize(), f"Line {finding.line}: {told(finding, shown.recording)}")
+        for finding in findings
     )
     return notices + [dmc.Alert(text, title=kind, color="orange") for kind, text in found]
 
 
-def _refusal(error: SmemvizError, before: str | None) -> Component:
-    """Say what is wrong, and what the pictures are of that are still there."""
+def _refusal(error: SmemvizError, before: str | None, shown: Shown | None) -> Component:
+    """Say what is wrong and in which line, and what the pictures are of that are still there."""
     text = f"{Path(error.file).name}:{error.line}: {error.what}" if isinstance(error, PlaceError) else str(error)
+    line = ""
+    if shown and isinstance(error, PlaceError) and error.file == shown.program.file:
+        line = shown.program.source.splitlines()[error.line - 1].strip()
     below = f"The pictures below are of the last run that worked, {before}." if before else ""
-    return dmc.Alert([html.Span(text), html.Br(), below], color="red", id="error", className="refusal")
+    said = [html.Span(text), *([html.Br(), html.Code(line)] if line else []), *([html.P(below)] if below else [])]
+    return dmc.Alert(said, color="red", id="error", className="refusal")
 
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 
@@ -14,13 +15,15 @@ from pygments.token import Comment, Keyword, Name, Number, String, Token  # type
 from smemviz.figures.sentences import badge
 from smemviz.model.summary import SiteSummary
 from smemviz.program import find_function
-from smemviz.recording import Launch
+from smemviz.recording import Finding, Launch
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
 
 
-def source_view(source: str, launch: Launch, rows: tuple[SiteSummary, ...]) -> list[Component]:
-    """Show the kernel's lines, and those of the device functions it has sites in, with the sites marked."""
+def source_view(
+    source: str, launch: Launch, rows: tuple[SiteSummary, ...], findings: Sequence[Finding] = ()
+) -> list[Component]:
+    """Show the kernel's lines, and those of the device functions it has sites in, sites and mistakes marked."""
     lines = source.splitlines()
     classes = _token_classes(source)
     shown: list[Component] = []
@@ -29,7 +32,8 @@ def source_view(source: str, launch: Launch, rows: tuple[SiteSummary, ...]) -> l
             shown.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
         for number in range(first, min(last, len(lines)) + 1):
             here = [i for i, site in enumerate(launch.sites) if site.line == number]
-            shown.append(_line(number, lines[number - 1], classes[number - 1], launch, here, rows))
+            kinds = tuple(dict.fromkeys(finding.kind for finding in findings if finding.line == number))
+            shown.append(_line(number, lines[number - 1], classes[number - 1], launch, here, rows, kinds))
     return shown
 
 
@@ -70,9 +74,15 @@ def _token_classes(source: str) -> list[list[str]]:
 
 
 def _line(
-    number: int, text: str, classes: list[str], launch: Launch, here: list[int], rows: tuple[SiteSummary, ...]
+    number: int,
+    text: str,
+    classes: list[str],
+    launch: Launch,
+    here: list[int],
+    rows: tuple[SiteSummary, ...],
+    mistakes: tuple[str, ...],
 ) -> Component:
-    """Show one line: its number, its text with sites underlined, its badges below."""
+    """Show one line: its number, its text with sites underlined, below it what was found wrong and its badges."""
     kinds = [
         (name, any(_covers(launch, i, number, column) for i in here))
         for column, name in enumerate(classes[: len(text)] + [""] * (len(text) - len(classes)))
@@ -81,14 +91,15 @@ def _line(
     for (name, site), run in groupby(zip(text, kinds, strict=True), key=lambda pair: pair[1]):
         written = "".join(character for character, _ in run)
         parts.append(html.Span(written, className=f"tok-{name}" * bool(name) + " site" * site))
-    badges = [_badge(i, launch, rows[i]) for i in here]
+    badges = [html.Span(kind.replace("_", " "), className="mistake") for kind in mistakes]
+    badges += [_badge(i, launch, rows[i]) for i in here]
     return html.Li(
         [
             html.Span(str(number), className="line-number"),
             html.Code(parts or " "),
             *([html.Div(badges, className="badges")] if badges else []),
         ],
-        className="source-line",
+        className="source-line mistaken" if mistakes else "source-line",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemviz.errors import LaunchError
+from smemviz.errors import RefusedLaunchError
 from smemviz.model.devices import ComputeCapability
 from smemviz.recording import Dim3
 
@@ -16,12 +16,12 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
     """Refuse a grid or a block that the device would not start; ``place`` is the file and line of the launch.
 
     Raises:
-        LaunchError: naming the numbers and the remedy.
+        RefusedLaunchError: naming the numbers and the remedy.
     """
     threads = block[0] * block[1] * block[2]
     if threads > device.max_threads:
         shape = " x ".join(map(str, block))
-        raise LaunchError(
+        raise RefusedLaunchError(
             *place,
             f"a block of {shape} has {threads} threads; a device takes {device.max_threads}. "
             "Make the block smaller and the grid larger.",
@@ -29,23 +29,23 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
     for what, sizes, limits in (("block", block, _BLOCK_LIMITS), ("grid", grid, _GRID_LIMITS)):
         for axis, size, limit in zip("xyz", sizes, limits, strict=True):
             if size > limit:
-                raise LaunchError(*place, f"the {what} has {size} in {axis}; a device takes {limit}. Use another axis.")
+                raise RefusedLaunchError(*place, f"the {what} has {size} in {axis}; a device takes {limit}. Use another axis.")
 
 
 def check_shared(place: tuple[str, int], static: int, dynamic: int, device: ComputeCapability) -> None:
     """Refuse more shared memory than a block can have; sizes in bytes.
 
     Raises:
-        LaunchError: naming the numbers and the remedy.
+        RefusedLaunchError: naming the numbers and the remedy.
     """
     if static > device.static_shared:
-        raise LaunchError(
+        raise RefusedLaunchError(
             *place,
             f"the kernel declares {static} bytes of static shared memory; a block has {device.static_shared}. "
             "Declare it dynamic (shape 0) and give its bytes in the launch.",
         )
     if static + dynamic > device.opt_in_shared:
-        raise LaunchError(
+        raise RefusedLaunchError(
             *place,
             f"{static} bytes of static and {dynamic} of dynamic shared memory are {static + dynamic}; "
             f"compute capability {device.name} has {device.opt_in_shared} per block. Make the tile smaller.",

@@ -13,7 +13,7 @@ from smemviz.model.devices import device
 from smemviz.model.operations import unpredictable
 from smemviz.model.sectors import bytes_used, sectors
 from smemviz.model.summary import SiteSummary, summarize
-from smemviz.recording import MAIN_FAILED, Finding, Launch, Recording, Site
+from smemviz.recording import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording, Site
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,27 @@ def rule(hardware: Hardware) -> str:
     return f"wavefronts by the rule for compute capability {hardware.name}, {basis.kind}"
 
 
-def told(finding: Finding) -> str:
-    """Say what was met, in which kernel, block and threads."""
+def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
+    """Return the mistakes met in a launch, and what ended ``main()``; of older recordings, those in its kernel."""
+    number = next(i for i, one in enumerate(recording.launches) if one is launch)
+    return tuple(
+        finding
+        for finding in recording.findings
+        if finding.launch == number
+        or (finding.launch is None and (finding.kernel == launch.kernel or finding.kind == MAIN_FAILED))
+    )
+
+
+def told(finding: Finding, recording: Recording) -> str:
+    """Say what was met, in which kernel, block and threads; a kernel's second launch is named with its number."""
     if finding.kind == MAIN_FAILED:
         return finding.message
+    if finding.kind == LAUNCH_REFUSED:
+        return f"launch of {finding.kernel} refused: {finding.message}"
+    before = recording.launches[: finding.launch or 0]
+    nth = sum(launch.kernel == finding.kernel for launch in before) + 1
+    kernel = finding.kernel if nth == 1 else f"{finding.kernel} ({nth})"
     shown = ", ".join(str(thread) for thread in finding.threads[:2])
     threads = {0: "", 1: f", thread {shown}", 2: f", threads {shown}"}
     who = f"block {finding.block}" + threads.get(len(finding.threads), f", threads {shown}, ...")
-    return f"{finding.kind.replace('_', ' ')} in {finding.kernel}, {who}: {finding.message}"
+    return f"{finding.kind.replace('_', ' ')} in {kernel}, {who}: {finding.message}"

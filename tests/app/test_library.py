@@ -58,7 +58,7 @@ def test_a_refusal_is_the_same_each_time(served: Library) -> None:
     state = RunState("square", constants={"BDIMX": "64"})
     for _ in range(2):
         with pytest.raises(LaunchError, match="4096 threads; a device takes 1024"):
-            served.show(state)
+            served.show(state).launch(state)
 
 
 def test_constants_are_checked_against_the_file(served: Library) -> None:
