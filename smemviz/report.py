@@ -110,7 +110,7 @@ def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_js
     if recording.findings:
         console.print()
     for finding in recording.findings:
-        sentence = f"{recording.file}:{finding.line}: {told(finding)}"
+        sentence = f"{recording.file}:{finding.line}: {told(finding, recording)}"
         console.print(sentence, markup=False, highlight=False, style="bold", soft_wrap=True)
 
 
@@ -181,5 +181,5 @@ def output_console() -> Console:
         def on_broken_pipe(self) -> None:
             raise
 
-    console = Output()
-    return console if console.is_terminal else Output(width=_WIDTH_UNSEEN)
+    console = Output(emoji=False)  # "file.py:100:" is a place
+    return console if console.is_terminal else Output(emoji=False, width=_WIDTH_UNSEEN)
