@@ -66,8 +66,8 @@ class Served:
     """One request on shared memory, a row per lane and word it touches, in order of lanes; else no rows.
 
     ``address`` is the byte the row starts at, ``wavefront`` counts from 0 over the whole request, -1 where the
-    addresses alone do not tell it; ``conflict`` marks a row whose bank has other rows to serve in the same phase.
-    ``reason`` says why there are no wavefronts.
+    addresses alone do not tell it. Rows of one ``phase`` are served together; ``conflict`` marks a row whose bank has
+    other rows to serve in the same phase. ``reason`` says why there are no wavefronts.
     """
 
     width: int
@@ -76,6 +76,7 @@ class Served:
     word: NDArray[np.int64]
     bank: NDArray[np.int64]
     wavefront: NDArray[np.int64]
+    phase: NDArray[np.int64]
     conflict: NDArray[np.bool_]
     reason: str | None = None
 
@@ -98,7 +99,7 @@ def serve_request(now: Moment, where: BankLayout, hardware: Hardware = H200) -> 
     site = now.launch.sites[now.launch.requests.site[row]] if row is not None else None
     if row is None or site is None or site.space != "shared":
         none = np.zeros(0, np.int64)
-        return Served(1, none, none, none, none, none, none.astype(bool))
+        return Served(1, none, none, none, none, none, none, none.astype(bool))
     addresses = now.launch.requests.addresses[row]
     words = max(1, site.width // where.width)
     lane = np.repeat(np.flatnonzero(addresses >= 0), words)
@@ -108,7 +109,8 @@ def serve_request(now: Moment, where: BankLayout, hardware: Hardware = H200) -> 
     reason = unpredictable(site.op, site.dtype, hardware.cc)
     if reason is not None:
         unknown = np.full(len(lane), -1)
-        return Served(site.width, lane, address, word, bank, unknown, np.zeros(len(lane), bool), reason)
+        together, calm = np.zeros(len(lane), np.int64), np.zeros(len(lane), bool)
+        return Served(site.width, lane, address, word, bank, unknown, together, calm, reason)
     rule = shared_rule(site.width, site.op, hardware.cc, hardware.bank_bytes)
     if where.banks != rule.banks:
         rule = rule._replace(banks=where.banks, row_shift=rule.word_shift)
@@ -117,7 +119,8 @@ def serve_request(now: Moment, where: BankLayout, hardware: Hardware = H200) -> 
     phase = lane // rule.phase_lanes * words + piece // rule.phase_words
     if served.ideal < len(np.unique(phase)):  # the phases of a wide load were served two by two
         phase = lane // (2 * rule.phase_lanes)
-    return Served(site.width, lane, address, word, bank, wavefront, _crowded(phase, bank, wavefront, where.banks))
+    crowded = _crowded(phase, bank, wavefront, where.banks)
+    return Served(site.width, lane, address, word, bank, wavefront, phase, crowded)
 
 
 def _crowded(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,13 +83,14 @@ class Swizzle:
 
 
 Layout = Pad | Swizzle
+L = TypeVar("L", Pad, Swizzle)
 
 
 @dataclass(frozen=True)
-class Cure:
+class Cure(Generic[L]):
     """A layout with the scores of all accesses before and after, in their order, and the bytes it adds."""
 
-    layout: Layout
+    layout: L
     before: tuple[Score, ...]
     after: tuple[Score, ...]
     more_bytes: int
@@ -100,14 +101,14 @@ class Cure:
         return sum(score.wavefronts for score in self.before) - sum(score.wavefronts for score in self.after)
 
 
-def accesses(launch: Launch, array: int) -> tuple[Access, ...]:
+def accesses(launch: Launch, array: int, cc: tuple[int, int] = (9, 0)) -> tuple[Access, ...]:
     """Return what was logged of the sites that touch ``launch.arrays[array]``, for sites that can be counted."""
     which, offsets = relative_addresses(launch)
     here = (which == array).any(axis=1)
     found = []
     for i, site in enumerate(launch.sites):
         rows = np.flatnonzero(here & (launch.requests.site == i))
-        if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype) is None:
+        if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype, cc) is None:
             found.append(Access(i, site.op, site.width, *different(offsets[rows])))
     return tuple(found)
 
@@ -159,11 +160,11 @@ def swizzles(array: ArrayInfo, found: Sequence[Access]) -> Iterator[Swizzle]:
 def smallest_cure(
     array: ArrayInfo,
     found: Sequence[Access],
-    layouts: Iterator[Layout],
+    layouts: Iterator[L],
     passes: Callable[[Sequence[Score]], bool] | None = None,
     cc: tuple[int, int] = (9, 0),
     bank_bytes: int = 4,
-) -> Cure | None:
+) -> Cure[L] | None:
     """Return the first layout whose scores pass, else the first that saves the most wavefronts, else None.
 
     Args:
@@ -178,7 +179,7 @@ def smallest_cure(
     elements = array.nbytes // array.itemsize
     counted = partial(score, itemsize=array.itemsize, cc=cc, bank_bytes=bank_bytes)
     before = tuple(counted(access) for access in found)
-    best = None
+    best: Cure[L] | None = None
     for layout in layouts:
         after = tuple(counted(access, layout=layout) for access in found)
         cure = Cure(layout, before, after, layout.more_elements(elements) * array.itemsize)

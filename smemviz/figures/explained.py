@@ -1,0 +1,189 @@
+"""Why each site of a launch costs what it costs, and what would cure it: from the recorded requests, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.figures.cures import cure_said
+from smemviz.figures.labels import count
+from smemviz.figures.moment import moment
+from smemviz.figures.patterns import described, name, reason
+from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
+from smemviz.model.banks import Counts
+from smemviz.model.banks import count as count_wavefronts
+from smemviz.model.cure import Access, Cure, Pad, Swizzle, accesses, pads, smallest_cure, swizzles
+from smemviz.model.operations import POPULATION_COUNT, is_atomic, unpredictable
+from smemviz.model.pattern import Pattern, find_patterns, index_steps
+from smemviz.model.relative import relative_addresses
+from smemviz.model.sectors import bytes_used, sectors
+from smemviz.recording import Launch, Site
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One site: its patterns, costliest first, each with how many requests have it, and three things to say.
+
+    ``pattern`` names it, ``because`` is one sentence, ``cure`` what to change, None where nothing need be changed.
+    ``pad`` and ``swizzle`` are the cure's two forms where there are such.
+    """
+
+    patterns: tuple[tuple[Pattern, int], ...]
+    pattern: str
+    because: str
+    cure: str | None = None
+    pad: Cure[Pad] | None = None
+    swizzle: Cure[Swizzle] | None = None
+
+
+def explain(launch: Launch, hardware: Hardware = H200) -> tuple[Explained, ...]:
+    """Explain every site of a launch, in order, as a compute capability serves it."""
+    explaining = Explaining(launch, hardware)
+    return tuple(explaining.site(i) for i in range(len(launch.sites)))
+
+
+class Explaining:
+    """A launch with what explanations share: offsets into arrays, and the cures of each array."""
+
+    def __init__(self, launch: Launch, hardware: Hardware = H200) -> None:
+        self.launch = launch
+        self.hardware = hardware
+        self._cures: dict[int, tuple[Cure[Pad] | None, Cure[Swizzle] | None]] = {}
+
+    @cached_property
+    def _relative(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        return relative_addresses(self.launch)
+
+    def site(self, i: int) -> Explained:
+        """Explain one site by its costliest request."""
+        site = self.launch.sites[i]
+        rows = np.flatnonzero(self.launch.requests.site == i)
+        if not len(rows):
+            return Explained((), "unknown", "None of its requests was logged.")
+        found = find_patterns(self._offsets(rows))
+        cost = self.cost(site, rows)
+        order = sorted(
+            range(len(found.patterns)), key=lambda p: _worst_first(found.patterns[p], cost[found.which == p])
+        )
+        times = np.bincount(found.which)
+        patterns = tuple((found.patterns[p], int(times[p])) for p in order)
+        here = rows[found.which == order[0]]
+        row = int(here[np.argmax(cost[found.which == order[0]])])
+        share = "" if len(patterns) == 1 else f"in {times[order[0]]:,} of {count(len(rows), 'request')}, "
+        because = self.because(row, share)
+        said, pad, swizzle = (None, None, None)
+        if site.space == "shared" and cost.max() > 0:
+            said, pad, swizzle = self._cure(site, row, patterns[0][0])
+        return Explained(patterns, _named([pattern for pattern, _ in patterns]), because, said, pad, swizzle)
+
+    def because(self, row: int, share: str = "") -> str:
+        """Say in a sentence what one request asks for and why that costs what it costs."""
+        site = self.launch.sites[self.launch.requests.site[row]]
+        offsets = self._offsets(np.array([row]))
+        (pattern,) = find_patterns(offsets).patterns
+        array = self.array_of(row)
+        steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
+        lead = share + described(pattern, steps, site.width)
+        return _sentence(f"{lead}: {self._why(site, row, pattern)}")
+
+    def _why(self, site: Site, row: int, pattern: Pattern) -> str:
+        addresses = self.launch.requests.addresses[row]
+        if site.space == "global":
+            lanes, moved = int((addresses >= 0).sum()), int(sectors(addresses, site.width))
+            needed = count(int(bytes_used(addresses, site.width)), "byte")
+            verbs = ("needs" if lanes == 1 else "need", "moves" if moved == 1 else "move")
+            return f"{count(lanes, 'lane')} {verbs[0]} {needed}, {count(moved, 'sector')} {verbs[1]}"
+        unknown = unpredictable(site.op, site.dtype, self.hardware.cc)
+        if unknown is not None:
+            return unknown[0].lower() + unknown[1:].rstrip(".")
+        return reason(pattern, site, self.served(row), int(self._counts(site, addresses).degree), self.hardware.cc)
+
+    def served(self, row: int) -> Served:
+        """Serve one request."""
+        requests = self.launch.requests
+        block, warp, step, site = (int(getattr(requests, name)[row]) for name in ("block", "warp", "step", "site"))
+        now = moment(self.launch, block, warp, step, site)
+        return serve_request(now, bank_layout(self.launch, self.hardware), self.hardware)
+
+    def cost(self, site: Site, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the wavefronts in excess of requests, 0 where they cannot be told, or their sectors."""
+        addresses = self.launch.requests.addresses[rows]
+        if site.space == "global":
+            return sectors(addresses, site.width)
+        if unpredictable(site.op, site.dtype, self.hardware.cc) is not None:
+            return np.zeros(len(rows), np.int64)
+        counts = self._counts(site, addresses)
+        return counts.wavefronts - counts.ideal
+
+    def _counts(self, site: Site, addresses: NDArray[np.int64]) -> Counts:
+        return count_wavefronts(addresses, site.width, site.op, self.hardware.cc, self.hardware.bank_bytes)
+
+    def _offsets(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return byte offsets into the array, or the addresses themselves where a lane is outside of every array."""
+        addresses, offsets = self.launch.requests.addresses[rows], self._relative[1][rows]
+        inside = np.all((offsets >= 0) | (addresses < 0), axis=1)
+        return np.where(inside[:, None], offsets, addresses)
+
+    def array_of(self, row: int) -> int | None:
+        """Return which array of the launch a request goes to, None for one that leaves its array."""
+        which = self._relative[0][row][self.launch.requests.addresses[row] >= 0]
+        return int(which[0]) if len(which) and which[0] >= 0 and np.all(which == which[0]) else None
+
+    def steady(self, array: int) -> tuple[Access, ...]:
+        """Return the accesses to an array whose pattern does not depend on data: what a layout can be made for."""
+        found = accesses(self.launch, array, self.hardware.cc)
+        return tuple(access for access in found if not _by_data(access))
+
+    def _cure(
+        self, site: Site, row: int, pattern: Pattern
+    ) -> tuple[str | None, Cure[Pad] | None, Cure[Swizzle] | None]:
+        if pattern.kind == "data-dependent":
+            return "No pad or swizzle is sure to help: with other data, other words are asked for.", None, None
+        index = self.array_of(row)
+        if index is None:
+            return "No pad or swizzle helps an access that leaves its array.", None, None
+        pad, swizzle = self.cures(index)
+        said = cure_said(self.launch.arrays[index], pad, swizzle)
+        if said is None and is_atomic(site.op) and site.op != POPULATION_COUNT:
+            said = "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
+        return said or "No pad and no XOR swizzle helps.", pad, swizzle
+
+    def cures(self, index: int) -> tuple[Cure[Pad] | None, Cure[Swizzle] | None]:
+        """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""
+        if index not in self._cures:
+            array, found = self.launch.arrays[index], self.steady(index)
+            cc, bank_bytes = self.hardware.cc, self.hardware.bank_bytes
+            self._cures[index] = (
+                smallest_cure(array, found, pads(array, found), None, cc, bank_bytes),
+                smallest_cure(array, found, swizzles(array, found), None, cc, bank_bytes),
+            )
+        return self._cures[index]
+
+
+def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, int]:
+    """Order patterns by their costliest request; where none costs, one lane tells least."""
+    return -int(cost.max()), pattern.kind == "one lane", -len(cost)
+
+
+def _by_data(access: Access) -> bool:
+    found = find_patterns(access.offsets)
+    times = np.bincount(found.which, access.times, len(found.patterns))
+    return found.patterns[int(np.argmax(times))].kind == "data-dependent"
+
+
+def _named(patterns: list[Pattern]) -> str:
+    """Name the patterns of a site, the first few of many."""
+    names = list(dict.fromkeys(name(pattern) for pattern in patterns))
+    if len(names) == 1:
+        return names[0]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"mixed: {'; '.join(names[:_MOST_NAMED])}{more}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."

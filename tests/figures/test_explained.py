@@ -1,0 +1,272 @@
+"""Explanations: the sentences of the gallery, and arithmetic that always gives what is counted."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from launches import array, launch, site
+
+import smemviz
+from smemviz import resources
+from smemviz.figures.cures import pad_said, swizzle_said
+from smemviz.figures.explained import Explained, explain
+from smemviz.figures.patterns import described, distance
+from smemviz.figures.served import Hardware
+from smemviz.model.cure import Pad, Swizzle
+from smemviz.model.pattern import Level, Pattern
+from smemviz.model.summary import summarize
+from smemviz.recording import ArrayInfo
+
+LANES = np.arange(32, dtype=np.int64)
+TILE = ArrayInfo("tile", "shared", (32, 32), (128, 4), "int32", 1024, 1)
+
+
+def gallery(file: str, kernel: str) -> dict[tuple[str, str], Explained]:
+    """Explain a launch of the gallery as the H200 ran it, by source and operation."""
+    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
+    assert path is not None
+    one = smemviz.load(path)[kernel]
+    return {(s.source, s.op): said for s, said in zip(one.sites, explain(one), strict=True)}
+
+
+def one_site(
+    offsets: object, *, op: str = "load", width: int = 4, dtype: str = "int32", size: int = 4096, times: int = 1
+) -> Explained:
+    """Explain one site of one array, the same request some times."""
+    info = array("held", "shared", (size // width,), 1024, (width,))
+    sites = (site("held", "shared", op, width, dtype),)
+    rows = [(0, np.where(np.asarray(offsets) < 0, -1, 1024 + np.asarray(offsets)))] * times
+    return explain(launch(sites, rows, (info,)))[0]
+
+
+def test_a_column_meets_in_one_bank_and_a_pad_of_one_cures_it() -> None:
+    said = gallery("square", "set_row_read_col")
+    column = said["tile[tx, ty]", "load"]
+    assert column.pattern == "stride of 32 words"
+    assert column.because == (
+        "Neighbouring lanes are 32 words apart, 1 row down: "
+        "gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way."
+    )
+    assert column.cure == (
+        "Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle, tile[r, c ^ r]: "
+        "no excess is left at its 2 accesses, 992 before."
+    )
+    assert column.patterns == ((Pattern("stride", (Level(32, 128),)), 32),)
+    row = said["tile[ty, tx]", "store"]
+    assert row.because == (
+        "Neighbouring lanes are 1 word apart, 1 column right: "
+        "gcd(1, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each."
+    )
+    assert row.cure is None
+    assert said["out[idx]", "store"].because == (
+        "Neighbouring lanes are 1 word apart: 32 lanes need 128 bytes, 4 sectors move."
+    )
+
+
+def test_a_padded_column_has_a_stride_without_a_common_divisor() -> None:
+    said = gallery("square", "set_row_read_col_pad")["tile[tx, ty]", "load"]
+    assert said.because == (
+        "Neighbouring lanes are 33 words apart, 1 row down: "
+        "gcd(33, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each."
+    )
+
+
+def test_dynamic_memory_is_padded_in_the_index() -> None:
+    said = gallery("square", "set_row_read_col_dyn")["tile[col_idx]", "load"]
+    assert said.cure == (
+        "Leave 1 element of tile unused after every 32, index i + i // 32 (128 bytes more), or swizzle, "
+        "tile[i ^ (i // 32)]: no excess is left at its 2 accesses, 992 before."
+    )
+
+
+def test_two_columns_side_by_side_need_a_pad_of_two() -> None:
+    said = gallery("rectangle", "set_row_read_col")["tile[icol, irow]", "load"]
+    assert said.pattern == "groups of 16 lanes: 32 words, then 1 word"
+    assert said.because == (
+        "Lanes in groups of 16 are 32 words apart, the groups 1 word apart: "
+        "bank 0 has to deliver 16 different words to lanes 0-15, 16-way."
+    )
+    assert said.cure == (
+        "Pad the row of tile by 2, (16, 32) -> (16, 34) (128 bytes more), or swizzle, tile[r, c ^ (r << 1)]: "
+        "no excess is left at its 2 accesses, 240 before."
+    )
+
+
+def test_of_several_patterns_the_costliest_is_told() -> None:
+    said = gallery("reduce", "neighbours_by_close_threads")["held[i]", "load"]
+    assert said.pattern == "mixed: stride of 8 words; stride of 16 words; stride of 32 words and 5 more"
+    assert said.because == (
+        "In 4 of 48 requests, neighbouring lanes are 8 words apart: "
+        "gcd(8, 32) = 8, so 32 lanes fall into 4 of 32 banks, 8-way."
+    )
+    assert sum(times for _, times in said.patterns) == 48
+
+
+def test_lanes_that_are_spread_out_are_told_apart_from_neighbours() -> None:
+    said = gallery("reduce", "neighbours_by_spread_threads")["held[t]", "load"]
+    assert said.because == (
+        "In 32 of 188 requests, active lanes, every second, are 2 words apart: "
+        "no bank has to deliver two different words at once."
+    )
+
+
+def test_a_swizzled_tile_is_known_by_its_xor() -> None:
+    said = gallery("transpose", "swizzled_tile")["held[tx, ty ^ tx]", "load"]
+    assert said.pattern == "mixed: XOR swizzle; stride of 31 words; stride of 33 words"
+    assert said.because == (
+        "In 180 of 192 requests, the lanes are shuffled by an XOR: no bank has to deliver two different words at once."
+    )
+
+
+def test_nothing_is_promised_where_data_decides() -> None:
+    said = gallery("histogram", "count_in_shared_memory")["cuda.atomic.add(held, values[i], 1)", "reduce_inc"]
+    assert said.pattern == "data-dependent"
+    assert said.because == (
+        "No stride, group or XOR fits the lanes, so data decides who asks for what: "
+        "bank 5 has to deliver 5 different words to lanes 2, 20, 25, 27-28, 5-way."
+    )
+    assert said.cure == "No pad or swizzle is sure to help: with other data, other words are asked for."
+
+
+def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
+    said = one_site(np.zeros(32), op="atomic_add")
+    assert (
+        said.because == "All lanes ask for the same element: an atomic serves the 32 lanes one after the other, 32-way."
+    )
+    assert said.cure == "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
+    assert one_site(np.zeros(32)).because == (
+        "All lanes ask for the same element: one wavefront delivers it to all of them."
+    )
+    assert one_site(np.zeros(32), op="reduce_inc").because == (
+        "All lanes ask for the same element: one wavefront delivers it to all of them."
+    )
+
+
+def test_an_atomic_says_how_many_lanes_wait_for_one_word() -> None:
+    said = one_site(4 * np.where(LANES < 3, 0, np.where(LANES == 3, 32, LANES)), op="atomic_add")
+    assert said.because == (
+        "No stride, group or XOR fits the lanes, so data decides who asks for what: "
+        "lanes 0-3 meet in bank 0, 3 of them on word 0; an atomic serves them one by one, 4-way."
+    )
+
+
+def test_wide_elements_are_served_in_phases() -> None:
+    said = one_site(264 * LANES, width=8, dtype="float64", size=16384)
+    assert said.because == (
+        "Neighbouring lanes are 66 words apart: 16 lanes are served together, and in units of 8 bytes "
+        "gcd(33, 16) = 1, so 16 lanes fall into 16 of 16 pairs of banks, one each."
+    )
+    conflict = one_site(256 * LANES, width=8, dtype="float64", size=16384)
+    assert conflict.because.endswith("gcd(32, 16) = 16, so 16 lanes fall into 1 of 16 pairs of banks, 16-way.")
+
+
+def test_a_site_whose_wavefronts_are_unknown_says_why() -> None:
+    said = one_site(4 * LANES, op="atomic_add", dtype="float32")
+    assert said.because == (
+        "Neighbouring lanes are 1 word apart: "
+        "a float atomic is a compare-and-swap loop; how often it runs depends on the data."
+    )
+    assert said.cure is None
+
+
+def test_a_site_that_logged_nothing_has_nothing_to_explain() -> None:
+    one = launch((site("held", "shared", "load"),), [], (array("held", "shared", (32,), 1024),))
+    assert explain(one) == (Explained((), "unknown", "None of its requests was logged."),)
+
+
+@pytest.mark.parametrize("bank_bytes", [4, 8])
+def test_another_bank_mode_is_explained_by_its_own_counts(bank_bytes: int) -> None:
+    info = array("held", "shared", (1024,), 0)
+    one = launch((site("held", "shared", "load"),), [(0, 128 * LANES)], (info,))
+    (said,) = explain(one, Hardware((3, 5), bank_bytes))
+    (row,) = summarize(one, (3, 5), bank_bytes)
+    assert f"bank 0 has to deliver {row.max_degree} different words" in said.because
+    assert said.because.endswith(f" {row.max_degree}-way.")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    width=st.sampled_from([1, 2, 4, 8, 16]),
+    stride=st.integers(-70, 70),
+    active=st.integers(1, 32),
+    op=st.sampled_from(["load", "store"]),
+)
+def test_the_degree_in_the_sentence_is_the_one_that_is_counted(width: int, stride: int, active: int, op: str) -> None:
+    offsets = np.where(active > LANES, 70 * 32 * width + stride * width * LANES, -1)
+    info = array("held", "shared", (9000,), 1024, (width,))
+    one = launch((site("held", "shared", op, width),), [(0, np.where(offsets < 0, -1, 1024 + offsets))], (info,))
+    (row,), (said,) = one.summary(), explain(one)
+    told = re.search(r"(\d+)-way", said.because)
+    assert int(told[1] if told else 1) == row.max_degree
+    assert (said.cure is None) == (row.excess == 0)
+
+
+def test_distances_are_in_words_where_they_can_be() -> None:
+    assert [distance(n) for n in (4, 128, -4, -12, 1, 6, 0)] == [
+        "1 word", "32 words", "-1 word", "-3 words", "1 byte", "6 bytes", "0 words"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("levels", "text"),
+    [
+        ([(4, 0), (8, 4)], "lanes in groups of 4 ask for the same element, the groups 1 word apart"),
+        ([(16, 4), (2, 0)], "lanes in groups of 16 are 1 word apart, the groups at the same place"),
+        (
+            [(4, 4), (4, 64), (2, 512)],
+            "lanes in groups of 4 are 1 word apart, 4 of the groups 16 words apart, those 128 words apart",
+        ),
+    ],
+)
+def test_groups_are_described_from_the_inside_out(levels: list[tuple[int, int]], text: str) -> None:
+    assert described(Pattern("groups", tuple(Level(*level) for level in levels)), None, 4) == text
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [
+        ((1, 0), "1 row down"),
+        ((-2, 0), "2 rows up"),
+        ((0, 1), "1 column right"),
+        ((0, -1), "1 column left"),
+        ((1, 1), "1 row down and 1 column right"),
+        ((1, 0, 0), "the index goes on by (1, 0, 0)"),
+        ((0, 1, 0), "1 row down"),
+    ],
+)
+def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], text: str) -> None:
+    pattern = Pattern("stride", (Level(32, 128),))
+    assert described(pattern, steps, 4) == f"neighbouring lanes are 32 words apart, {text}"
+
+
+@pytest.mark.parametrize(
+    ("shape", "swizzle", "text"),
+    [
+        ((32, 32), Swizzle(32, 5), "swizzle, tile[r, c ^ r]"),
+        ((64, 32), Swizzle(32, 5), "swizzle, tile[r, c ^ (r % 32)]"),
+        ((64, 32), Swizzle(32, 4, 0, 1), "swizzle, tile[r, c ^ ((r >> 1) % 16)]"),
+        ((64, 32), Swizzle(32, 3, 2), "swizzle, tile[r, c ^ ((r % 8) << 2)]"),
+        ((4, 32, 32), Swizzle(32, 5), "swizzle, tile[..., r, c ^ (r % 32)]"),
+        ((4, 3, 32), Swizzle(32, 5), "swizzle, tile[..., r, c ^ (r % 32)], r counted through all planes"),
+        ((1024,), Swizzle(32, 5), "swizzle, tile[i ^ (i // 32)]"),
+        ((4096,), Swizzle(32, 3, 2, 1), "swizzle, tile[i ^ ((i // 64 % 8) << 2)]"),
+    ],
+)
+def test_a_swizzle_is_written_as_an_index(shape: tuple[int, ...], swizzle: Swizzle, text: str) -> None:
+    info = ArrayInfo("tile", "shared", shape, tuple([128] * (len(shape) - 1) + [4]), "int32", 1024, 1)
+    assert swizzle_said(info, swizzle) == text
+    if len(shape) == 2:  # what is written is what was scored
+        r, c = np.mgrid[: shape[0], : shape[1]]
+        formula = text.removeprefix("swizzle, tile[r, ").removesuffix("]")
+        assert np.array_equal(swizzle.place(r * 32 + c), r * 32 + eval(formula, {"r": r, "c": c}))
+    if len(shape) == 1:
+        i = np.arange(shape[0])
+        assert np.array_equal(swizzle.place(i), eval(text.removeprefix("swizzle, tile[").removesuffix("]"), {"i": i}))
+
+
+def test_a_pad_is_written_as_a_shape() -> None:
+    assert pad_said(TILE, Pad(32, 2), 256) == "pad the row of tile by 2, (32, 32) -> (32, 34) (256 bytes more)"
