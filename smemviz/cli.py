@@ -17,7 +17,7 @@ from types import ModuleType
 
 from smemviz.errors import InputError, SmemvizError
 
-VERBS = ("run", "show", "time", "verify", "calibrate")
+VERBS = ("run", "show", "time", "verify", "diff", "calibrate", "sweep")
 INTERRUPTED = 130  # as a shell reports SIGINT
 BROKEN_PIPE = 141  # and SIGPIPE
 
@@ -29,7 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = arguments.pop(0) if arguments and arguments[0] in VERBS else None
     command = import_module(f"smemviz.commands.{verb or 'serve'}")
-    parsed = _parser(verb, command).parse_args(arguments)
+    own, script = _split(arguments) if verb == "run" else (arguments, None)
+    parsed = _parser(verb, command).parse_args(own)
+    parsed.arguments = script
     try:
         code: int = command.execute(parsed)
         if sys.stdout is not None:
@@ -38,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"smemviz: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
+        if verb:  # the server has said that this is how to stop it
+            print("smemviz: stopped before it was done; nothing was saved", file=sys.stderr)
         return INTERRUPTED
     except OSError as error:  # of standard output; commands name every file they cannot use
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
@@ -46,6 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"smemviz: standard output cannot be written: {error.strerror}", file=sys.stderr)
         return InputError.exit_code
     return code
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    """Return what is ours, and what stands after ``--``: a script's, None without it."""
+    if "--" not in arguments:
+        return arguments, None
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
 
 
 def _parser(verb: str | None, command: ModuleType) -> argparse.ArgumentParser:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemviz.figures.sentences import told
@@ -40,16 +41,17 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
         "basis": counted_for.basis.kind,
         "bank_bytes": counted_for.bank_bytes[0],
         "constants": dict(recording.constants),
-        "launches": [_launch_facts(launch, cc) for launch in recording.launches],
+        "launches": [_launch_facts(recording, launch, cc) for launch in recording.launches],
         "findings": [asdict(finding) for finding in recording.findings],
     }
 
 
-def _launch_facts(launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
+def _launch_facts(recording: Recording, launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
     hardware = launch.hardware or (None,) * len(launch.sites)
     rows = zip(launch.sites, launch.summary(cc), hardware, strict=True)
     data = {
         "kernel": launch.kernel,
+        "file": recording.file_of(launch),
         "grid": launch.grid,
         "block": launch.block,
         "dynamic_shared": launch.dynamic_shared,
@@ -72,13 +74,18 @@ def time_facts(time: Timing) -> dict[str, Any]:
 
 
 def _site_facts(site: Site, summary: SiteSummary, hardware: SiteHardware | None) -> dict[str, Any]:
-    """Return a site with its counts; ``complete`` and ``reason`` are there only when they limit what the counts say."""
+    """Return a site with its counts; ``complete`` and ``reason`` are there only when they limit what the counts say.
+
+    ``file`` is there only when it is another than the launch's.
+    """
     counts = asdict(summary)
     if summary.complete:
         del counts["complete"]
     if summary.reason is None:
         del counts["reason"]
     data = {name: getattr(site, name) for name in _PLACE} | counts
+    if site.file:
+        data["file"] = site.file
     if hardware is None:
         return data
     counted = asdict(hardware)
@@ -104,13 +111,14 @@ def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_js
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     for launch in data["launches"]:
         console.print()
-        console.print(_table(launch))
+        console.print(_table(data["file"], launch))
         for note in _notes(launch):
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     if recording.findings:
         console.print()
     for finding in recording.findings:
-        sentence = f"{recording.file}:{finding.line}: {told(finding, recording)}"
+        file = recording.file if finding.launch is None else recording.file_of(recording.launches[finding.launch])
+        sentence = f"{file}:{finding.line}: {told(finding, recording)}"
         console.print(sentence, markup=False, highlight=False, style="bold", soft_wrap=True)
 
 
@@ -128,7 +136,7 @@ def _header(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def _table(launch: dict[str, Any]) -> Table:
+def _table(file: str, launch: dict[str, Any]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -136,6 +144,8 @@ def _table(launch: dict[str, Any]) -> Table:
     title = f"{launch['kernel']}: grid {sizes[0]}, block {sizes[1]}, {launch['shared_bytes']} bytes of shared memory"
     if launch["dynamic_shared"]:
         title += f", {launch['dynamic_shared']} of them dynamic"
+    if launch["file"] != file:
+        title += f", in {launch['file']}"
     table = Table(title=Text(title), title_justify="left")
     columns = [name for name in _PLACE + _COUNTS if name not in ("column", "function", "calls", "array")]
     columns += ["verdict"] if "counters" in launch else []
@@ -151,7 +161,8 @@ def _table(launch: dict[str, Any]) -> Table:
 
 def _lines(site: dict[str, Any]) -> str:
     """Return the line of a site, after those of the calls that lead to it: ``17 > 6``."""
-    return " > ".join(str(line) for line in (*(line for line, _ in site["calls"]), site["line"]))
+    own = f"{Path(site['file']).name}:{site['line']}" if "file" in site else str(site["line"])
+    return " > ".join((*(str(line) for line, _ in site["calls"]), own))
 
 
 def _notes(launch: dict[str, Any]) -> list[str]:

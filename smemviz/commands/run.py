@@ -1,4 +1,8 @@
-"""Run a kernel file's main() and count what each line of its kernels does.
+"""Run a kernel file's main(), or any script, and count what each line of its kernels does.
+
+A file without a main() to call is run as the script that it is: `smemviz run train.py -- --steps 5` does what
+`python train.py --steps 5` does and records every launch of every kernel, those of imported modules too. Without a GPU
+the same script runs with its kernels in lockstep.
 
 Exits 1 when the run met a mistake (out of bounds, a race, a barrier not reached by all, a launch that no device would
 start), unless --no-fail is given.
@@ -36,7 +40,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.output and not arguments.output.parent.is_dir():
         raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
     with main_output(arguments.json), progress_bar() as progress:
-        recording = run(arguments.file, dict(arguments.set), arguments.engine, progress)
+        recording = run(arguments.file, dict(arguments.set), arguments.engine, progress, arguments=arguments.arguments)
     if arguments.output:
         recording.save(arguments.output)
     print_recording(recording, own_cc(recording), as_json=arguments.json)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 def add_file_and_settings(parser: argparse.ArgumentParser) -> None:
     """Declare FILE and ``--set NAME=VALUE``."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels and a main()")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels")
     parser.add_argument(
-        "--set", metavar="NAME=VALUE", type=_setting, action="append", default=[], help="replace a constant; repeatable"
+        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="replace a constant; repeatable"
     )
 
 
@@ -21,7 +21,8 @@ def main_output(as_json: bool) -> contextlib.AbstractContextManager[object]:
     return contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
 
 
-def _setting(text: str) -> tuple[str, str]:
+def setting(text: str) -> tuple[str, str]:
+    """Read ``NAME=VALUE``, for argparse."""
     name, equals, value = text.partition("=")
     if not (name.strip() and equals and value.strip()):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")

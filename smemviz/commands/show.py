@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cc",
         metavar="X.Y",
-        type=_compute_capability,
+        type=compute_capability,
         help="count as this compute capability does (default: that of the GPU that recorded, else 9.0)",
     )
 
@@ -29,7 +29,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _compute_capability(text: str) -> tuple[int, int]:
+def compute_capability(text: str) -> tuple[int, int]:
+    """Read a compute capability such as ``9.0``, for argparse."""
     match = re.fullmatch(r"(\d{1,2})\.(\d)", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a compute capability such as 9.0")

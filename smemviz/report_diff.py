@@ -1,0 +1,219 @@
+"""Two recordings side by side, as plain data, as tables and as Markdown; all say the same."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from smemviz.figures.labels import duration
+from smemviz.model.diff import COUNTS, LaunchPair, SitePair
+from smemviz.recording import Recording, Site
+from smemviz.report import output_console
+
+SCHEMA = 1
+ARROW = "→"
+TOTALS = ("requests", "wavefronts", "excess", "max_degree", "sectors")
+Form = Literal["json", "markdown", "table"]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: how it was named, the constants that were asked for, and its recording."""
+
+    name: str
+    constants: Mapping[str, object]
+    recording: Recording
+
+    @property
+    def title(self) -> str:
+        """The name, with the constants that were asked for."""
+        settings = ", ".join(f"{name}={value}" for name, value in self.constants.items())
+        return f"{self.name} ({settings})" if settings else self.name
+
+
+@dataclass(frozen=True)
+class Diff:
+    """Both sides and what was paired; ``tolerance`` is the fraction that B may cost more."""
+
+    before: Side
+    after: Side
+    pairs: tuple[LaunchPair, ...]
+    cc: tuple[int, int]
+    tolerance: float
+
+
+def print_diff(diff: Diff, form: Form) -> None:
+    """Print a comparison to standard output."""
+    if form == "json":
+        json.dump(diff_facts(diff), sys.stdout, indent=1)
+        print()
+    elif form == "markdown":
+        print(to_markdown(diff))
+    else:
+        _print_tables(diff)
+
+
+def diff_facts(diff: Diff) -> dict[str, Any]:
+    """Return a comparison as plain data; A and B stand for before and after."""
+    return {
+        "schema": SCHEMA,
+        "a": _side_facts(diff.before),
+        "b": _side_facts(diff.after),
+        "cc": list(diff.cc),
+        "tolerance_percent": round(diff.tolerance * 100, 6),
+        "worse": any(pair.worse(diff.tolerance) for pair in diff.pairs),
+        "launches": [_launch_facts(diff, pair) for pair in diff.pairs],
+    }
+
+
+def _side_facts(side: Side) -> dict[str, Any]:
+    recording = side.recording
+    device = recording.device and asdict(recording.device)
+    constants = dict(recording.constants)
+    return {
+        "name": side.name,
+        "file": recording.file,
+        "sha256": recording.sha256,
+        "engine": recording.engine,
+        "device": device,
+        "constants": constants,
+    }
+
+
+def _launch_facts(diff: Diff, pair: LaunchPair) -> dict[str, Any]:
+    times = pair.times
+    data: dict[str, Any] = {
+        "kernel": pair.kernel,
+        "number": pair.number,
+        "a": dict(pair.totals[0]) if pair.before else None,
+        "b": dict(pair.totals[1]) if pair.after else None,
+        "worse": list(pair.worse(diff.tolerance)),
+        "sites": [_site_facts(pair, site) for site in pair.sites],
+    }
+    return data | ({"time_us": {"a": times[0], "b": times[1]}} if times else {})
+
+
+def _site_facts(pair: LaunchPair, site: SitePair) -> dict[str, Any]:
+    old, new = _sites(pair, site)
+    known = new or old
+    assert known
+    data: dict[str, Any] = {"array": known.array, "space": known.space, "op": known.op}
+    for name, one, counts in (("a", old, site.counts[0]), ("b", new, site.counts[1])):
+        data[name] = None
+        if one and counts:
+            data[name] = {"line": one.line, "column": one.column, "source": one.source}
+            data[name] |= {count: getattr(counts, count) for count in COUNTS}
+    return data
+
+
+def _sites(pair: LaunchPair, site: SitePair) -> tuple[Site | None, Site | None]:
+    old = pair.before.sites[site.before] if pair.before and site.before is not None else None
+    new = pair.after.sites[site.after] if pair.after and site.after is not None else None
+    return old, new
+
+
+def launch_name(pair: LaunchPair) -> str:
+    """Name a launch: by its kernel, with a number from the second on."""
+    return pair.kernel if pair.number == 0 else f"{pair.kernel} ({pair.number + 1})"
+
+
+def launch_cells(pair: LaunchPair) -> list[str]:
+    """Return what a row says of a launch: the totals before and after, and the times."""
+    if not (pair.before and pair.after):
+        return [f"only in {'A' if pair.before else 'B'}", *[""] * len(TOTALS)]
+    cells = [_change(pair.totals[0][name], pair.totals[1][name]) for name in TOTALS]
+    return [*cells, f"{duration(pair.times[0])} {ARROW} {duration(pair.times[1])}" if pair.times else "not measured"]
+
+
+def changed(pair: LaunchPair) -> tuple[SitePair, ...]:
+    """Return the sites whose counts differ, or that only one of the two has."""
+    return tuple(site for site in pair.sites if site.counts[0] != site.counts[1])
+
+
+def site_cells(pair: LaunchPair, site: SitePair) -> list[str]:
+    """Return what a row says of a site: its line, access and operation, and its counts before and after."""
+    old, new = _sites(pair, site)
+    known = new or old
+    assert known
+    places = [str(one.line) if one else "-" for one in (old, new)]
+    sources = [one.source for one in (old, new) if one]
+    counts = [_change(*(side and getattr(side, name) for side in site.counts)) for name in TOTALS]
+    return [_same(places), _same(sources), f"{known.space} {known.op}", *counts]
+
+
+def _change(before: float | None, after: float | None) -> str:
+    return _same(["-" if value is None else f"{value:,}" for value in (before, after)])
+
+
+def _same(texts: Sequence[str]) -> str:
+    return f" {ARROW} ".join(dict.fromkeys(texts))
+
+
+def verdict(diff: Diff) -> str:
+    """Say in one sentence whether B is worse."""
+    worse = {launch_name(pair): grown for pair in diff.pairs if (grown := pair.worse(diff.tolerance))}
+    beyond = f" by more than {diff.tolerance * 100:g} %" if diff.tolerance else ""
+    if not worse:
+        return f"No launch is worse in B{beyond}."
+    return "Worse in B" + beyond + ": " + "; ".join(f"{name} in {_and(grown)}" for name, grown in worse.items()) + "."
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+LAUNCH_HEADS = ("launch", *(name.replace("max_", "") for name in TOTALS), "time")
+SITE_HEADS = ("line", "access", "operation", *(name.replace("max_", "") for name in TOTALS))
+
+
+def to_markdown(diff: Diff) -> str:
+    """Write a comparison as Markdown, for a pull request."""
+    lines = [f"**{verdict(diff)}**", "", f"A: `{diff.before.title}`, B: `{diff.after.title}`; counted for compute "]
+    lines[-1] += f"capability {'.'.join(map(str, diff.cc))}."
+    rows = [[f"`{launch_name(pair)}`", *launch_cells(pair)] for pair in diff.pairs]
+    lines += ["", *_markdown_table(LAUNCH_HEADS, rows)]
+    for pair in diff.pairs:
+        if changed(pair):
+            rows = [[cells[0], f"`{cells[1]}`", *cells[2:]] for cells in (site_cells(pair, s) for s in changed(pair))]
+            lines += ["", f"`{launch_name(pair)}`, by line:", "", *_markdown_table(SITE_HEADS, rows)]
+    return "\n".join(lines)
+
+
+def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def _print_tables(diff: Diff) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    console = output_console()
+
+    def say(text: str, style: str = "") -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True, style=style)
+
+    def show(title: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]]) -> None:
+        table = Table(title=Text(title), title_justify="left")
+        words = ("launch", "access", "operation")
+        for head in heads:
+            table.add_column(head, justify="left" if head in words else "right", overflow="fold")
+        for cells, strong in rows:
+            table.add_row(*map(Text, cells), style="bold" if strong else "")
+        console.print(table)
+
+    say(f"A: {diff.before.title}")
+    say(f"B: {diff.after.title}")
+    say(f"counted for compute capability {'.'.join(map(str, diff.cc))}")
+    say("")
+    pairs = [([launch_name(pair), *launch_cells(pair)], bool(pair.worse(diff.tolerance))) for pair in diff.pairs]
+    show("launches", LAUNCH_HEADS, pairs)
+    for pair in diff.pairs:
+        if changed(pair):
+            say("")
+            show(launch_name(pair), SITE_HEADS, [(site_cells(pair, site), False) for site in changed(pair)])
+    say("")
+    say(verdict(diff), style="bold")
