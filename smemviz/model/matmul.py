@@ -1,0 +1,118 @@
+"""The product of an M x K and a K x N matrix: what has to be loaded and computed, and what a launch moved for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from smemviz.model.sectors import SECTOR_BYTES
+from smemviz.model.summary import SiteSummary, summarize
+from smemviz.recording import Launch
+
+
+@dataclass(frozen=True)
+class Size:
+    """The product of an ``m`` x ``k`` and a ``k`` x ``n`` matrix."""
+
+    m: int
+    k: int
+    n: int
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions: 2 S^3 for a cube."""
+        return 2 * self.m * self.k * self.n
+
+    @property
+    def elements(self) -> int:
+        """The elements of the three matrices, each counted once."""
+        return self.m * self.k + self.k * self.n + self.m * self.n
+
+    @property
+    def name(self) -> str:
+        """How the size is written: ``1024``, or ``228x240x112`` for M, K and N."""
+        return str(self.m) if self.m == self.k == self.n else f"{self.m}x{self.k}x{self.n}"
+
+    def loads(self, across: int | None = None, down: int | None = None) -> int:
+        """Return how many elements are loaded when the threads of a block share them, in a grid of blocks.
+
+        Each element of a is loaded once per column of blocks (``across``), each of b once per row of them (``down``):
+        2 S^3 / T for a cube by tiles of T x T. Without a grid every thread loads for itself: 2 S^3.
+        """
+        return self.m * self.k * (across or self.n) + self.k * self.n * (down or self.m)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a launch moved. ``elements_loaded`` is None where only requests were counted, not their lanes.
+
+    ``excess`` are the wavefronts of shared memory beyond the ideal, ``max_degree`` the worst conflict of any site.
+    """
+
+    load_requests: int
+    load_sectors: int
+    store_sectors: int
+    shared_loads: int
+    shared_stores: int
+    excess: int
+    max_degree: int
+    elements_loaded: int | None = None
+
+    @property
+    def global_bytes(self) -> int:
+        """The bytes that sectors loaded and stored move."""
+        return SECTOR_BYTES * (self.load_sectors + self.store_sectors)
+
+
+def traffic(launch: Launch, cc: tuple[int, int] = (9, 0)) -> Traffic:
+    """Add up the sites of a launch; the wavefronts are those of a compute capability."""
+    rows = list(zip(launch.sites, summarize(launch, cc), strict=True))
+
+    def of(space: str, op: str) -> list[SiteSummary]:
+        return [row for site, row in rows if site.space == space and (site.op == "load") == (op == "load")]
+
+    shared = [row for site, row in rows if site.space == "shared"]
+    return Traffic(
+        load_requests=sum(row.requests for row in of("global", "load")),
+        load_sectors=_sum(row.sectors for row in of("global", "load")),
+        store_sectors=_sum(row.sectors for row in of("global", "store")),
+        shared_loads=_sum(row.wavefronts for row in of("shared", "load")),
+        shared_stores=_sum(row.wavefronts for row in of("shared", "store")),
+        excess=_sum(row.excess for row in shared),
+        max_degree=max((row.max_degree or 0 for row in shared), default=0),
+        elements_loaded=None if launch.missing else _elements_loaded(launch),
+    )
+
+
+def intensity(size: Size, moved: Traffic) -> float:
+    """Return operations per byte that the launch moved between global memory and its threads."""
+    return size.operations / moved.global_bytes if moved.global_bytes else 0.0
+
+
+def best_intensity(size: Size, itemsize: int) -> float:
+    """Return operations per byte if every element crossed the bus once: S / 6 for a cube of float32."""
+    return size.operations / (itemsize * size.elements)
+
+
+def attainable(operations_per_byte: float, bytes_per_second: float, operations_per_second: float) -> float:
+    """Return the rate under a roof: as memory delivers, at most as fast as the arithmetic (Williams et al. 2009)."""
+    return min(operations_per_byte * bytes_per_second, operations_per_second)
+
+
+def _sum(values: Iterable[int | None]) -> int:
+    return sum(value or 0 for value in values)
+
+
+def _elements_loaded(launch: Launch) -> int:
+    """Count the elements that active lanes load from global memory; a lane that loads 16 bytes loads several."""
+    lanes = np.bincount(
+        launch.requests.site, weights=(launch.requests.addresses >= 0).sum(axis=1), minlength=len(launch.sites)
+    )
+    sizes = {array.name: array.itemsize for array in launch.arrays}
+    return sum(
+        int(active) * (site.width // min(site.width, sizes.get(site.array, site.width)))
+        for site, active in zip(launch.sites, lanes, strict=True)
+        if site.space == "global" and site.op == "load"
+    )
