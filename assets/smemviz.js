@@ -3,10 +3,10 @@
 (function () {
   "use strict";
 
-  const LOOK = ["block", "site", "warp", "step", "view", "banks", "array"];
+  const LOOK = ["block", "site", "warp", "step", "view", "banks", "array", "elements", "scope"];
   const RUN = ["file", "kernel", "launch", "source", "cc"];
   const KEPT = ["theme"]; // by every link inside the page
-  const KEPT_IN_FILE = ["view", "banks", "speed"]; // by links between kernels of one file
+  const KEPT_IN_FILE = ["view", "banks", "scope", "speed"]; // by links between kernels of one file
   const CONSTANT = /^_?[A-Z]/;
 
   let order = { site: [], warp: [], step: [] }; // of the block shown: the requests as they are played

@@ -45,7 +45,7 @@ def add_callbacks(app: Dash) -> None:
     clientside("reset", Input("reset", "n_clicks"), initially=False)
     source = {"type": "control", "name": "source"}
     clientside("show_source", Output(source, "disabled"), Input("shown-run", "data"), State(source, "disabled"))
-    for name in ("array", "block"):
+    for name in ("array", "block", "elements"):
         clientside(
             "show_choice",
             Output({"type": "control", "name": name}, "data"),

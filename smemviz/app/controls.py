@@ -104,6 +104,17 @@ def view_switch() -> Component:
     )
 
 
+def scope_switch() -> Component:
+    """Choose whose touches of the elements are counted."""
+    return dmc.SegmentedControl(
+        id=control("scope"),
+        data=[{"value": "block", "label": "This block"}, {"value": "launch", "label": "All blocks"}],
+        value="block",
+        size="xs",
+        **{"aria-label": "Blocks whose accesses are counted"},
+    )
+
+
 def banks_input() -> Component:
     """Choose how many banks are drawn."""
     return dmc.NumberInput(

@@ -46,4 +46,5 @@ def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Sec
             ),
         ],
         className="panel",
+        id=f"{identity}-panel",
     )

@@ -1,40 +1,56 @@
-"""Callbacks of the kernel page: the URL's stores come in, what they put on the page goes out."""
+"""Callbacks of the kernel page: the URL's stores come in, what they put on the page goes out.
+
+What the eye is on comes in one answer, source and pictures alike; what it can wait for follows that.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dash import Dash, Input, Output, State, no_update
+from dash import Dash, Input, Output, State, ctx, no_update
 
+from smemviz.app.global_view import GLOBAL_PROPERTIES, view_global
 from smemviz.app.library import Library
 from smemviz.app.look_view import LOOK_PROPERTIES, view_look, view_order
 from smemviz.app.run_view import RUN_PROPERTIES, Filling, Query, view_run
+
+_PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
 
 
 def add_callbacks(app: Dash, library: Library) -> None:
     """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
 
     @app.callback(  # type: ignore[untyped-decorator]
-        _outputs(RUN_PROPERTIES), Input("run", "data"), State("shown-run", "data"), prevent_initial_call=True
-    )
-    def show_run(query: Query, before: dict[str, Any] | None) -> list[Any]:
-        return _values(RUN_PROPERTIES, view_run(library, query, before["title"] if before else None))
-
-    @app.callback(  # type: ignore[untyped-decorator]
-        _outputs(LOOK_PROPERTIES),
+        _outputs(_PROPERTIES),
         Input("run", "data"),
         Input("look", "data"),
+        State("shown-run", "data"),
         State("shown-look", "data"),
         prevent_initial_call=True,
     )
-    def show_look(run_query: Query, look_query: Query, before: dict[str, Any] | None) -> list[Any]:
-        filling = view_look(library, run_query, look_query)
-        if filling.get("shown-look.data") == before:  # a step changes no control, so none need be looked at
+    def show(
+        run: Query, look: Query, run_before: dict[str, Any] | None, look_before: dict[str, Any] | None
+    ) -> list[Any]:
+        filling = view_look(library, run, look)
+        if filling.get("shown-look.data") == look_before:  # a step changes no control, so none need be looked at
             filling.pop("shown-look.data", None)
-        return _values(LOOK_PROPERTIES, filling)
+        if "run.data" in ctx.triggered_prop_ids:
+            filling |= view_run(library, run, run_before["title"] if run_before else None)
+            filling["drawn-run.data"] = run
+        return _values(_PROPERTIES, filling)
 
     @app.callback(  # type: ignore[untyped-decorator]
-        Output("order", "data"), Input("run", "data"), Input("shown-block", "data")
+        _outputs(GLOBAL_PROPERTIES),
+        Input("drawn-run", "data"),
+        Input("present", "data"),
+        State("look", "data"),
+        prevent_initial_call=True,
+    )
+    def show_global(run: Query, present: object, look: Query) -> list[Any]:
+        return _values(GLOBAL_PROPERTIES, view_global(library, run, look))
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("order", "data"), Input("drawn-run", "data"), Input("shown-block", "data")
     )
     def show_order(query: Query, block: str | None) -> Any:
         order = view_order(library, query, block)

@@ -11,9 +11,11 @@ from smemviz.app.controls import (
     hardware_select,
     knobs,
     playback,
+    scope_switch,
     source_switch,
     view_switch,
 )
+from smemviz.app.global_view import site_panel, view_global
 from smemviz.app.graph import panel
 from smemviz.app.library import Library
 from smemviz.app.look_view import view_look
@@ -37,7 +39,9 @@ def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query)
     state = RunState.read(run)
     page = html.Div(_layout(_program(library, state), state.hardware or H200))
     measured = view_measured(library, stopwatch, run, look["theme"])
-    for name, value in (view_run(library, run) | view_look(library, run, look) | measured).items():
+    looked = view_look(library, run, look)
+    shown = view_run(library, run) | looked | view_global(library, run, look) | measured
+    for name, value in (shown | {"drawn-run.data": run}).items():
         identity, attribute = name.rsplit(".", 1)
         setattr(page[identity], attribute, value)
     return page
@@ -57,6 +61,7 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
         # What the server found, for the browser's part of the page.
         dcc.Store(id="shown-run"),
         dcc.Store(id="shown-look"),
+        dcc.Store(id="drawn-run"),  # the run that the pictures are of: what is less urgent follows it
         dcc.Store(id="present"),
         dcc.Store(id="order"),
         dcc.Store(id="playing", data=False),
@@ -136,7 +141,9 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
                             className="panel playback-panel",
                         ),
                         panel("Warps by sites", "warps"),
-                        panel("Banks by wavefront", "banks"),
+                        panel("Banks by wavefront", "request"),
+                        site_panel(),
+                        panel("Elements touched", "elements", choice("elements", "Global array"), scope_switch()),
                     ],
                     className="right",
                 ),

@@ -7,18 +7,23 @@ from smemviz.app.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.banks import banks
+from smemviz.figures.elements import accessed, look_at
 from smemviz.figures.labels import count
-from smemviz.figures.moment import blocks, moment, playback_order
+from smemviz.figures.moment import Moment, blocks, moment, playback_order
+from smemviz.figures.sectors import sectors
 from smemviz.figures.sentences import present
 from smemviz.figures.served import Hardware
 from smemviz.figures.tile import tile
 from smemviz.figures.warps import warps
 from smemviz.figures.worst import worst_moment
 from smemviz.model.devices import device
+from smemviz.recording import Launch
 
-PICTURES = ("tile", "warps", "banks")
+PICTURES = ("tile", "warps", "request")
 LOOK_PROPERTIES = (
     *(f"{picture}.{name}" for picture in PICTURES for name in ("figure", "style")),
+    "tile-panel.hidden",
+    "request-title.children",
     "position-text.children",
     "tile-note.children",
     "shown-look.data",
@@ -35,35 +40,54 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     except SmemvizError:
         return {}
     hardware = hardware_of(shown, state)
-    if look.site is look.warp is look.step is None:
-        now = worst_moment(launch, hardware, look.block)
-    else:
-        now = moment(launch, look.block, look.warp, look.step, look.site)
+    now = moment_of(launch, hardware, look)
     row = now.row
     at_site = int(launch.requests.site[row]) if row is not None else None
     at_warp = int(launch.requests.warp[row]) if row is not None else None
     names = [array.name for array in launch.shared_arrays]
-    accessed = launch.sites[at_site].array if at_site is not None else None
-    array = next((name for name in (look.array, accessed) if name in names), names[0] if names else "")
+    goes_to = launch.sites[at_site].array if at_site is not None else None
+    array = next((name for name in (look.array, goes_to) if name in names), names[0] if names else "")
+    is_global = at_site is not None and launch.sites[at_site].space == "global"
+    looked = look_at(now, look.elements)
     drawn = look.banks or device(hardware.cc).banks
     figures = (
         tile(now, array, view=look.view, banks=drawn, hardware=hardware, theme=look.theme),
         warps(launch, now.block, site=at_site, warp=at_warp, hardware=hardware, theme=look.theme),
-        banks(now, banks=drawn, hardware=hardware, theme=look.theme),
+        sectors(now, theme=look.theme) if is_global else banks(now, banks=drawn, hardware=hardware, theme=look.theme),
     )
     filling: Filling = {}
     for picture, figure in zip(PICTURES, figures, strict=True):
         filling[f"{picture}.figure"] = figure
         filling[f"{picture}.style"] = {"height": figure.layout.height}
     return filling | {
+        "tile-panel.hidden": not names,
+        "request-title.children": "Sectors and lines" if is_global else "Banks by wavefront",
         "position-text.children": f"{now.position + 1:,} of {len(now.rows):,}: {present(now, hardware)}",
         "tile-note.children": _drawing_note(drawn, hardware),
         "shown-look.data": {
-            "values": {"view": look.view, "banks": drawn, "array": array, "block": str(now.block)},
-            "options": {"array": names, "block": [str(block) for block in blocks(launch)]},
+            "values": {
+                "view": look.view,
+                "banks": drawn,
+                "array": array,
+                "block": str(now.block),
+                "elements": looked.array.name if looked else "",
+                "scope": "launch" if look.whole else "block",
+            },
+            "options": {
+                "array": names,
+                "block": [str(block) for block in blocks(launch)],
+                "elements": accessed(launch),
+            },
         },
         "present.data": {"position": now.position, "site": at_site},
     }
+
+
+def moment_of(launch: Launch, hardware: Hardware, look: LookState) -> Moment:
+    """Return the moment that is looked at: the one named, else the one that wastes the most."""
+    if look.site is look.warp is look.step is None:
+        return worst_moment(launch, hardware, look.block)
+    return moment(launch, look.block, look.warp, look.step, look.site)
 
 
 def view_order(library: Library, query: Query, block: str | None) -> dict[str, list[int]] | None:

@@ -37,7 +37,7 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
 
     @app.callback(  # type: ignore[untyped-decorator]
         [Output(*name.split(".")) for name in _PROPERTIES],
-        Input("run", "data"),
+        Input("drawn-run", "data"),  # after the pictures, which are looked at first
         Input("theme", "data"),
         Input("measured-last", "data"),
         prevent_initial_call=True,
@@ -51,7 +51,7 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
         Input("measure", "n_clicks"),
         Input("cancel-measure", "n_clicks"),
         Input("poll", "n_intervals"),
-        Input("run", "data"),
+        Input("drawn-run", "data"),
         State("measured-last", "data"),
     )
     def measure(

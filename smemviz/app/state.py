@@ -51,6 +51,8 @@ class LookState:
     view: View = "declared"
     banks: int | None = None
     array: str | None = None
+    elements: str | None = None
+    whole: bool = False
     theme: ThemeName = "light"
 
     @staticmethod
@@ -65,6 +67,8 @@ class LookState:
             "physical" if query.get("view") == "physical" else "declared",
             banks if banks is not None and 1 <= banks <= MOST_BANKS else None,
             query.get("array"),
+            query.get("elements"),
+            query.get("scope") == "launch",
             "dark" if query.get("theme") == "dark" else "light",
         )
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+import numpy as np
+
+from smemviz.recording import ArrayInfo
+
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
 
 
@@ -17,6 +21,11 @@ def number(value: float) -> str:
 def count(value: int, noun: str) -> str:
     """Write a count with its noun: ``1 wavefront``, ``1,024 wavefronts``."""
     return f"{value:,} {noun}" + ("" if value == 1 else "es" if noun.endswith("ch") else "s")
+
+
+def element_name(array: ArrayInfo, element: int) -> str:
+    """Write an element, counted in row-major order, as the source would: ``a[3, 16]``."""
+    return f"{array.name}[{', '.join(str(int(i)) for i in np.unravel_index(element, array.shape))}]"
 
 
 def duration(microseconds: float) -> str:

@@ -45,8 +45,8 @@ def text(component: object) -> str:
 def test_every_figure_keeps_to_this_machine_and_fits_its_place(served: Library) -> None:
     page = kernel_page(served, Stopwatch(), {"file": "square"}, {"theme": "light"})
     graphs = [part for part in parts([gallery_page(served), page]) if isinstance(part, dcc.Graph)]
-    assert {"tile", "warps", "banks"} < {str(graph.id) for graph in graphs}
-    assert len(graphs) >= len(gallery()) + 3
+    assert {"tile", "warps", "request", "spread", "elements"} < {str(graph.id) for graph in graphs}
+    assert len(graphs) >= len(gallery()) + 5
     for graph in graphs:
         assert graph.config["displaylogo"] is False
         assert "sendChartToCloud" in graph.config["modeBarButtonsToRemove"]

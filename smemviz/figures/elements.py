@@ -1,0 +1,170 @@
+"""The elements of a global array, by how often threads touch them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from smemviz.figures.cells import cells, frames, key
+from smemviz.figures.fold import Fold, fold_of
+from smemviz.figures.labels import count, element_name
+from smemviz.figures.moment import Moment
+from smemviz.figures.style import THEMES, ThemeName, axis, blend, empty, layout
+from smemviz.figures.text import cell_text, fitting_size
+from smemviz.model.touches import Kind, elements, kind_of, touches
+from smemviz.recording import ArrayInfo, Launch
+
+_MOST_TEXTS = 300  # numbers written into cells; more are slow to draw, and the key says them as well
+_STEPS = 6  # shades, where elements are touched in more ways than that
+_TOP, _BOTTOM = 30, 44
+_DONE = {"load": "loaded", "store": "stored", "update": "updated"}
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The array whose elements are looked at, what is done to them, and by whom: a block, or None for all logged."""
+
+    array: ArrayInfo
+    kind: Kind
+    block: int | None
+
+
+def accessed(launch: Launch) -> list[str]:
+    """Return the names of the global arrays that requests of a launch go to, in order of the parameters."""
+    named = {site.array for site in launch.sites if site.space == "global"}
+    return [array.name for array in launch.arrays if array.space == "global" and array.name in named]
+
+
+def look_at(now: Moment, array: str | None, *, whole: bool = False) -> Looked | None:
+    """Choose the array to show, None where there is none: the one named, else the one last gone to.
+
+    What is shown of it is what the present request does, where that goes to it, else loads before stores.
+    """
+    launch, requests = now.launch, now.launch.requests
+    known = {one.name: one for one in launch.arrays if one.space == "global" and one.nbytes}
+    usual = [name for name in accessed(launch) if name in known]
+    if not usual:
+        return None
+    sites = [launch.sites[site] for site in dict.fromkeys(requests.site[now.past][::-1].tolist())]
+    name = next((name for name in (array, *(site.array for site in sites)) if name in usual), usual[0])
+    there = [site for site in launch.sites if site.array == name and site.space == "global"]
+    present = [site for site in sites[:1] if site in there]
+    kinds = {kind_of(site.op) for site in present or there}
+    kind = next(kind for kind in _DONE if kind in kinds)
+    return Looked(known[name], kind, None if whole else now.block)
+
+
+def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "light") -> go.Figure:
+    """Draw an array with a shade for how often each element is touched, those of the present request framed.
+
+    Of a large array a cell is a rectangle of elements, with the most that one of them is touched.
+    """
+    colours = THEMES[theme]
+    if looked is None:
+        return empty(colours, "This launch touches no array in global memory.")
+    found = touches(now.launch, looked.array, looked.kind, looked.block)
+    fold = fold_of(looked.array)
+    times, inside = fold.most(found), fold.elements_in(found)
+    shades = _shades(found.times)
+    z = np.searchsorted(shades, times, side="right").astype(float)
+    z[fold.beyond()] = np.nan
+    deep = blend((colours.ramp[0], colours.ink), 4)[1]
+    strong = blend((colours.faint[0], colours.ramp[0], deep), max(len(shades), 3))[-max(len(shades), 2) :]
+    palette = [colours.unused, *strong[: len(shades)]]
+    x, y = np.arange(times.shape[1]), np.arange(times.shape[0])
+    traces = [cells(z, palette, hover=_hover(looked, fold, times, inside), x=x, y=y)]
+    height = int(np.clip(520 / len(y), 7, 24))
+    size = fitting_size(len(str(times.max(initial=0))), len(x), height)
+    if size and np.count_nonzero(times) <= _MOST_TEXTS:
+        texts = np.where(times > 0, times.astype(str), "").astype(object)
+        traces.append(cell_text(x, y, texts, size=size, colour=colours.ink))
+    here = fold.marked(_present(now, looked.array))
+    traces.append(frames(x, y, here, {"color": colours.frame, "width": 1.5}, "this request"))
+    for i, first in enumerate(shades.tolist()):
+        last = shades[i + 1] - 1 if i + 1 < len(shades) else int(found.times.max())
+        traces.append(key(palette[i + 1], f"{_range(first, last)} times" if last > 1 else "once"))
+    if len(found.element) < fold.size:
+        traces.append(key(colours.unused, f"never {_DONE[looked.kind]}"))
+    return go.Figure(
+        traces,
+        layout(
+            colours,
+            height=len(y) * height + _TOP + _BOTTOM,
+            top=_TOP,
+            bottom=_BOTTOM,
+            showlegend=True,
+            xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),
+            yaxis=axis(colours, fold.y_title, range=[len(y) - 0.5, -0.5], **_ticks(len(y), fold.bin[0])),
+        ),
+    )
+
+
+def told_touches(now: Moment, looked: Looked | None) -> str:
+    """Say in a sentence how many elements are touched and how often, by the block and by all blocks."""
+    if looked is None:
+        return ""
+    array, done = looked.array, _DONE[looked.kind]
+    every = int(np.prod(array.shape, dtype=np.int64))
+    said = []
+    for who, block in ((f"block {now.block}", now.block), ("all blocks", None)):
+        found = touches(now.launch, array, looked.kind, block)
+        if who == "all blocks" and now.launch.missing:
+            who = "the logged blocks"
+        if not len(found.times):
+            said.append(f"none by {who}")
+            continue
+        least, most = int(found.times.min()), int(found.times.max())
+        said.append(f"{len(found.element):,} by {who}, {_range(least, most)} times each")
+    return f"Of the {count(every, 'element')} of {array.name}, {done} by threads: {'; '.join(said)}."
+
+
+def _range(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _present(now: Moment, array: ArrayInfo) -> NDArray[np.int64]:
+    """Return the elements that the present request goes to."""
+    if now.row is None:
+        return np.zeros(0, np.int64)
+    requests = now.launch.requests
+    site = now.launch.sites[requests.site[now.row]]
+    lanes = requests.addresses[now.row]
+    start = lanes[lanes >= 0]
+    found = elements(array, (start[:, np.newaxis] + np.arange(0, site.width, array.itemsize)).ravel())
+    return found[found >= 0]
+
+
+def _shades(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the least number of times of each shade: every number that occurs, or steps where those are many."""
+    different = np.unique(times)
+    if len(different) <= _STEPS:
+        return different
+    return np.unique(np.ceil(np.linspace(different[0], different[-1] + 1, _STEPS + 1))[:-1].astype(np.int64))
+
+
+def _hover(looked: Looked, fold: Fold, times: NDArray[np.int64], inside: NDArray[np.int64]) -> NDArray[np.object_]:
+    texts = np.full(times.shape, "", dtype=object)
+    done = _DONE[looked.kind]
+    single = fold.bin == (1, 1)
+    for (row, column), most in np.ndenumerate(times):
+        first = row * fold.bin[0] * fold.width + column * fold.bin[1]
+        if first >= fold.size:
+            continue
+        name = element_name(looked.array, first)
+        if not most:
+            said = f"never {done}"
+        elif single:
+            said = f"{done} {most:,} times" if most > 1 else f"{done} once"
+        else:
+            said = f"{inside[row, column]:,} of its elements {done}, at most {most:,} times"
+        texts[row, column] = f"<b>{name}</b>{'' if single else ' and on'}<br>{said}"
+    return texts
+
+
+def _ticks(cells_drawn: int, each: int) -> dict[str, object]:
+    every = 1 if cells_drawn <= 8 else 4 if cells_drawn <= 40 else 8 if cells_drawn <= 80 else 16
+    places = list(range(0, cells_drawn, every))
+    return {"tickmode": "array", "tickvals": places, "ticktext": [str(place * each) for place in places]}

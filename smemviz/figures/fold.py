@@ -1,0 +1,78 @@
+"""A global array of any size and shape, laid out in as many cells as can be told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.touches import Touches
+from smemviz.recording import ArrayInfo
+
+_MOST_ROWS, _MOST_COLUMNS = 64, 128
+_LINE = 128  # bytes
+
+
+@dataclass(frozen=True)
+class Fold:
+    """An array laid out in rows and columns, and those drawn in cells of ``bin`` (rows, columns) elements."""
+
+    array: ArrayInfo
+    size: int
+    width: int
+    bin: tuple[int, int]
+    x_title: str
+    y_title: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of cells."""
+        rows = -(-self.size // self.width)
+        return -(-rows // self.bin[0]), -(-self.width // self.bin[1])
+
+    def cell(self, element: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cell, counted along the rows, of each element."""
+        row, column = np.divmod(element, self.width)
+        return np.asarray(row // self.bin[0] * self.shape[1] + column // self.bin[1])
+
+    def most(self, found: Touches) -> NDArray[np.int64]:
+        """Return the most times that an element of each cell is touched."""
+        times = np.zeros(self.shape, np.int64)
+        np.maximum.at(times.ravel(), self.cell(found.element), found.times)
+        return times
+
+    def elements_in(self, found: Touches) -> NDArray[np.int64]:
+        """Return how many elements of each cell are touched."""
+        inside = np.zeros(self.shape, np.int64)
+        np.add.at(inside.ravel(), self.cell(found.element), 1)
+        return inside
+
+    def marked(self, element: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the cells that these elements lie in."""
+        marked = np.zeros(self.shape, bool)
+        marked.ravel()[self.cell(element)] = True
+        return marked
+
+    def beyond(self) -> NDArray[np.bool_]:
+        """Return the cells after the last element."""
+        first = np.arange(self.shape[0])[:, np.newaxis] * self.bin[0] * self.width
+        return np.asarray(first + np.arange(self.shape[1]) * self.bin[1] >= self.size)
+
+
+def fold_of(array: ArrayInfo) -> Fold:
+    """Lay out an array: its last axis along a row, a long vector folded at a line of 128 bytes."""
+    size, width = int(np.prod(array.shape, dtype=np.int64)), array.shape[-1] if array.shape else 1
+    x_title, y_title = "column", "row"
+    if len(array.shape) < 2:
+        x_title, y_title = "element", ""
+        if width > _LINE // array.itemsize:
+            width = max(_LINE // array.itemsize, -(-size // (_MOST_ROWS * 8)))
+            x_title, y_title = f"element, folded at {width}", "row"
+    elif len(array.shape) > 2:
+        y_title = "row of all planes"
+    rows = -(-size // width)
+    bins = -(-rows // _MOST_ROWS), -(-width // _MOST_COLUMNS)
+    if bins != (1, 1):
+        x_title += f" ({width}; a cell is {bins[0]} x {bins[1]} elements)"
+    return Fold(array, size, width, bins, x_title, y_title)

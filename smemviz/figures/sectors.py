@@ -1,0 +1,209 @@
+"""Global memory: a request in its 128-byte lines and 32-byte sectors, and all requests of a site by their sectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from smemviz.figures.cells import cells, key, strikes
+from smemviz.figures.labels import count, element_name, lane_ranges, lanes_briefly
+from smemviz.figures.moment import Moment
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.figures.text import cell_text, fitting_size
+from smemviz.model.sectors import SECTOR_BYTES
+from smemviz.model.touches import elements
+from smemviz.model.traffic import Traffic
+from smemviz.recording import Launch
+
+LINE_BYTES = 128
+_SECTOR_STARTS = range(0, LINE_BYTES, SECTOR_BYTES)
+_NOT_MOVED, _UNUSED, _USED = 0, 1, 2
+_TOP, _BOTTOM, _LEFT = 30, 44, 112
+_LONGEST = 15  # characters of an element's name that fit left of its line
+
+
+def sectors(now: Moment, *, theme: ThemeName = "light") -> go.Figure:
+    """Draw the present request where it goes: a row per line, a frame per sector moved, lanes in the bytes they use.
+
+    A byte that is moved and not used is struck through.
+    """
+    colours = THEMES[theme]
+    row = now.row
+    site = now.launch.sites[now.launch.requests.site[row]] if row is not None else None
+    if row is None or site is None:
+        return empty(colours, "No request of this block was logged.")
+    if site.space != "global":
+        return empty(colours, "This request goes to shared memory: no sector is moved.")
+    placed = _place(now.launch.requests.addresses[row], site.width)
+    z, texts, size = placed.states(), placed.texts(), placed.size
+    x, y = np.arange(z.shape[1]), np.arange(z.shape[0])
+    height = 40 if len(y) == 1 else 26 if len(y) <= 8 else 19
+    font = fitting_size(max(map(len, texts.ravel().tolist())), len(x), height)
+    names = _names(now.launch, placed.first)
+    return go.Figure(
+        [
+            cells(
+                z,
+                [colours.idle, colours.paper, colours.ramp[0]],
+                hover=_hover(placed, z, names),
+                x=x,
+                y=y,
+            ),
+            strikes(x, y, placed.wasted(), {"color": colours.conflict, "width": 1.25}, "moved and not used"),
+            _sector_frames(placed.moved(), SECTOR_BYTES // size, colours),
+            cell_text(x, y, texts, size=font, colour=colours.ink, weight=600),
+            key(colours.ramp[0], "bytes of a lane"),
+            key(colours.idle, "not moved"),
+        ],
+        layout(
+            colours,
+            height=len(y) * height + _TOP + _BOTTOM,
+            margin={"l": _LEFT, "r": 16, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+            showlegend=True,
+            xaxis=axis(
+                colours,
+                "bytes of the 128-byte line, a sector each",
+                range=[-0.5, len(x) - 0.5],
+                tickmode="array",
+                tickvals=[(first + SECTOR_BYTES / 2) / size - 0.5 for first in _SECTOR_STARTS],
+                ticktext=[f"{first} to {first + SECTOR_BYTES - 1}" for first in _SECTOR_STARTS],
+            ),
+            yaxis=axis(colours, range=[len(y) - 0.5, -0.5], tickmode="array", tickvals=y, ticktext=_shortened(names)),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A request in its lines, in order of address: ``used`` (lines, 128) marks bytes, ``first`` is the lowest of each.
+
+    A cell is ``size`` bytes: a word, or what a lane accesses where that is more. ``lanes`` are those of (line, cell).
+    """
+
+    size: int
+    used: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    lanes: dict[tuple[int, int], list[int]]
+
+    def moved(self) -> NDArray[np.bool_]:
+        """Return which sectors of each line are moved, (lines, 4)."""
+        return np.asarray(self.used.reshape(len(self.used), -1, SECTOR_BYTES).any(axis=2))
+
+    def wasted(self) -> NDArray[np.bool_]:
+        """Return which cells are moved and have a byte that is not used."""
+        moved = np.repeat(self.moved(), SECTOR_BYTES // self.size, axis=1)
+        return np.asarray(moved & ~self._by_cell().all(axis=2))
+
+    def states(self) -> NDArray[np.int64]:
+        """Return of each cell whether it is not moved, moved and not used, or used."""
+        moved = np.repeat(self.moved(), SECTOR_BYTES // self.size, axis=1)
+        return np.where(self._by_cell().any(axis=2), _USED, np.where(moved, _UNUSED, _NOT_MOVED))
+
+    def texts(self) -> NDArray[np.object_]:
+        """Return the lanes of each cell, written briefly."""
+        texts = np.full((len(self.used), LINE_BYTES // self.size), "", dtype=object)
+        for cell, those in self.lanes.items():
+            texts[cell] = lanes_briefly(those)
+        return texts
+
+    def _by_cell(self) -> NDArray[np.bool_]:
+        return self.used.reshape(len(self.used), -1, self.size)
+
+
+def _place(addresses: NDArray[np.int64], width: int) -> _Placed:
+    lane = np.flatnonzero(addresses >= 0)
+    lines, line = np.unique(addresses[lane] // LINE_BYTES, return_inverse=True)
+    size, offset = max(width, 4), addresses[lane] % LINE_BYTES
+    used = np.zeros((len(lines), LINE_BYTES), bool)
+    lanes: dict[tuple[int, int], list[int]] = {}
+    for who, at, byte in zip(lane.tolist(), line.tolist(), offset.tolist(), strict=True):
+        lanes.setdefault((at, byte // size), []).append(who)
+        used[at, byte : byte + width] = True
+    return _Placed(size, used, lines * LINE_BYTES + used.argmax(axis=1), lanes)
+
+
+def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
+    """Draw how many requests of a site moved how many sectors, a bar for each number that occurs."""
+    colours = THEMES[theme]
+    moved = np.flatnonzero(traffic.spread)
+    if not len(moved):
+        return empty(colours, "No request of this site was logged.")
+    made = traffic.spread[moved]
+    return go.Figure(
+        go.Bar(
+            x=[str(n) for n in moved],
+            y=made,
+            width=min(0.8, 0.12 * len(moved)),
+            text=[f"{n:,}" for n in made],
+            textposition="outside",
+            textfont={"size": 12, "color": colours.ink},
+            cliponaxis=False,
+            marker={"color": colours.ramp[0], "line": {"color": colours.muted, "width": 1}},
+            hovertext=[
+                f"{count(int(m), 'request')} of {count(int(n), 'sector')}" for n, m in zip(moved, made, strict=True)
+            ],
+            hovertemplate="%{hovertext}<extra></extra>",
+        ),
+        layout(
+            colours,
+            height=150,
+            top=24,
+            xaxis=axis(colours, "sectors of a request", type="category"),
+            yaxis=axis(colours, "requests", range=[0, int(made.max())], showticklabels=False),
+        ),
+    )
+
+
+def share_used(efficiency: float) -> str:
+    """Write an efficiency: ``12.5 %``."""
+    return f"{100 * efficiency:.4g} %"
+
+
+def used_of(traffic: Traffic) -> str:
+    """Say what part of the bytes moved is used, and of which requests that is known."""
+    if traffic.efficiency is None:
+        return "No request of this site was logged."
+    said = f"{traffic.used:,} of {count(traffic.moved, 'byte')} moved are used, {share_used(traffic.efficiency)}"
+    if traffic.complete:
+        return f"{said}."
+    return f"{said}, in the {traffic.logged:,} requests that were logged of {traffic.requests:,}."
+
+
+def _names(launch: Launch, addresses: NDArray[np.int64]) -> list[str]:
+    """Name each byte by the element of an argument that it lies in, or else by its address."""
+    names = [f"{address:#x}" for address in addresses.tolist()]
+    for array in launch.arrays:
+        for i, element in enumerate(elements(array, addresses).tolist() if array.space == "global" else ()):
+            if element >= 0:
+                names[i] = element_name(array, element)
+    return names
+
+
+def _shortened(names: list[str]) -> list[str]:
+    return [name if len(name) <= _LONGEST else "…" + name[1 - _LONGEST :] for name in names]
+
+
+def _hover(placed: _Placed, z: NDArray[np.int64], names: list[str]) -> NDArray[np.object_]:
+    texts = np.full(z.shape, "", dtype=object)
+    for (row, column), state in np.ndenumerate(z):
+        byte = column * placed.size
+        where = f"<b>line of {names[row]}</b>, sector {byte // SECTOR_BYTES}, bytes {byte} to {byte + placed.size - 1}"
+        said = "moved and not used" if state == _UNUSED else "not moved"
+        if state == _USED:
+            who = placed.lanes[row, column]
+            said = f"{'lane' if len(who) == 1 else 'lanes'} {lane_ranges(who)}"
+        texts[row, column] = f"{where}<br>{said}"
+    return texts
+
+
+def _sector_frames(moved: NDArray[np.bool_], width: int, colours: Theme) -> go.Scatter:
+    """Draw a frame round each sector that is moved."""
+    row, sector = np.nonzero(moved)
+    left, right = sector * width - 0.5, (sector + 1) * width - 0.5
+    x = np.stack([left, right, right, left, left, np.full(len(row), np.nan)], axis=1)
+    y = row[:, np.newaxis] + np.array([-0.44, -0.44, 0.44, 0.44, -0.44, np.nan])
+    line = {"color": colours.frame, "width": 1.5}
+    return go.Scatter(x=x.ravel(), y=y.ravel(), mode="lines", line=line, name="sector moved", hoverinfo="skip")
