@@ -140,7 +140,8 @@ def site_cells(pair: LaunchPair, site: SitePair) -> list[str]:
     assert known
     places = [str(one.line) if one else "-" for one in (old, new)]
     sources = [one.source for one in (old, new) if one]
-    counts = [_change(*(side and getattr(side, name) for side in site.counts)) for name in TOTALS]
+    old_counts, new_counts = site.counts
+    counts = [_change(getattr(old_counts, name, None), getattr(new_counts, name, None)) for name in TOTALS]
     return [_same(places), _same(sources), f"{known.space} {known.op}", *counts]
 
 

@@ -24,10 +24,8 @@ def read_revision(name: str) -> Program:
     here = _git("show", f"{revision}:./{Path(file).as_posix()}")
     shown = here if here.returncode == 0 else _git("show", f"{revision}:{Path(file).as_posix()}")
     if shown.returncode:
-        reason = shown.stderr.decode(errors="replace").strip().splitlines()
-        raise InputError(
-            f"{name}: git does not have it: {reason[-1].removeprefix('fatal: ') if reason else 'no reason'}"
-        )
+        said = shown.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise InputError(f"{name}: git does not have it: {said.removeprefix('fatal: ')}")
     try:
         return parse_program(shown.stdout.decode("utf-8-sig"), file)
     except UnicodeDecodeError:
