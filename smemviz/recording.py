@@ -332,6 +332,12 @@ class Recording:
         names = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches)) or "none"
         raise KeyError(f"no launch of {kernel!r} in this recording; it has: {names}")
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; see ``smemviz.notebook``."""
+        from smemviz.notebook import to_html
+
+        return to_html(self)
+
     def save(self, path: str | Path) -> None:
         """Write the recording to a ``*.smem.npz`` file; see ``smemviz.recording_file``."""
         from smemviz.recording_file import save
