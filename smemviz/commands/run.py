@@ -27,6 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)",
     )
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="save the recording (*.smem.npz)")
+    parser.add_argument(
+        "--blocks",
+        metavar="LIST",
+        help="the blocks to log in full, by number: 0,5,8-11, or first, middle, last, all (default: all where they fit "
+        "the log, else first,middle,last); totals hold for the whole grid in any case",
+    )
+    parser.add_argument("--kernel", metavar="NAME", action="append", default=[], help="record this one; repeatable")
+    parser.add_argument(
+        "--launch", metavar="N", type=int, help="record one launch, the N-th of the kernels recorded, from 0"
+    )
+    parser.add_argument("--max-launches", metavar="N", type=int, help="record no more launches than that")
     parser.add_argument("--no-fail", action="store_true", help="exit 0 in spite of mistakes found in a kernel")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
@@ -40,7 +51,17 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.output and not arguments.output.parent.is_dir():
         raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
     with main_output(arguments.json), progress_bar() as progress:
-        recording = run(arguments.file, dict(arguments.set), arguments.engine, progress, arguments=arguments.arguments)
+        recording = run(
+            arguments.file,
+            dict(arguments.set),
+            arguments.engine,
+            progress,
+            arguments=arguments.arguments,
+            blocks=arguments.blocks,
+            kernels=arguments.kernel,
+            launch=arguments.launch,
+            max_launches=arguments.max_launches,
+        )
     if arguments.output:
         recording.save(arguments.output)
     print_recording(recording, own_cc(recording), as_json=arguments.json)

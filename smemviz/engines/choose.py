@@ -14,6 +14,7 @@ from smemviz.calibration import calibration_of
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.script_files import gather_files
+from smemviz.engines.selection import Blocks, as_blocks, selection
 from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.functions import function_of, python_function
 from smemviz.program import Program, read_program, source_sha256
@@ -31,6 +32,11 @@ def run(
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
     arguments: Sequence[str] | None = None,
+    *,
+    blocks: str | int | Sequence[int] | Blocks | None = None,
+    kernels: str | Sequence[str] = (),
+    launch: int | None = None,
+    max_launches: int | None = None,
 ) -> Recording:
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
@@ -45,13 +51,20 @@ def run(
         log_bytes: the most that the logs may take; beyond it a launch has exact totals and a log of some blocks
             only, and says how much is missing.
         arguments: what a script finds in ``sys.argv`` after its name.
+        blocks: the blocks to log in full, by linear number: ``"0,5,8-11"``, ``"first,middle,last"``, ``"all"``, a
+            list of numbers. None means all where they fit the log, else the first, the middle and the last. Totals
+            hold for the whole grid in any case.
+        kernels: names of the kernels to record; none means every kernel.
+        launch: the one launch to record, numbered from 0 among those of these kernels.
+        max_launches: how many launches to record at most. Launches that are not recorded happen all the same.
 
     Raises:
-        InputError: for a file, a constant or a launch that cannot be used.
+        InputError: for a file, a constant, a block or a launch that cannot be used.
         MissingError: when the engine needs what this machine lacks.
     """
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
+    asked = selection(blocks, kernels, launch, max_launches)
     trusted = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)
@@ -59,14 +72,14 @@ def run(
     if trusted and (arguments is not None or not program.has_main):
         from smemviz.engines.script import run_script
 
-        return run_script(program, arguments or (), engine, progress, log_bytes)
+        return run_script(program, arguments or (), engine, progress, log_bytes, asked)
     main = program.require_main()
     if chosen(engine) == "gpu":
-        launches, findings = gpu_engine().run(program, progress, log_bytes)
+        launches, findings = gpu_engine().run(program, progress, log_bytes, asked)
     else:
         from smemviz.engines import lockstep
 
-        launches, findings = lockstep.run(program, progress, log_bytes)
+        launches, findings = lockstep.run(program, progress, log_bytes, selection=asked)
     if not launches and not findings:
         raise KernelFileError(program.file, main.lineno, "main() launches no kernel; write kernel[grid, block](...)")
     return assembled(program.file, program.source, program.values, chosen(engine), launches, findings)
@@ -80,11 +93,13 @@ def record(
     dynamic_shared: int = 0,
     engine: Engine = "auto",
     log_bytes: int = LOG_BYTES,
+    *,
+    blocks: str | int | Sequence[int] | Blocks | None = None,
 ) -> Recording:
     """Record one launch of a kernel: a ``@cuda.jit`` function, or the plain function under it.
 
     ``args`` are what the kernel would be launched with: arrays of NumPy or of the device, numbers, tuples. In lockstep
-    NumPy arrays are written as the kernel would; on the GPU every array ends as it began.
+    NumPy arrays are written as the kernel would; on the GPU every array ends as it began. ``blocks`` as for ``run``.
 
     Raises:
         InputError: when it is no kernel, or its source cannot be found.
@@ -99,11 +114,13 @@ def record(
     findings: tuple[Finding, ...] = ()
     launches: tuple[Launch, ...]
     if chosen(engine) == "gpu":
-        launches = gpu_engine().record(function, config, args, log_bytes)
+        launches = gpu_engine().record(function, config, args, log_bytes, as_blocks(blocks))
     else:
         from smemviz.engines import lockstep
 
-        launch, findings = lockstep.launch(function, config, tuple(args), place, log_bytes=log_bytes)
+        launch, findings = lockstep.launch(
+            function, config, tuple(args), place, log_bytes=log_bytes, logged=as_blocks(blocks)
+        )
         launches = (launch,)
     return assembled(Path(function.file).as_posix(), function.source, {}, chosen(engine), launches, findings)
 

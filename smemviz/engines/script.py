@@ -12,6 +12,7 @@ from smemviz.engines.choose import Engine, Progress, assembled, chosen, gpu_engi
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.script_host import execute
+from smemviz.engines.selection import EVERYTHING, Blocks, Picker, Selection, selection
 from smemviz.errors import InputError, KernelFileError
 from smemviz.functions import Function, function_of
 from smemviz.program import Program
@@ -23,6 +24,7 @@ class Recorder(Protocol):
 
     launches: list[Launch]
     findings: list[Finding]
+    picker: Picker
 
 
 def run_script(
@@ -31,12 +33,14 @@ def run_script(
     engine: Engine = "auto",
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
+    asked: Selection = EVERYTHING,
 ) -> Recording:
     """Execute a script as ``python script.py ARGUMENTS`` does and record every launch of every kernel in it.
 
     The script is trusted: this is for a file that its user names, never for text from elsewhere.
 
     Raises:
+        InputError: when no launch is of those that ``asked`` names.
         KernelFileError: when it fails before it launches anything, later that is a finding; or launches nothing.
         MissingError: when the engine, or the script, needs what this machine lacks.
         UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
@@ -47,13 +51,14 @@ def run_script(
         same_file = kernel.__code__.co_filename == program.file
         return function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
 
-    with _seeing(kind, find, progress, log_bytes) as recorder:
+    with _seeing(kind, find, progress, log_bytes, asked) as recorder:
         try:
             execute(program, arguments, has_gpu=kind == "gpu")
         except KernelFileError as error:
             if not recorder.launches and not recorder.findings:
                 raise
             recorder.findings.append(main_failed(error))
+    recorder.picker.check()
     if not recorder.launches and not recorder.findings:
         raise KernelFileError(
             program.file, 1, "was run and launched no kernel; write kernel[grid, block](...), or give it a main()"
@@ -63,18 +68,18 @@ def run_script(
 
 @contextmanager
 def _seeing(
-    kind: str, find: Callable[[FunctionType], Function], progress: Progress | None, log_bytes: int
+    kind: str, find: Callable[[FunctionType], Function], progress: Progress | None, log_bytes: int, asked: Selection
 ) -> Iterator[Recorder]:
     """Let a recorder see every launch of this process."""
     recorder: Any
     seeing: AbstractContextManager[None]
     if kind == "gpu":
-        recorder = gpu_engine().Recorder(log_bytes, progress)
+        recorder = gpu_engine().Recorder(log_bytes, progress, asked)
         seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
     else:
         from smemviz.engines.lockstep import running, stand_in
 
-        recorder = running.Recorder(progress, log_bytes)
+        recorder = running.Recorder(progress, log_bytes, selection=asked)
         seeing = stand_in.stand_in(recorder, find)
     with seeing:
         yield recorder
@@ -110,18 +115,29 @@ class Recorded:
 
 
 @contextmanager
-def recording(engine: Engine = "auto", log_bytes: int = LOG_BYTES) -> Iterator[Recorded]:
+def recording(
+    engine: Engine = "auto",
+    log_bytes: int = LOG_BYTES,
+    *,
+    blocks: str | int | Sequence[int] | Blocks | None = None,
+    kernels: str | Sequence[str] = (),
+    launch: int | None = None,
+    max_launches: int | None = None,
+) -> Iterator[Recorded]:
     """Record every launch in a ``with`` statement; afterwards what it gave is the recording.
 
     On the GPU kernels are counted and then launched as ever. Without one they run in lockstep, and so do the arrays
     that ``numba.cuda`` makes meanwhile: make them in the ``with`` statement. An exception passes through; what was
-    launched before it is recorded. The recording is named after the file of the first kernel launched.
+    launched before it is recorded. The recording is named after the file of the first kernel launched. What is recorded
+    can be chosen as for ``run``.
 
     Raises:
+        InputError: when no launch is of those asked for.
         MissingError: when the engine needs what this machine lacks.
         UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
     """
     kind = chosen(engine)
+    asked = selection(blocks, kernels, launch, max_launches)
     recorded = Recorded()
     files: dict[str, str] = {}
 
@@ -130,10 +146,11 @@ def recording(engine: Engine = "auto", log_bytes: int = LOG_BYTES) -> Iterator[R
         files.setdefault(function.file, function.source)
         return function
 
-    with _seeing(kind, find, None, log_bytes) as recorder:
+    with _seeing(kind, find, None, log_bytes, asked) as recorder:
         try:
             yield recorded
         finally:
             if recorder.launches or recorder.findings:
                 (file, source), *_ = files.items()
                 recorded._recording = assembled(file, source, {}, kind, recorder.launches, recorder.findings)
+    recorder.picker.check()

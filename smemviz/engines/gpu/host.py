@@ -26,6 +26,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 from smemviz.engines.gpu.launch import ROW_BYTES, Carrying, carrying_kernel, count
 from smemviz.engines.host import Configuration, configuration, launch_place, main_failed, run_main
 from smemviz.engines.limits import check_launch, check_shared
+from smemviz.engines.selection import EVERYTHING, Blocks, Picker, Selection
 from smemviz.errors import KernelFileError, LaunchError, MissingError
 from smemviz.functions import Function, function_of
 from smemviz.model.devices import known
@@ -80,17 +81,20 @@ class Watcher(Protocol):
 class Recorder:
     """Counts launches as they happen and keeps what they saw. ``log_bytes`` bounds the logs of all of them."""
 
-    def __init__(self, log_bytes: int, progress: Progress | None) -> None:
+    def __init__(self, log_bytes: int, progress: Progress | None, selection: Selection = EVERYTHING) -> None:
         self.launches: list[Launch] = []
         self.findings: list[Finding] = []
         self.log_bytes = log_bytes
+        self.picker = Picker(selection)
         self.progress = progress
         self._carrying: dict[tuple[Any, ...], Carrying] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> None:
-        """Count one launch."""
+        """Count one launch, if it is one of those to be recorded."""
+        if not self.picker.takes(function.name):
+            return
         if self.progress:
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
         key = (dispatcher.py_func, *(_kind(argument) for argument in arguments))
@@ -98,7 +102,7 @@ class Recorder:
             options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
             kept = {name: value for name, value in options.items() if value}
             self._carrying[key] = carrying_kernel(function, arguments, kept)
-        launch = count(function, self._carrying[key], config, arguments, self.log_bytes)
+        launch = count(function, self._carrying[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
         self.log_bytes -= len(launch.requests) * ROW_BYTES
         self.launches.append(replace(launch, file=function.file))
 
@@ -110,15 +114,22 @@ def _kind(value: Any) -> object:
     return str(numba.typeof(value)) if np.isscalar(value) else (value.dtype, tuple(value.shape), tuple(value.strides))
 
 
-def run(program: Program, progress: Progress | None, log_bytes: int) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
-    """Run a kernel file's ``main()`` on the device; return its launches, and a finding when it fails after one."""
-    recorder = Recorder(log_bytes, progress)
+def run(
+    program: Program, progress: Progress | None, log_bytes: int, selection: Selection = EVERYTHING
+) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    """Run a kernel file's ``main()`` on the device; return its launches, and a finding when it fails after one.
+
+    Raises:
+        InputError: when no launch is of those that ``selection`` asks for.
+    """
+    recorder = Recorder(log_bytes, progress, selection)
     try:
         watch(program, recorder)
     except KernelFileError as error:
         if not recorder.launches:
             raise
         return tuple(recorder.launches), (main_failed(error),)
+    recorder.picker.check()
     return tuple(recorder.launches), ()
 
 
@@ -133,12 +144,18 @@ def watch(program: Program, watcher: Watcher) -> None:
         run_main(program, _cuda_for(program, watcher), _use_real_cuda)
 
 
-def record(function: Function, config: Configuration, arguments: Sequence[Any], log_bytes: int) -> tuple[Launch, ...]:
+def record(
+    function: Function,
+    config: Configuration,
+    arguments: Sequence[Any],
+    log_bytes: int,
+    blocks: Blocks | None = None,
+) -> tuple[Launch, ...]:
     """Record one launch of a kernel; its arguments stay as they are."""
     check((function.file, function.node.lineno), config)
     with quiet():
         carrying = carrying_kernel(function, arguments, {})
-        return (count(function, carrying, config, arguments, log_bytes),)
+        return (count(function, carrying, config, arguments, log_bytes, blocks),)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ all warps do not fit, those of the first, middle and last block are logged and t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from smemviz.engines.gpu import probe
 from smemviz.engines.gpu.carry import Carrier, carry
 from smemviz.engines.host import Configuration
+from smemviz.engines.selection import Blocks
 from smemviz.functions import Function
 from smemviz.recording import WARP_SIZE, ArrayInfo, Launch, Requests, Totals
 from smemviz.sites import Declaration, SiteTable, find_sites
@@ -64,16 +66,24 @@ def count(
     configuration: Configuration,
     arguments: Sequence[Any],
     log_bytes: int,
+    logged: Blocks | None = None,
 ) -> Launch:
-    """Run both passes of a launch and return what they saw; the arguments end as they began."""
+    """Run both passes of a launch and return what they saw; the arguments end as they began.
+
+    ``logged`` are the blocks to log in full; None means all where they fit, else the first, the middle and the last.
+
+    Raises:
+        LaunchError: when the grid does not have them.
+    """
     table = carrying.table
     kernel = carrying.kernel[configuration.grid, configuration.block, 0, configuration.dynamic_shared]
-    blocks = int(np.prod(configuration.grid))
-    warps_per_block = -(-int(np.prod(configuration.block)) // WARP_SIZE)
+    blocks = math.prod(configuration.grid)
+    chosen = logged.of((function.file, function.node.lineno), function.name, blocks) if logged else None
+    warps_per_block = -(-math.prod(configuration.block) // WARP_SIZE)
     warps = blocks * warps_per_block
     with Arguments(arguments) as held:
         counts = _count(kernel, held, warps, table)
-        first = _choose(counts.used, blocks, warps_per_block, max(log_bytes, 0) // ROW_BYTES)
+        first = _choose(counts.used, blocks, warps_per_block, chosen, max(log_bytes, 0) // ROW_BYTES)
         requests = _write(kernel, held, counts, first, table, warps_per_block)
         held.restore()
         arrays = tuple(_shared_arrays(table.declarations, counts.bases, configuration))
@@ -118,19 +128,20 @@ def _device_rows(rows: int) -> tuple[Any, Any, Any]:
     return facts, addresses, values
 
 
-def _choose(used: NDArray[np.int32], blocks: int, warps_per_block: int, capacity: int) -> NDArray[np.int64]:
+def _choose(
+    used: NDArray[np.int32], blocks: int, warps_per_block: int, chosen: NDArray[np.int64] | None, capacity: int
+) -> NDArray[np.int64]:
     """Return where each warp's rows begin in the log, -1 for a warp that is only counted."""
     ends = np.cumsum(used, dtype=np.int64)
-    if ends[-1] <= capacity:
+    if chosen is None and ends[-1] <= capacity:
         return ends - used
+    if chosen is None:
+        chosen = np.unique([0, blocks // 2, blocks - 1])
+    warps = (chosen[:, None] * warps_per_block + np.arange(warps_per_block)).ravel()
+    ends = np.cumsum(used[warps], dtype=np.int64)
+    fitting = np.searchsorted(ends, capacity, side="right")
     first = np.full(len(used), -1, np.int64)
-    row = 0
-    for block in dict.fromkeys((0, blocks // 2, blocks - 1)):
-        for warp in range(block * warps_per_block, (block + 1) * warps_per_block):
-            if row + used[warp] > capacity:
-                return first
-            first[warp] = row
-            row += int(used[warp])
+    first[warps[:fitting]] = (ends - used[warps])[:fitting]
     return first
 
 
@@ -183,14 +194,14 @@ def _shared_arrays(
     declarations: Sequence[Declaration], bases: NDArray[np.int64], configuration: Configuration
 ) -> Iterator[ArrayInfo]:
     for declaration, base in zip(declarations, bases, strict=False):
-        itemsize = np.dtype(declaration.dtype).itemsize
+        itemsize = declaration.dtype.itemsize
         shape = (configuration.dynamic_shared // itemsize,) if declaration.dynamic else declaration.shape
         yield ArrayInfo(
             name=declaration.name,
             space="shared",
             shape=shape,
             strides=_contiguous(shape, itemsize),
-            dtype=declaration.dtype,
+            dtype=declaration.dtype.name,
             address=int(base),
             line=declaration.line,
             dynamic=declaration.dynamic,

@@ -13,10 +13,11 @@ from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, kernel_view, to_device
 from smemviz.engines.lockstep.findings import Findings
 from smemviz.engines.lockstep.interpreter import Interpreter
-from smemviz.engines.lockstep.log import Log
+from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits, Machine
 from smemviz.engines.lockstep.shared import place as place_shared
 from smemviz.engines.lockstep.typing import Value
+from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.functions import Function
 from smemviz.model.devices import device
@@ -40,6 +41,8 @@ def launch(
     limits: Limits = DEFAULT_LIMITS,
     space: AddressSpace | None = None,
     number: int = 0,
+    logged: Blocks | None = None,
+    recorded: bool = True,
 ) -> tuple[Launch, tuple[Finding, ...]]:
     """Run a kernel once and return what it did; arrays among ``args`` are written as the kernel writes them.
 
@@ -53,6 +56,8 @@ def launch(
         limits: what the launch may use.
         space: where addresses of global arrays come from.
         number: of the launch in its recording.
+        logged: the blocks to log in full; None means all where they fit, else the first, the middle and the last.
+        recorded: False for a launch that only has to happen; nothing is counted then.
 
     Raises:
         RefusedLaunchError: for a launch that no device would start.
@@ -70,7 +75,8 @@ def launch(
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
-    log = Log(table.sites, blocks, warps, log_bytes)
+    chosen = logged.of(place, kernel.name, blocks) if logged and recorded else None
+    log = (Log if recorded else NoLog)(table.sites, blocks, warps, log_bytes, chosen)
     findings = Findings(kernel.name, configuration, number)
     machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings)
     arguments = dict(

@@ -1,7 +1,8 @@
 """The log of a launch: what every site execution touched, kept as arrays until the batch is done.
 
-A log that would outgrow its limit is counted instead: totals over all requests, and detail for the first, the middle
-and the last block only, as far as the limit goes.
+A log that would outgrow its limit, or that is wanted for some blocks only, is counted instead: totals over all
+requests, and detail for the blocks asked for (the first, the middle and the last one by default) as far as the limit
+goes.
 """
 
 from __future__ import annotations
@@ -33,12 +34,20 @@ class _Execution:
 
 
 class Log:
-    """What a launch has logged so far; ``limit`` is bytes."""
+    """What a launch has logged so far; ``limit`` is bytes, ``chosen`` the numbers of the blocks to log in full."""
 
-    def __init__(self, sites: tuple[Site, ...], blocks: int, warps_per_block: int, limit: int) -> None:
+    def __init__(
+        self,
+        sites: tuple[Site, ...],
+        blocks: int,
+        warps_per_block: int,
+        limit: int,
+        chosen: NDArray[np.int64] | None = None,
+    ) -> None:
         self.sites = sites
-        self.totals: Totals | None = None
-        self._chosen = sorted({0, blocks // 2, blocks - 1})
+        some = chosen is not None and len(chosen) < blocks
+        self.totals: Totals | None = totals_of(sites, Requests.empty()) if some else None
+        self._chosen = np.unique([0, blocks // 2, blocks - 1]) if chosen is None else chosen
         self._warps_per_block = warps_per_block
         self._limit = limit
         self._parts: list[Requests] = []
@@ -179,6 +188,16 @@ class Log:
         warp = np.repeat(np.arange(self._warps), taken)
         block = self._first_block + warp // self._warps_per_block
         return Requests(addresses, site, block, (warp % self._warps_per_block).astype(np.int32), step, epoch, values)
+
+
+class NoLog(Log):
+    """The log of a launch that is run and not recorded."""
+
+    def add(self, site: int, addresses: Any, mask: Mask, values: NDArray[np.float64] | None = None) -> None:
+        """Note nothing."""
+
+    def barrier(self, mask: Mask) -> None:
+        """Note nothing."""
 
 
 def _rows(execution: _Execution) -> Any:

@@ -13,6 +13,7 @@ from smemviz.engines.lockstep.device_array import AddressSpace
 from smemviz.engines.lockstep.launching import Progress, launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
+from smemviz.engines.selection import EVERYTHING, Picker, Selection
 from smemviz.errors import KernelFileError, RefusedLaunchError
 from smemviz.functions import Function, function_of
 from smemviz.program import Program
@@ -23,11 +24,16 @@ class Recorder:
     """Runs launches as they happen and keeps what they did. ``log_bytes`` bounds the logs of all of them."""
 
     def __init__(
-        self, progress: Progress | None = None, log_bytes: int = LOG_BYTES, limits: Limits = DEFAULT_LIMITS
+        self,
+        progress: Progress | None = None,
+        log_bytes: int = LOG_BYTES,
+        limits: Limits = DEFAULT_LIMITS,
+        selection: Selection = EVERYTHING,
     ) -> None:
         self.launches: list[Launch] = []
         self.findings: list[Finding] = []
         self.log_bytes = log_bytes
+        self.picker = Picker(selection)
         self._progress = progress
         self._limits = limits
 
@@ -40,13 +46,25 @@ class Recorder:
         space: AddressSpace,
     ) -> None:
         """Run one launch; one that no device would start is a finding."""
-        number = len(self.launches)
+        recorded = self.picker.takes(function.name)
         try:
             made, found = launch(
-                function, configuration, args, place, self._progress, self.log_bytes, self._limits, space, number
+                function,
+                configuration,
+                args,
+                place,
+                self._progress,
+                self.log_bytes,
+                self._limits,
+                space,
+                number=len(self.launches),
+                logged=self.picker.selection.blocks,
+                recorded=recorded,
             )
         except RefusedLaunchError as error:
             self.findings.append(launch_refused(function.name, error))
+            return
+        if not recorded:
             return
         self.log_bytes -= len(made.requests) * ROW_BYTES
         self.launches.append(replace(made, file=function.file))
@@ -58,6 +76,7 @@ def run(
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
     limits: Limits = DEFAULT_LIMITS,
+    selection: Selection = EVERYTHING,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` and return every launch in it, and the mistakes met.
 
@@ -66,13 +85,15 @@ def run(
         progress: called as ``progress(blocks done, blocks, kernel)`` during each launch.
         log_bytes: the most the logs of all launches may take together.
         limits: what one launch may use.
+        selection: which launches are recorded; the others happen all the same.
 
     Raises:
+        InputError: when no launch is of those asked for.
         KernelFileError: when ``main()`` raises before it launches anything; later that is a finding.
         LaunchError: for a launch whose arguments do not fit; one that no device would start is a finding.
         UnsupportedError: for a construct that is not executed in lockstep.
     """
-    recorder = Recorder(progress, log_bytes, limits)
+    recorder = Recorder(progress, log_bytes, limits, selection)
 
     def start(
         kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]
@@ -88,4 +109,5 @@ def run(
         if not recorder.launches and not recorder.findings:
             raise
         recorder.findings.append(main_failed(error))
+    recorder.picker.check()
     return tuple(recorder.launches), tuple(recorder.findings)
