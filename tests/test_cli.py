@@ -358,7 +358,7 @@ def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
     [
         (KernelFileError("a.py", 3, "no main() here"), 2, "smemviz: a.py:3: no main() here\n"),
         (MissingError("there is no GPU here"), 3, "smemviz: there is no GPU here\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "smemviz: stopped before it was done; nothing was saved\n"),
     ],
 )
 def test_an_error_is_one_line_and_its_exit_code(

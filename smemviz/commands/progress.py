@@ -20,30 +20,58 @@ Callback = Callable[[int, int, str], None]
 LINES = {"SMEMVIZ_PROGRESS": "lines"}
 
 _WONDER_SECONDS = 0.5
+_MINUTES_FROM = 100  # seconds
+
+
+class _Bar:
+    """Draws a bar on a terminal, after half a second of running."""
+
+    def __init__(self) -> None:
+        # main() may print; its output stays where it was going.
+        console = Console(stderr=True)
+        self.bar = Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+        self._task = self.bar.add_task("")
+        self._start = monotonic()
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        self.bar.update(self._task, completed=done, total=total, description=text)
+        wonder = monotonic() - self._start > _WONDER_SECONDS
+        if wonder and self.bar.console.is_terminal and not self.bar.live.is_started:
+            self.bar.start()
+
+    def expect(self, seconds: float, text: str) -> None:
+        """Say, on a terminal or not, that something will take long."""
+        self.bar.console.out(f"smemviz: {_expected(seconds, text)}", highlight=False)
+
+
+class _Lines:
+    """Prints a line per step."""
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        print(f"{done}/{total} {text}", file=sys.stderr, flush=True)
+
+    def expect(self, seconds: float, text: str) -> None:
+        """Say that something will take long."""
+        print(_expected(seconds, text), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def progress_bar() -> Iterator[Callback]:
-    """Give a callback ``(done, total, text)`` that draws a bar on a terminal, after half a second of running."""
+    """Give a callback ``(done, total, text)`` that shows on standard error how far a run is.
+
+    What will take longer than a few seconds is told to its method ``expect(seconds, text)``, and said at once.
+    """
     if LINES.items() <= os.environ.items():
-        yield _print_line
+        yield _Lines()
         return
-    # main() may print; its output stays where it was going.
-    bar = Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
-    task = bar.add_task("")
-    start = monotonic()
-
-    def report(done: int, total: int, text: str) -> None:
-        bar.update(task, completed=done, total=total, description=text)
-        if bar.console.is_terminal and not bar.live.is_started and monotonic() - start > _WONDER_SECONDS:
-            bar.start()
-
+    shown = _Bar()
     try:
-        yield report
+        yield shown
     finally:
-        if bar.live.is_started:
-            bar.stop()
+        if shown.bar.live.is_started:
+            shown.bar.stop()
 
 
-def _print_line(done: int, total: int, text: str) -> None:
-    print(f"{done}/{total} {text}", file=sys.stderr, flush=True)
+def _expected(seconds: float, text: str) -> str:
+    time = f"{seconds:.0f} s" if seconds < _MINUTES_FROM else f"{seconds / 60:.0f} min"
+    return f"{text} will take about {time}"

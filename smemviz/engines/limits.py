@@ -29,7 +29,9 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
     for what, sizes, limits in (("block", block, _BLOCK_LIMITS), ("grid", grid, _GRID_LIMITS)):
         for axis, size, limit in zip("xyz", sizes, limits, strict=True):
             if size > limit:
-                raise RefusedLaunchError(*place, f"the {what} has {size} in {axis}; a device takes {limit}. Use another axis.")
+                raise RefusedLaunchError(
+                    *place, f"the {what} has {size} in {axis}; a device takes {limit}. Use another axis."
+                )
 
 
 def check_shared(place: tuple[str, int], static: int, dynamic: int, device: ComputeCapability) -> None:

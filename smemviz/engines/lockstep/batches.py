@@ -1,0 +1,59 @@
+"""The batches in which the blocks of a launch run, and how long they are going to take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from time import perf_counter
+from typing import Protocol, runtime_checkable
+
+_LONG_SECONDS = 3.0
+_PART = 8  # the small batch that is timed is such a part of a full one
+_FEWEST = 2 * _PART  # blocks in a full batch; of fewer, no two small batches differ enough
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """A progress callback that is told beforehand when a launch will take longer than a few seconds."""
+
+    def expect(self, seconds: float, text: str) -> None:
+        """Take note that ``text`` is expected to run for so many more seconds."""
+
+
+def announcing(progress: object, kernel: str) -> Callable[[float], None]:
+    """Return what tells a progress callback of a long time, if it wants to know."""
+
+    def expect(seconds: float) -> None:
+        if seconds > _LONG_SECONDS and isinstance(progress, Expecting):
+            progress.expect(seconds, kernel)
+
+    return expect
+
+
+def batches(blocks: int, at_once: int, expect: Callable[[float], None]) -> Iterator[tuple[int, int]]:
+    """Give batches of at most ``at_once`` blocks, each as its first block and how many.
+
+    Where one batch is not enough, small ones come first, and the time that the caller takes for them gives ``expect``
+    the seconds that the rest will take. The very first is not counted: it loads what is loaded once. Of two of a
+    size the shorter counts, for a machine does other things too.
+    """
+    few = at_once // _PART
+    small = (1, 1, 1, few, few) if blocks > at_once >= _FEWEST else ()
+    seconds = []
+    first = 0
+    for size in chain(small, repeat(at_once)):
+        count = min(size, blocks - first)
+        begin = perf_counter()
+        yield first, count
+        seconds.append(perf_counter() - begin)
+        first += count
+        if small and len(seconds) == len(small):
+            expect(_rest(blocks - first, at_once, few, min(seconds[1:3]), min(seconds[3:])))
+        if first == blocks:
+            return
+
+
+def _rest(blocks: int, at_once: int, few: int, one: float, some: float) -> float:
+    """Return the seconds that blocks will take: a batch costs something, and each block in it."""
+    each = max(0.0, some - one) / (few - 1)
+    return blocks / at_once * (one + each * (at_once - 1))
