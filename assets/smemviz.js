@@ -4,6 +4,7 @@
   "use strict";
 
   const LOOK = ["block", "site", "warp", "step", "view", "banks", "array", "elements", "scope"];
+  const CHOICES = ["array", "block", "elements"]; // as in browser.py
   const RUN = ["file", "kernel", "launch", "source", "cc"];
   const KEPT = ["theme"]; // by every link inside the page
   const KEPT_IN_FILE = ["view", "banks", "scope", "speed"]; // by links between kernels of one file
@@ -19,6 +20,8 @@
   let pickedByHand = null; // the launches to compare, as they were last written into the URL
   let pause = 0;
   const PAUSE = 150; // ms
+  let keyed = -PAUSE; // when something was last typed, which more may follow
+  let taken = -PAUSE; // when a change was last taken over
 
   const query = () => new URLSearchParams(window.location.search);
   const unchanged = () => window.dash_clientside.no_update;
@@ -43,6 +46,7 @@
     window.clearTimeout(pause);
     const changes = typed;
     typed = {};
+    taken = performance.now();
     for (const [name, value] of Object.entries(changes)) settled[name] = String(value); // the server will say the same
     go(changes);
   }
@@ -62,6 +66,37 @@
     const i = Math.min(Math.max(wanted, 0), order.warp.length - 1);
     stepped = performance.now();
     if (i >= 0) go({ site: order.site[i], warp: order.warp[i], step: order.step[i] }, true);
+  }
+
+  const changed = (next, old) => (next === undefined || next === null || next === old ? unchanged() : next);
+
+  function choicesOf(shownLook, name) {
+    const names = (shownLook && shownLook.options[name]) || [];
+    return names.map((value) => ({ value, label: name === "block" ? `block ${value}` : value }));
+  }
+
+  // What a control should show now, if that is not what it shows, or what has been typed into it since.
+  function newValue(name, shown, value) {
+    const asked = query();
+    const wanted = name in shown ? shown[name] : asked.get(name);
+    if (wanted === null || wanted === undefined || name in typed) return unchanged();
+    const old = settled[name] === String(wanted); // then what differs from it was typed since
+    if (wanted === value) settled[name] = String(wanted);
+    if (wanted === value || old) return unchanged();
+    written[name] = String(wanted);
+    return wanted;
+  }
+
+  // One step after the picture of the last has come, so that a slow machine plays slowly and skips nothing.
+  function playOn(playing) {
+    window.clearTimeout(timer);
+    if (!playing) return;
+    const pace = 1000 / Number(query().get("speed") || 4);
+    timer = window.setTimeout(() => {
+      if (!document.getElementById("tile")) return;
+      if (position() >= order.warp.length - 1) window.dash_clientside.set_props("playing", { data: false });
+      else goToPosition(position() + 1);
+    }, Math.max(0, stepped + pace - performance.now()));
   }
 
   // What was clicked or changed: [{ id, value }], ids of pattern-matched components being objects.
@@ -135,31 +170,26 @@
         else delete typed[id.name];
       }
       window.clearTimeout(pause);
-      if (Object.keys(typed).length) pause = window.setTimeout(takeTyped, PAUSE);
+      // A choice or a click on an arrow counts at once; typing, and a row of clicks, when they pause.
+      const wait = Math.max(keyed, taken) + PAUSE - performance.now();
+      if (Object.keys(typed).length) pause = window.setTimeout(takeTyped, Math.max(wait, 0));
     },
 
     // Write into the controls what the server found, but not over what is being typed.
-    show_controls(shownRun, shownLook, ids, values) {
+    show_controls(shownRun, shownLook, ids, values, notes, disabled, block, ...options) {
       if (shownRun) document.title = `${shownRun.title} - smemviz`;
       const shown = { ...(shownRun && shownRun.values), ...(shownLook && shownLook.values) };
-      const asked = query();
-      const next = ids.map(({ name }, i) => {
-        const wanted = name in shown ? shown[name] : asked.get(name);
-        if (wanted === null || wanted === undefined || name in typed) return unchanged();
-        const old = settled[name] === String(wanted); // then what differs from it was typed since
-        if (wanted === values[i]) settled[name] = String(wanted);
-        if (wanted === values[i] || old) return unchanged();
-        written[name] = String(wanted);
-        return wanted;
-      });
-      return next;
-    },
-
-    show_notes(shownRun, ids, notes) {
-      return ids.map(({ name }, i) => {
-        const note = shownRun && shownRun.notes[name];
-        return note === undefined || note === null || note === notes[i] ? unchanged() : note;
-      });
+      const choices = CHOICES.map((name) => choicesOf(shownLook, name));
+      const known = choices.map((next, i) => same(next, options[i]));
+      const locked = !(shownRun && shownRun.switchable);
+      return [
+        ids.map(({ name }, i) => newValue(name, shown, values[i])),
+        ids.map(({ name }, i) => changed(shownRun && shownRun.notes[name], notes[i])),
+        changed(locked, disabled),
+        changed(shownLook ? shownLook.values.block : null, block),
+        ...choices.map((next, i) => (known[i] ? unchanged() : next)),
+        ...choices.map((next, i) => (known[i] ? unchanged() : next.length < 2)),
+      ];
     },
 
     reset(clicks) {
@@ -169,30 +199,9 @@
       if (clicks) go(Object.fromEntries(constants.map((name) => [name, null])));
     },
 
-    show_source(shownRun, disabled) {
-      const next = !(shownRun && shownRun.switchable);
-      return next === disabled ? unchanged() : next;
-    },
-
-    show_choice(shownLook, id, options) {
-      const names = (shownLook && shownLook.options[id.name]) || [];
-      const next = names.map((value) => ({ value, label: id.name === "block" ? `block ${value}` : value }));
-      return same(next, options) ? [unchanged(), unchanged()] : [next, names.length < 2];
-    },
-
-    show_block(shownLook, block) {
-      const next = shownLook ? shownLook.values.block : null;
-      return next === block ? unchanged() : next;
-    },
-
     pick_site() {
       const id = clicked();
       if (id) go({ site: id.index, step: null });
-    },
-
-    mark_site(present, source, ids, pressed) {
-      const next = ids.map(({ index }) => String(Boolean(present) && present.site === index));
-      return next.map((value, i) => (value === pressed[i] ? unchanged() : value));
     },
 
     // A site has two rows, its name and its cells; the same cell can be clicked again once the click is forgotten.
@@ -206,12 +215,6 @@
     keep_order(next) {
       order = next || { site: [], warp: [], step: [] };
       return Math.max(order.warp.length - 1, 1);
-    },
-
-    show_position(present) {
-      if (!present) return unchanged();
-      shownPosition = present.position;
-      return shownPosition;
     },
 
     pick_position(value, present) {
@@ -229,19 +232,16 @@
       return !playing;
     },
 
-    // One step after the picture of the last has come, so that a slow machine plays slowly and skips nothing.
-    play(playing, present, className) {
-      window.clearTimeout(timer);
-      if (playing) {
-        const pace = 1000 / Number(query().get("speed") || 4);
-        timer = window.setTimeout(() => {
-          if (!document.getElementById("tile")) return;
-          if (position() >= order.warp.length - 1) window.dash_clientside.set_props("playing", { data: false });
-          else goToPosition(position() + 1);
-        }, Math.max(0, stepped + pace - performance.now()));
-      }
+    show_present(present, source, playing, ids, pressed, className) {
+      if (present) shownPosition = present.position;
+      playOn(playing);
       const next = `icon-button ${playing ? "pause" : "play"}`;
-      return next === className ? [unchanged(), unchanged()] : [next, playing ? "Pause" : "Play"];
+      return [
+        present ? shownPosition : unchanged(),
+        ids.map(({ index }, i) => changed(String(Boolean(present) && present.site === index), pressed[i])),
+        changed(next, className),
+        next === className ? unchanged() : playing ? "Pause" : "Play",
+      ];
     },
   };
 
@@ -249,6 +249,7 @@
     typed = {};
     settled = {};
   });
+  document.addEventListener("input", () => (keyed = performance.now()), true);
   document.addEventListener("keyup", (event) => {
     if (event.key === "Enter" && Object.keys(typed).length) takeTyped();
   });

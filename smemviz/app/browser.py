@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State
 
+CHOICES = ("array", "block", "elements")  # controls whose options a run turns out to have
 _CONTROLS = {"type": "control", "name": ALL}
 
 
@@ -27,56 +28,44 @@ def add_callbacks(app: Dash) -> None:
     )
     clientside("toggle_theme", Input("toggle-theme", "n_clicks"), State("theme", "data"), initially=False)
     clientside("set_control", Input(_CONTROLS, "value"), State("shown-run", "data"), State("shown-look", "data"))
-    clientside(
+    source = {"type": "control", "name": "source"}
+    choices = [{"type": "control", "name": name} for name in CHOICES]
+    clientside(  # all in one, for each callback costs the browser some milliseconds
         "show_controls",
         Output(_CONTROLS, "value"),
+        Output(_CONTROLS, "description"),
+        Output(source, "disabled"),
+        Output("shown-block", "data"),
+        *(Output(choice, "data") for choice in choices),
+        *(Output(f"{name}-choice", "hidden") for name in CHOICES),
         Input("shown-run", "data"),
         Input("shown-look", "data"),
         State(_CONTROLS, "id"),
         State(_CONTROLS, "value"),
-    )
-    clientside(
-        "show_notes",
-        Output(_CONTROLS, "description"),
-        Input("shown-run", "data"),
-        State(_CONTROLS, "id"),
         State(_CONTROLS, "description"),
+        State(source, "disabled"),
+        State("shown-block", "data"),
+        *(State(choice, "data") for choice in choices),
     )
     clientside("reset", Input("reset", "n_clicks"), initially=False)
-    source = {"type": "control", "name": "source"}
-    clientside("show_source", Output(source, "disabled"), Input("shown-run", "data"), State(source, "disabled"))
-    for name in ("array", "block", "elements"):
-        clientside(
-            "show_choice",
-            Output({"type": "control", "name": name}, "data"),
-            Output(f"{name}-choice", "hidden"),
-            Input("shown-look", "data"),
-            State({"type": "control", "name": name}, "id"),
-            State({"type": "control", "name": name}, "data"),
-        )
-    clientside("show_block", Output("shown-block", "data"), Input("shown-look", "data"), State("shown-block", "data"))
     clientside("pick_site", Input({"type": "site", "index": ALL}, "n_clicks"), initially=False)
-    clientside(
-        "mark_site",
-        Output({"type": "site", "index": ALL}, "aria-pressed"),
-        Input("present", "data"),
-        Input("source", "children"),
-        State({"type": "site", "index": ALL}, "id"),
-        State({"type": "site", "index": ALL}, "aria-pressed"),
-    )
     clientside("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
     clientside("keep_order", Output("position", "max"), Input("order", "data"))
-    clientside("show_position", Output("position", "value"), Input("present", "data"))
     clientside("pick_position", Input("position", "value"), State("present", "data"), initially=False)
     clientside("go_to", Input({"type": "go", "to": ALL}, "n_clicks"), initially=False)
     clientside(
         "toggle_play", Output("playing", "data"), Input("play", "n_clicks"), State("playing", "data"), initially=False
     )
     clientside(
-        "play",
+        "show_present",
+        Output("position", "value"),
+        Output({"type": "site", "index": ALL}, "aria-pressed"),
         Output("play", "className"),
         Output("play", "aria-label"),
-        Input("playing", "data"),
         Input("present", "data"),
+        Input("source", "children"),
+        Input("playing", "data"),
+        State({"type": "site", "index": ALL}, "id"),
+        State({"type": "site", "index": ALL}, "aria-pressed"),
         State("play", "className"),
     )
