@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
+from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, kernel_view, to_device
 from smemviz.engines.lockstep.findings import Findings
 from smemviz.engines.lockstep.interpreter import Interpreter
@@ -51,7 +52,8 @@ def launch(
         configuration: grid, block and dynamic shared memory.
         args: NumPy arrays, device arrays of this engine, numbers, and tuples of these.
         place: file and line of the launch, named by errors.
-        progress: called as ``progress(blocks done, blocks, kernel)``.
+        progress: called as ``progress(blocks done, blocks, kernel)``; one with a method ``expect(seconds, kernel)``
+            is told beforehand of a launch that will take longer than a few seconds.
         log_bytes: the most the log may take before requests are counted instead of kept.
         limits: what the launch may use.
         space: where addresses of global arrays come from.
@@ -83,7 +85,8 @@ def launch(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
     with np.errstate(all="ignore"):
-        for first, count in _batches(blocks, warps * WARP_SIZE, layout.nbytes, limits):
+        at_once = _blocks_at_once(warps * WARP_SIZE, layout.nbytes, limits)
+        for first, count in batches(blocks, at_once, announcing(progress, kernel.name)):
             machine.begin(first, count)
             Interpreter(machine, table.root, machine.root).run(arguments)
             machine.end()
@@ -116,10 +119,8 @@ def _check_threads(place: Place, configuration: Configuration, limits: Limits) -
         )
 
 
-def _batches(blocks: int, slots: int, shared: int, limits: Limits) -> Iterator[tuple[int, int]]:
-    at_once = max(1, min(limits.threads_at_once // slots, limits.shared_at_once // max(1, shared)))
-    for first in range(0, blocks, at_once):
-        yield first, min(at_once, blocks - first)
+def _blocks_at_once(slots: int, shared: int, limits: Limits) -> int:
+    return max(1, min(limits.threads_at_once // slots, limits.shared_at_once // max(1, shared)))
 
 
 def _parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]:

@@ -19,6 +19,7 @@ from smemviz.recording import WARP_SIZE, Requests, Site, Totals
 
 ROW_BYTES = 550
 _COUNT_BYTES = 64 * 1024 * 1024
+_FAR = 4  # times the limit: a log on its way there is counted before it fills the memory
 
 
 @dataclass(slots=True)
@@ -48,6 +49,7 @@ class Log:
         some = chosen is not None and len(chosen) < blocks
         self.totals: Totals | None = totals_of(sites, Requests.empty()) if some else None
         self._chosen = np.unique([0, blocks // 2, blocks - 1]) if chosen is None else chosen
+        self._blocks = blocks
         self._warps_per_block = warps_per_block
         self._limit = limit
         self._parts: list[Requests] = []
@@ -100,7 +102,10 @@ class Log:
         if self.totals is not None:
             self._count()
         self._parts.append(self._ordered([*self._kept, *self._pending]))
+        done = self._first_block + self._warps // self._warps_per_block
         self.begin(0, 0)
+        if self.totals is None and self._rows * ROW_BYTES * self._blocks > _FAR * self._limit * done:
+            self._count_from_here()
 
     def requests(self) -> Requests:
         """Return everything that was kept, ordered by block, warp and step."""
