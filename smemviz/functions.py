@@ -79,7 +79,7 @@ def resolve(node: ast.expr, function: Function) -> object:
     """
     if isinstance(node, ast.Name):
         return function.lookup(node.id)
-    if isinstance(node, ast.Attribute):
+    if isinstance(node, ast.Attribute) and not node.attr.startswith("_"):
         base = resolve(node.value, function)
         if isinstance(base, ModuleType) or _is_cuda(base):
             try:

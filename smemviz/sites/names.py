@@ -28,11 +28,19 @@ class Names:
 
     def callee(self, node: ast.expr) -> Function | None:
         """Return the device function that a call reaches, if it is one."""
-        inner = python_function(self.constant(node))
+        value = self.constant(node)
+        definition = getattr(value, "definition", None)
+        if isinstance(definition, Function):  # of a text that Python never executes
+            return definition
+        inner = python_function(value)
         if inner is None:
             return None
         same_file = inner.__code__.co_filename == self.function.file
         return function_of(inner, self.function.source, self.function.tree) if same_file else function_of(inner)
+
+    def once(self, name: str) -> object:
+        """Return the number that a variable is assigned, where that is done once and to a number written out."""
+        return _assigned_once(self.function.node).get(name)
 
     def _is_free(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
@@ -48,6 +56,18 @@ def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
     return frozenset(
         named | {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     )
+
+
+@lru_cache(maxsize=256)
+def _assigned_once(function: ast.FunctionDef) -> dict[str, object]:
+    """Return the variables with one assignment, of a number written out."""
+    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    found: dict[str, object] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)) if stored.count(name) == 1:
+                found[name] = value
+    return found
 
 
 def source_text(source: str, node: ast.expr) -> str:

@@ -1,0 +1,7 @@
+"""Text from a browser, run in lockstep without Python ever executing it."""
+
+from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.run import Ran, run_text
+from smemviz.engines.sandbox.supervisor import Supervisor
+
+__all__ = ["Ran", "SandboxLimits", "Supervisor", "run_text"]

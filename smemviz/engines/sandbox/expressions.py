@@ -1,0 +1,192 @@
+"""Expressions of the host part, by the kind of their node."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.cuda import Cuda, DeviceOnly
+from smemviz.engines.sandbox.known import BUILTINS, NotAllowedError, admitted, values_of
+from smemviz.engines.sandbox.operators import COMPARE, UNARY
+from smemviz.engines.sandbox.scope import HOST_CUDA
+from smemviz.engines.sandbox.sizes import Known, together
+from smemviz.engines.sandbox.targets import Targets
+
+_FORMAT = re.compile(r"[<>^]?[+ ]?0?\d{0,2}[,_]?(\.\d{1,2})?[bdeEfFgGoxX%]?")
+_CONVERSIONS = {ord("r"): repr, ord("s"): str, ord("a"): ascii, -1: None}
+_EXPRESSIONS = {
+    ast.Lambda: "lambda",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.SetComp: "a set",
+    ast.Set: "a set",
+    ast.DictComp: "a comprehension of a dict",
+    ast.Starred: "an asterisk here",
+}
+
+
+class Expressions(Targets):
+    """Evaluates expressions."""
+
+    # -- expressions
+
+    def value(self, node: ast.expr) -> Any:
+        """Evaluate an expression."""
+        self.step(node)
+        match node:
+            case ast.Constant():
+                return self.constant(node)
+            case ast.Name():
+                return self.name(node)
+            case ast.Attribute():
+                return self.attribute(node)
+            case ast.Call():
+                return self.call(node)
+            case ast.Subscript():
+                return self.subscript(self.value(node.value), self.index(node.slice))
+            case ast.BinOp():
+                return self.binary(node.op, self.value(node.left), self.value(node.right))
+            case ast.UnaryOp(op=ast.Not()):
+                return not self.truth(node.operand)
+            case ast.UnaryOp():
+                return self.guarded(UNARY[type(node.op)], self.data(node.operand))
+            case ast.BoolOp():
+                return self.either(node)
+            case ast.Compare():
+                return self.compare(node)
+            case ast.IfExp():
+                return self.value(node.body if self.truth(node.test) else node.orelse)
+            case ast.Tuple():
+                return tuple(self.items(node.elts))
+            case ast.List():
+                return self.items(node.elts)
+            case ast.ListComp() | ast.GeneratorExp():
+                return self.comprehension(node)
+            case ast.JoinedStr():
+                return self.bounded("".join(map(self.part, node.values)))
+            case ast.Slice():
+                return self.index(node)
+            case ast.NamedExpr():
+                self.assign(node.target, value := self.value(node.value))
+                return value
+        raise self.refuse(_EXPRESSIONS.get(type(node), "this expression"))
+
+    def data(self, node: ast.expr) -> Any:
+        """Evaluate an expression that has to be a number, an array, or a list of them."""
+        value = self.value(node)
+        try:
+            return admitted(value)
+        except NotAllowedError as error:
+            raise self.error(f"{ast.unparse(node)} is {error.args[0]}, no number and no array") from None
+
+    def truth(self, node: ast.expr) -> bool:
+        """Evaluate a condition."""
+        return bool(self.guarded(bool, self.data(node)))
+
+    def constant(self, node: ast.Constant) -> Any:
+        if isinstance(node.value, bytes):
+            raise self.refuse("a text of bytes")
+        return self.bounded(node.value)
+
+    def name(self, node: ast.Name) -> Any:
+        for scope in (self.names, self.globals, BUILTINS):
+            if node.id in scope:
+                return scope[node.id]
+        if node.id in ("print", "str"):
+            return Known(node.id, getattr(self, {"str": "text"}.get(node.id, node.id)), together)
+        raise self.error(f"NameError: {node.id} is not defined here")
+
+    def attribute(self, node: ast.Attribute) -> Any:
+        return self.member(self.value(node.value), node)
+
+    def member(self, base: Any, node: ast.Attribute) -> Any:
+        """Return an attribute of a value, if the tables have it."""
+        if not node.attr.startswith("_"):
+            if isinstance(base, Cuda):
+                found = vars(base).get(node.attr)
+                if isinstance(found, DeviceOnly):
+                    return found
+                if node.attr in HOST_CUDA | {"jit"}:
+                    return getattr(base, node.attr)
+            elif isinstance(base, ModuleType):
+                if node.attr in vars(base):
+                    return vars(base)[node.attr]
+            elif isinstance(base, DeviceOnly):
+                return getattr(base, node.attr)
+            elif node.attr in values_of(base):
+                return self.guarded(getattr, base, node.attr)
+        raise self.error(f"{ast.unparse(node)} is not there for text in the editor")
+
+    def either(self, node: ast.BoolOp) -> Any:
+        value: Any = None
+        for one in node.values:
+            value = self.data(one)
+            if bool(self.guarded(bool, value)) is isinstance(node.op, ast.Or):
+                break
+        return value
+
+    def compare(self, node: ast.Compare) -> Any:
+        left, result = self.value(node.left), True
+        for op, operand in zip(node.ops, node.comparators, strict=True):
+            right = self.value(operand)
+            self.afford(together(left, right))
+            result = self.guarded(COMPARE[type(op)], left, right)
+            if len(node.ops) > 1 and not self.guarded(bool, result):
+                return result
+            left = right
+        return result
+
+    # -- lists and texts
+
+    def items(self, nodes: Iterable[ast.expr]) -> list[Any]:
+        """Evaluate the items of a list; an asterisk spreads another one."""
+        found: list[Any] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                found.extend(self.iterate(node.value))
+            else:
+                found.append(self.value(node))
+            self.bounded(found)
+        return found
+
+    def iterate(self, node: ast.expr) -> Iterator[Any]:
+        """Return what a loop goes through."""
+        value = self.value(node)
+        if not isinstance(value, range | list | tuple | str | np.ndarray):
+            raise self.error(f"{ast.unparse(node)} cannot be gone through; use a range, a list, a tuple or an array")
+        return iter(value)
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
+        if len(node.generators) > 1 or node.generators[0].is_async:
+            raise self.refuse("a comprehension of several loops")
+        generator = node.generators[0]
+        found: list[Any] = []
+        for item in self.iterate(generator.iter):
+            self.step(node)
+            self.assign(generator.target, item)
+            if all(self.truth(condition) for condition in generator.ifs):
+                found.append(self.value(node.elt))
+                self.bounded(found)
+        return found
+
+    def part(self, node: ast.expr) -> str:
+        """Return one part of a formatted text."""
+        if not isinstance(node, ast.FormattedValue):
+            return str(self.value(node))
+        value = self.data(node.value)
+        spec = self.value(node.format_spec) if node.format_spec else ""
+        if not _FORMAT.fullmatch(spec):
+            raise self.error(f"the format {spec[:20]!r} is not for the editor; give at most two digits of width")
+        if spec and not isinstance(value, np.ndarray | list | tuple):
+            return str(self.guarded(format, value, spec))
+        return repr(value) if node.conversion == ord("r") else self.text(value)
+
+    def call(self, node: ast.Call) -> Any:
+        """Call something; calls know how."""
+        raise NotImplementedError

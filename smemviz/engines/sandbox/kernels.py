@@ -1,0 +1,35 @@
+"""Kernels and device functions as text from a browser has them: a definition, never a Python function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from smemviz.engines.host import Configuration
+from smemviz.functions import Function
+
+Launcher = Callable[[Function, Configuration, tuple[Any, ...], tuple[str, int]], None]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What ``@cuda.jit`` makes of a definition; ``device`` tells the functions that only kernels call."""
+
+    definition: Function
+    device: bool
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A kernel with its launch configuration."""
+
+    kernel: Kernel
+    configuration: Configuration
+
+
+@dataclass(frozen=True)
+class HostFunction:
+    """A function of the text that runs on the host."""
+
+    definition: Function

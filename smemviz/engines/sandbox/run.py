@@ -1,0 +1,65 @@
+"""One run of a text from a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from smemviz.engines.choose import assembled
+from smemviz.engines.host import Configuration, main_failed
+from smemviz.engines.lockstep.device_array import AddressSpace
+from smemviz.engines.lockstep.running import Recorder
+from smemviz.engines.sandbox.checks import parse_text
+from smemviz.engines.sandbox.interpreter import Host
+from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.errors import KernelFileError
+from smemviz.functions import Function
+from smemviz.recording import Recording
+
+FILE = "editor.py"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run gave: its recording, and what ``main()`` printed."""
+
+    recording: Recording
+    printed: str
+
+
+def run_text(
+    source: str, constants: Mapping[str, object] | None = None, limits: SandboxLimits | None = None, file: str = FILE
+) -> Ran:
+    """Run a kernel file's text in lockstep, its host part on the syntax tree; Python never executes it.
+
+    Args:
+        source: the text.
+        constants: values for its constants, by name.
+        limits: what it may use; time and memory of the process are for whoever started the process.
+        file: the name that errors show.
+
+    Raises:
+        InputError: for a text, a constant or a launch that cannot be used, and whatever goes beyond a limit; errors at
+            a place name the line.
+    """
+    limits = limits or SandboxLimits()
+    program = parse_text(source, file, limits).with_constants(constants or {})
+    recorder = Recorder(None, limits.log_bytes, limits.launch)
+    space = AddressSpace()
+
+    def start(kernel: Function, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]) -> None:
+        recorder.launch(kernel, configuration, args, place, space)
+
+    host = Host(program, limits, start)
+    try:
+        host.run_module(program)
+    except KernelFileError as error:
+        if not recorder.launches and not recorder.findings:
+            raise
+        recorder.findings.append(main_failed(error))
+    if not recorder.launches and not recorder.findings:
+        main = program.require_main()
+        raise KernelFileError(file, main.lineno, "main() launches no kernel; write kernel[grid, block](...)")
+    recording = assembled(file, source, program.values, "lockstep", tuple(recorder.launches), tuple(recorder.findings))
+    return Ran(recording, "".join(host.printed))

@@ -1,0 +1,73 @@
+"""The modules that text from a browser may import, and what it finds in them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from smemviz.constants import DTYPES
+from smemviz.engines.lockstep.cuda import Cuda
+from smemviz.engines.sandbox.known import math_module, module, numpy_module
+from smemviz.errors import UnsupportedError
+
+# What of ``numba.cuda`` the host part may call; kernels have the lockstep engine's own tables.
+HOST_CUDA = {"to_device", "device_array", "device_array_like", "pinned_array", "pinned_array_like", "mapped_array"}
+HOST_CUDA |= {"synchronize", "stream", "event", "event_elapsed_time", "is_available"}
+
+
+def modules(file: str) -> dict[str, ModuleType]:
+    """Return the modules there are, by name."""
+    cuda = Cuda(file, _never)
+    types = {name: getattr(np, dtype) for name, dtype in DTYPES.items() if hasattr(np, dtype)} | {"bool_": np.bool_}
+    types["boolean"] = np.bool_
+    numba_types = module("numba.types", types)
+    return {
+        "numpy": numpy_module(),
+        "math": math_module(),
+        "numba": module("numba", {**types, "cuda": cuda, "types": numba_types}),
+        "numba.types": numba_types,
+        "numba.cuda": cuda,
+    }
+
+
+def imported(file: str, node: ast.Import | ast.ImportFrom, known: Mapping[str, ModuleType]) -> dict[str, Any]:
+    """Return the names that an import binds.
+
+    Raises:
+        UnsupportedError: for a module or a name that is not there.
+    """
+    bound: dict[str, Any] = {}
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            if source == "__future__":
+                continue
+            if node.level or source not in known:
+                raise _missing(file, node, "." * node.level + source)
+            members = vars(known[source])
+            if source == "numba.cuda" and not alias.name.startswith("_"):
+                found = members.get(alias.name) or (getattr(known[source], alias.name) if alias.name == "jit" else None)
+            else:
+                found = members.get(alias.name) if not alias.name.startswith("_") else None
+            if found is None:
+                raise _missing(file, node, f"{source}.{alias.name}")
+            bound[alias.asname or alias.name] = found
+        else:
+            if alias.name not in known:
+                raise _missing(file, node, alias.name)
+            root = alias.name.partition(".")[0]
+            bound[alias.asname or root] = known[alias.name if alias.asname else root]
+    return bound
+
+
+def _missing(file: str, node: ast.stmt, name: str) -> UnsupportedError:
+    text = f"{name} is not there for text in the editor, which has numba, numba.cuda, numpy and math; save the file "
+    return UnsupportedError(file, node.lineno, text + "and run it with smemviz run")
+
+
+def _never(*arguments: Any) -> None:
+    raise AssertionError("a launch goes through the sandbox, not through the module")

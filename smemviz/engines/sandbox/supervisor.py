@@ -1,0 +1,167 @@
+"""Starts, feeds and ends the processes that run text from browsers, so that no text can take the server with it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.run import FILE, Ran
+from smemviz.errors import InputError, KernelFileError, SmemvizError, UnsupportedError
+from smemviz.recording_file import load
+
+AT_ONCE = 2
+_START_SECONDS = 60.0
+_BUSY_SECONDS = 15.0
+_MAX_ANSWER = 1 << 20  # characters
+
+
+@dataclass(eq=False)
+class _Worker:
+    """One process, ready or getting ready; ``lines`` are what it says."""
+
+    process: subprocess.Popen[str]
+    ready: threading.Event = field(default_factory=threading.Event)
+    answered: threading.Event = field(default_factory=threading.Event)
+    answer: str = ""
+
+    def listen(self, pipe: IO[str]) -> None:
+        if pipe.readline() == "ready\n":
+            self.ready.set()
+            self.answer = pipe.readline(_MAX_ANSWER)
+        self.ready.set()
+        self.answered.set()
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+class Supervisor:
+    """Runs texts, ``AT_ONCE`` at a time, each in a process of its own that was started ahead."""
+
+    def __init__(self, limits: SandboxLimits | None = None) -> None:
+        self.limits = limits or SandboxLimits()
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._lock = threading.Lock()
+        self._waiting: _Worker | None = None
+        self._all: set[_Worker] = set()
+        self._closed = False
+        atexit.register(self.close)
+
+    def warm(self) -> None:
+        """Start a process ahead, so that the next run need not wait for it."""
+        with self._lock:
+            if self._waiting is None and not self._closed:
+                self._waiting = self._start()
+
+    def run(self, source: str, constants: Mapping[str, object] | None = None) -> Ran:
+        """Run a text.
+
+        Raises:
+            InputError: for what the text does wrong, a limit it meets, or when too many run already.
+        """
+        size = len(source.encode(errors="replace"))
+        if size > self.limits.source_bytes:
+            raise InputError(f"{FILE}: the text has {size:,} bytes; the editor takes {self.limits.source_bytes:,}")
+        if not self._turns.acquire(timeout=_BUSY_SECONDS):
+            raise InputError(f"{FILE}: the editor is busy with other texts; try again in a moment")
+        try:
+            worker = self._take()
+            try:
+                return self._ask(worker, source, constants or {})
+            finally:
+                self._drop(worker)
+                self.warm()
+        finally:
+            self._turns.release()
+
+    def close(self) -> None:
+        """End every process."""
+        with self._lock:
+            self._closed = True
+            workers, self._waiting = list(self._all), None
+        for worker in workers:
+            self._drop(worker)
+
+    def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object]) -> Ran:
+        if not worker.ready.wait(_START_SECONDS) or worker.process.poll() is not None:
+            raise InputError(f"{FILE}: the process that runs texts did not start; look at the server's output")
+        with tempfile.TemporaryDirectory(prefix="smemviz-") as folder:
+            output = Path(folder) / "editor.smem.npz"
+            request = {
+                "source": source,
+                "constants": dict(constants),
+                "output": str(output),
+                "seconds": self.limits.seconds,
+                "memory_bytes": self.limits.memory_bytes,
+            }
+            assert worker.process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):  # it ended; the answer below says so
+                worker.process.stdin.write(json.dumps(request) + "\n")
+                worker.process.stdin.flush()
+            if not worker.answered.wait(self.limits.seconds):
+                raise InputError(f"{FILE}: it was stopped after {self.limits.seconds:g} s; give it less to do")
+            answer = _parsed(worker.answer)
+            if "error" in answer:
+                raise _error(answer)
+            return Ran(load(output), str(answer.get("printed", "")))
+
+    def _start(self) -> _Worker:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "smemviz.engines.sandbox.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        worker = _Worker(process)
+        assert process.stdout is not None
+        threading.Thread(target=worker.listen, args=(process.stdout,), daemon=True).start()
+        self._all.add(worker)
+        return worker
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            if self._closed:
+                raise InputError(f"{FILE}: the server is ending")
+            worker, self._waiting = self._waiting, None
+            return worker or self._start()
+
+    def _drop(self, worker: _Worker) -> None:
+        worker.end()
+        with self._lock:
+            self._all.discard(worker)
+
+
+def _parsed(line: str) -> dict[str, object]:
+    """Read an answer; a process that ended without one was ended by the operating system."""
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict):
+        return answer
+    return {"error": "it used more time or memory than the editor gives; give it less to do"}
+
+
+def _error(answer: Mapping[str, object]) -> SmemvizError:
+    what, line = str(answer["error"]), answer.get("line")
+    if not isinstance(line, int):
+        return InputError(what if what.startswith(FILE) else f"{FILE}: {what}")
+    return (UnsupportedError if answer.get("kind") == "UnsupportedError" else KernelFileError)(FILE, line, what)

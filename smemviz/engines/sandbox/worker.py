@@ -1,0 +1,83 @@
+"""A process that runs one text and ends: ``python -m smemviz.engines.sandbox.worker``.
+
+It says ``ready`` on its standard output when everything is imported, reads one request, a line of JSON, from its
+standard input, takes from itself what it does not need, runs, saves the recording where the request says and answers
+with a line of JSON. Whoever started it bounds its time; the operating system bounds its memory where it can.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.run import run_text
+from smemviz.errors import PlaceError, SmemvizError
+from smemviz.recording_file import save
+
+_MAX_REQUEST = 1 << 20  # characters
+_MAX_FILE = 1 << 26  # bytes
+_DENIED = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "pty.", "socket.", "subprocess.", "shutil.")
+
+
+def main() -> int:
+    """Serve one request."""
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    line = sys.stdin.readline(_MAX_REQUEST)
+    if not line:
+        return 0  # the server ended before it needed this process
+    request = json.loads(line)
+    limits = SandboxLimits(seconds=request["seconds"], memory_bytes=request["memory_bytes"])
+    _take_away(limits)
+    sys.stdout.write(json.dumps(_answer(request, limits)) + "\n")
+    return 0
+
+
+def _answer(request: dict[str, Any], limits: SandboxLimits) -> dict[str, Any]:
+    try:
+        ran = run_text(request["source"], request["constants"], limits)
+        save(ran.recording, Path(request["output"]))
+    except PlaceError as error:
+        return {"error": error.what, "line": error.line, "kind": type(error).__name__}
+    except SmemvizError as error:
+        return {"error": str(error)}
+    except (MemoryError, RecursionError):
+        return {"error": f"it needs more memory than the editor gives, {limits.memory_bytes:,} bytes"}
+    return {"printed": ran.printed}
+
+
+def _take_away(limits: SandboxLimits) -> None:
+    """Give up what a run has no use for: memory and time beyond the limits, other programs, the network."""
+    sys.addaudithook(_audit)
+    if sys.platform == "win32":  # which has none of the following; there the supervisor's clock is what holds
+        return
+    import resource
+
+    _lower(resource.RLIMIT_CPU, math.ceil(limits.seconds) + 1)
+    _lower(resource.RLIMIT_FSIZE, _MAX_FILE)
+    _lower(resource.RLIMIT_CORE, 0)
+    memory = Path("/proc/self/statm")
+    if memory.exists():  # what is mapped already does not count
+        mapped = int(memory.read_text().split()[0]) * resource.getpagesize()
+        _lower(resource.RLIMIT_AS, mapped + limits.memory_bytes)
+
+
+def _lower(kind: int, value: int) -> None:
+    import resource
+
+    hard = resource.getrlimit(kind)[1]
+    least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (least, least))
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event.startswith(_DENIED):
+        raise PermissionError(f"{event} is not for text from a browser")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

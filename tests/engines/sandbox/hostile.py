@@ -1,0 +1,131 @@
+"""Texts that want more than the editor gives: more time, more memory, or a way out.
+
+Each is a name, a text, and what the one line of refusal has to say. ``host`` wraps statements of
+a ``main()``, ``kernel`` those of a kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import indent
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """A text and a part of the answer to it."""
+
+    name: str
+    source: str
+    says: str
+
+
+_HEAD = "import numpy as np\nfrom numba import cuda, float32, int32\n\n\n"
+_QUIET = "@cuda.jit\ndef quiet(a):\n    a[0] = 1.0\n\n\n"
+_LAUNCH = "    quiet[1, 32](np.zeros(32, np.float32))\n"
+
+
+def host(body: str) -> str:
+    """Return a kernel file whose ``main()`` does this before it launches anything."""
+    return f"{_HEAD}{_QUIET}def main():\n{indent(body, '    ')}\n{_LAUNCH}"
+
+
+def kernel(body: str, launch: str = "1, 32") -> str:
+    """Return a kernel file with this in its kernel."""
+    text = f"{_HEAD}@cuda.jit\ndef loud(a):\n{indent(body, '    ')}\n\n\n"
+    return f"{text}def main():\n    loud[{launch}](np.zeros(64, np.float32))\n"
+
+
+def _module(text: str) -> str:
+    return f"{_HEAD}{_QUIET}{text}\n\n\ndef main():\n{_LAUNCH}"
+
+
+ESCAPES = (
+    Hostile("import os", host("import os\nos.system('true')"), "os is not there"),
+    Hostile("import by dunder", host("__import__('os').system('true')"), "__import__ is not defined"),
+    Hostile("import of a submodule", _module("from numpy import ctypeslib"), "numpy.ctypeslib is not there"),
+    Hostile("import through numba", _module("from numba import core"), "numba.core is not there"),
+    Hostile("import from the package", _module("from smemviz import errors"), "smemviz is not there"),
+    Hostile("relative import", _module("from . import secrets"), ". is not there"),
+    Hostile("star import", _module("from numpy import *"), "numpy.* is not there"),
+    Hostile("eval", host("eval('1 + 1')"), "eval is not defined"),
+    Hostile("exec", host("exec('x = 1')"), "exec is not defined"),
+    Hostile("compile", host("compile('1', 'f', 'eval')"), "compile is not defined"),
+    Hostile("open", host("open('/etc/passwd')"), "open is not defined"),
+    Hostile("getattr", host("getattr(np, 'load')"), "getattr is not defined"),
+    Hostile("globals", host("globals()['x'] = 1"), "globals is not defined"),
+    Hostile("vars", host("vars(np)"), "vars is not defined"),
+    Hostile("type", host("type(1).mro()"), "type is not defined"),
+    Hostile("the builtins", host("__builtins__['eval']('1')"), "__builtins__ is not defined"),
+    Hostile("class of a tuple", host("().__class__.__base__.__subclasses__()"), "is not there for text"),
+    Hostile("class of an array", host("np.zeros(1).__class__"), "is not there for text"),
+    Hostile("globals of a function", host("np.zeros.__globals__"), "is not there for text"),
+    Hostile("code of a kernel", host("quiet.py_func.__code__"), "is not there for text"),
+    Hostile("module of a module", host("np.random.os"), "is not there for text"),
+    Hostile("file of NumPy", host("np.load('/etc/passwd')"), "np.load is not there"),
+    Hostile("file of an array", host("np.zeros(4).tofile('out')"), "is not there for text"),
+    Hostile("file by fromfile", host("np.fromfile('/etc/passwd', np.uint8)"), "np.fromfile is not there"),
+    Hostile("pickle of an array", host("np.zeros(1).dumps()"), "is not there for text"),
+    Hostile("objects in an array", host("np.zeros(4, 'O')"), "the text 'O' is not for the editor"),
+    Hostile("objects by astype", host("np.zeros(4).astype('object')"), "is not for the editor"),
+    Hostile("a dtype of texts", host("np.zeros(4, 'S1000000000')"), "is not for the editor"),
+    Hostile("attribute through a format", host("x = '{0.__class__}'.format(1)"), "is not there for text"),
+    Hostile("memory by ctypes", host("np.zeros(4).ctypes.data"), "is not there for text"),
+    Hostile("a signature that is evaluated", _module("@cuda.jit('__import__(\"os\")')\ndef k(a): pass"), "a signature"),
+    Hostile("another decorator", _module("@print\ndef k(a): pass"), "a decorator other than cuda.jit"),
+    Hostile("a class", host("class A: pass"), "a class is not run"),
+    Hostile("assignment to a module", host("np.zeros = 1"), "assignment to an attribute"),
+    Hostile("a dunder name", host("__smemviz_dtype__ = 1"), "is not a name for the editor"),
+    Hostile("dunder in a kernel", kernel("a[0] = a.__class__"), "__class__"),
+    Hostile("import in a kernel", kernel("import os"), "in"),
+    Hostile("eval in a kernel", kernel("a[0] = eval('1')"), "eval"),
+    Hostile("a module in a kernel", kernel("a[0] = np.random.rand()"), "np.random.rand"),
+)
+
+GREEDY = (
+    Hostile("endless loop", host("while True:\n    pass"), "more than 200,000 steps"),
+    Hostile("long loop", host("for i in range(10**18):\n    pass"), "more than 200,000 steps"),
+    Hostile("endless loop in a kernel", kernel("while True:\n    a[0] = 1.0"), ""),
+    Hostile("long loop in a kernel", kernel("for i in range(10**12):\n    a[0] = i"), ""),
+    Hostile("recursion", _module("def f(n):\n    return f(n + 1)\n\n\nf(0)"), "more than 16 deep"),
+    Hostile("recursion in a kernel", kernel("a[0] = 1.0").replace("a[0] = 1.0", "loud(a)"), ""),
+    Hostile("giant array", host("x = np.zeros(10**12)"), "the editor gives an array"),
+    Hostile("giant array by broadcasting", host("x = np.zeros((10**6, 1)) + np.zeros(10**6)"), "gives an array"),
+    Hostile("giant outer product", host("x = np.outer(np.zeros(10**6), np.zeros(10**6))"), "gives an array"),
+    Hostile("giant tile", host("x = np.tile(np.zeros(1000), 10**9)"), "gives an array"),
+    Hostile("giant count", host("x = np.bincount(np.array([10**12]))"), "gives an array"),
+    Hostile("giant random array", host("x = np.random.default_rng(0).random(10**11)"), "gives an array"),
+    Hostile("giant padding", host("x = np.pad(np.zeros(1), 10**11)"), "gives an array"),
+    Hostile("giant device array", host("x = cuda.device_array(10**11, np.float32)"), "gives an array"),
+    Hostile(
+        "many arrays", host("kept = []\nfor i in range(4000):\n    kept.append(np.ones(7 * 10**6))"), "gives an array"
+    ),
+    Hostile("nested arrays", host("x = 0\nfor i in range(4000):\n    x = [x, np.zeros(7 * 10**6)]"), "memory"),
+    Hostile("a power", host("x = 9 ** 9 ** 9"), "bits"),
+    Hostile("a shift", host("x = 1 << 10**9"), "bits"),
+    Hostile("squares of squares", host("x = 3\nfor i in range(60):\n    x = x * x"), "bits"),
+    Hostile("a long text", host("x = 'a' * 10**10"), "more than"),
+    Hostile("a text that doubles", host("x = 'ab'\nfor i in range(60):\n    x = x + x"), "characters"),
+    Hostile("a list that doubles", host("x = [1]\nfor i in range(60):\n    x = x + x"), "items"),
+    Hostile("a list in itself", host("x = []\nx.append(x)\nprint(x)\ny = np.array(x)"), ""),
+    Hostile("lists of lists", host("x = [1]\nfor i in range(60):\n    x = [x, x]\ny = np.array(x)"), "gives an array"),
+    Hostile("a wide format", host("x = f'{1:999999999}'"), "the format"),
+    Hostile("a round number", host("x = round(5, -10**9)"), "100 digits"),
+    Hostile("much output", host("for i in range(10**5):\n    print('x' * 9000)"), "more than 200,000 steps"),
+    Hostile("a giant grid", kernel("a[0] = 1.0", "2**31 - 1, 1024"), "lockstep runs"),
+    Hostile("a giant block", kernel("a[0] = 1.0", "1, 10**6"), ""),
+    Hostile("giant shared memory", kernel("t = cuda.shared.array(10**12, float32)\na[0] = t[0]"), ""),
+    Hostile("giant local memory", kernel("t = cuda.local.array(10**9, float32)\na[0] = t[0]", "64, 1024"), ""),
+    Hostile("too many launches", host("for i in range(10**4):\n    quiet[1, 32](np.zeros(32))"), "launches"),
+    Hostile("deep brackets", "x = " + "(" * 5000 + ")" * 5000, "brackets nest"),
+    Hostile("deep unary", host("x = " + "-" * 150 + "1"), "nests"),
+    Hostile("a long sum", host("x = " + "+".join("1" * 150)), "nests"),
+    Hostile("deep blocks", "".join(" " * i + "if 1:\n" for i in range(90)) + " " * 90 + "pass", "ests"),
+    Hostile("a very long sum", host("x = " + "+".join("1" * 20_000)), ""),
+    Hostile("a long chain of attributes", host("x = np" + ".a" * 150), "nests"),
+    Hostile("a long text", "x = 1\n" * 20_000, "the editor takes 65,536"),
+    Hostile("null bytes", "x = 1\0", "characters that no Python file has"),
+    Hostile("half a surrogate", "x = '\ud800'", "characters that no Python file has"),
+    Hostile("not Python", "def main(:\n", "is not valid Python"),
+    Hostile("a huge number", host("x = " + "9" * 5000), ""),
+    Hostile("nothing", "", "no kernel here"),
+)

@@ -1,0 +1,49 @@
+"""What the editor's process does with texts that mean harm: one line, within its time, and the next text runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from smemviz.engines.sandbox import SandboxLimits, Supervisor
+from smemviz.errors import SmemvizError
+from tests.engines.sandbox.hostile import ESCAPES, GREEDY, Hostile
+
+_SECONDS = 5.0
+_SPARE_SECONDS = 30.0  # a busy machine takes its time to start a process
+
+
+@pytest.fixture(scope="module")
+def supervisor() -> Iterator[Supervisor]:
+    made = Supervisor(SandboxLimits(seconds=_SECONDS))
+    yield made
+    made.close()
+
+
+def test_there_are_fifty_hostile_texts_and_more() -> None:
+    assert len(ESCAPES) + len(GREEDY) >= 50
+
+
+@pytest.mark.parametrize("hostile", [*ESCAPES, *GREEDY], ids=lambda one: one.name)
+def test_a_hostile_text_gets_one_line_and_no_further(hostile: Hostile, supervisor: Supervisor) -> None:
+    began = time.monotonic()
+    try:
+        ran = supervisor.run(hostile.source)
+    except SmemvizError as error:
+        said = str(error)
+    else:  # it launched something first: what ended it is a finding
+        assert ran.recording.findings, "it ran as if nothing were wrong"
+        said = ran.recording.findings[0].message
+    assert time.monotonic() - began < _SECONDS + _SPARE_SECONDS
+    assert "\n" not in said
+    assert hostile.says in said
+
+
+def test_the_server_lives_on_after_them(supervisor: Supervisor) -> None:
+    text = (
+        "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef k(a):\n    a[0] = 1.0\n\n"
+        "def main():\n    k[1, 32](np.zeros(1))\n"
+    )
+    assert supervisor.run(text).recording.launches[0].kernel == "k"

@@ -1,0 +1,146 @@
+"""Texts that are run on their syntax tree give what the same files give when Python runs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smemviz.engines import run
+from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, run_text
+from smemviz.errors import InputError, KernelFileError, UnsupportedError
+from smemviz.recording import MAIN_FAILED
+from smemviz.resources import gallery
+
+_LIMITS = SandboxLimits(log_bytes=1 << 28)
+_KERNEL = """import math
+import numpy as np
+from numba import cuda, float32
+
+SIZE = 32
+
+
+@cuda.jit
+def copy(out, values):
+    tile = cuda.shared.array(SIZE, float32)
+    i = cuda.threadIdx.x
+    tile[i] = values[i]
+    cuda.syncthreads()
+    out[i] = tile[i]
+
+
+"""
+_KERNEL_FILES = [path for path in gallery() if path.suffix == ".py"]
+
+
+def _main(body: str) -> Ran:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return run_text(f"{_KERNEL}def main():\n{lines}    copy[1, SIZE](np.zeros(SIZE, np.float32), np.zeros(SIZE))\n")
+
+
+@pytest.mark.parametrize("path", _KERNEL_FILES, ids=lambda path: path.stem)
+def test_gallery_files_give_the_same_recording_as_when_python_runs_them(path: Path) -> None:
+    ours = run_text(path.read_text(encoding="utf-8"), limits=_LIMITS, file=path.as_posix()).recording
+    theirs = run(path, engine="lockstep", log_bytes=_LIMITS.log_bytes)
+    assert [launch.kernel for launch in ours.launches] == [launch.kernel for launch in theirs.launches]
+    assert ours.findings == theirs.findings
+    for one, other in zip(ours.launches, theirs.launches, strict=True):
+        assert one.sites == other.sites
+        np.testing.assert_array_equal(one.requests.addresses, other.requests.addresses)
+        np.testing.assert_array_equal(one.requests.values, other.requests.values)
+
+
+def test_constants_are_replaced_as_everywhere() -> None:
+    source = Path(_KERNEL_FILES[-1]).with_name("square.py").read_text(encoding="utf-8")
+    ran = run_text(source, {"IPAD": 2})
+    assert ran.recording.constants["IPAD"] == 2
+    assert ran.recording.constants["PITCH"] == 34
+
+
+@pytest.mark.parametrize(
+    ("body", "printed"),
+    [
+        ("print(1, 'two', sep='-')", "1-two\n"),
+        ("print(f'{math.pi:.2f} {1 + 1!r}')", "3.14 2\n"),
+        ("print([i * i for i in range(5) if i % 2])", "[1, 9]\n"),
+        ("a, (b, c) = 1, (2, 3)\nprint(a + b * c, a < b < c, a if b > c else c)", "7 True 3\n"),
+        ("x = np.arange(6).reshape(2, 3)\nx[0] += 10\nprint(x.sum(axis=1).tolist())", "[33, 12]\n"),
+        ("x = np.arange(6)\ny = x\ny += 1\nprint(int(x[-1]), x[::2].tolist())", "6 [1, 3, 5]\n"),
+        ("t = 0\nfor i in range(9):\n    if i == 5:\n        break\n    t += i\nelse:\n    t = -1\nprint(t)", "10\n"),
+        (
+            "n = 5\nwhile n:\n    n -= 1\n    if n == 3:\n        continue\nprint(n, not n, n or 7, n and 7)",
+            "0 True 7 0\n",
+        ),
+        ("for i, (a, b) in enumerate(zip([1, 2], (3, 4))):\n    print(i, a, b)", "0 1 3\n1 2 4\n"),
+        ("def twice(x, by=2):\n    return x * by\nprint(twice(4), twice(4, by=3))", "8 12\n"),
+        ("d = cuda.to_device(np.ones(3))\nprint(d.shape, d.copy_to_host().sum())", "(3,) 3.0\n"),
+        ("a = np.ones((2, 3)) @ np.ones((3, 2))\nprint(a.shape, float(a.max()))", "(2, 2) 3.0\n"),
+        ("print(max(3, 4), min([5, 2]), sum(range(4)), abs(-3), len('abc'), round(2.567, 1))", "4 2 6 3 3 2.6\n"),
+        ("np.random.seed(1)\nprint(np.random.randint(0, 10, 3).shape)", "(3,)\n"),
+    ],
+)
+def test_the_host_part_computes_what_python_computes(body: str, printed: str) -> None:
+    assert _main(body).printed == printed
+
+
+def test_a_kernel_may_be_configured_and_given_device_arrays_a_stream_and_shared_bytes() -> None:
+    body = (
+        "stream = cuda.stream()\nout = cuda.device_array(SIZE, np.float32)\n"
+        "copy.configure(1, SIZE, stream, 128)(out, cuda.to_device(np.arange(SIZE), stream=stream))\n"
+        "stream.synchronize()\nassert np.array_equal(out.copy_to_host(), np.arange(SIZE)), 'copied wrongly'"
+    )
+    assert [launch.dynamic_shared for launch in _main(body).recording.launches] == [128, 0]
+
+
+def test_what_ends_main_after_a_launch_is_a_finding_and_keeps_the_recording() -> None:
+    text = f"{_KERNEL}def main():\n    copy[1, 32](np.zeros(32), np.zeros(32))\n    assert 1 > 2, 'never'\n"
+    recording = run_text(text).recording
+    assert [(one.kind, one.line, one.message) for one in recording.findings] == [
+        (MAIN_FAILED, 19, "main() ended with AssertionError: never")
+    ]
+    assert len(recording.launches) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "says"),
+    [
+        ("x = unknown + 1", 18, "NameError: unknown is not defined here"),
+        ("x = 1\nx = 1 / 0", 19, "ZeroDivisionError: division by zero"),
+        ("x = np.zeros(3)[5]", 18, "IndexError: index 5 is out of bounds for axis 0 with size 3"),
+        ("x = np.zeros(3) + np.zeros(4)", 18, "ValueError: operands could not be broadcast together"),
+        ("copy(1)", 18, "copy needs a launch: copy[grid, block](...)"),
+        ("copy[1]()", 18, "a launch needs kernel[grid, block]"),
+        ("cuda.syncthreads()", 18, "cuda.syncthreads is for kernels; this line runs on the host"),
+    ],
+)
+def test_a_mistake_of_the_host_part_names_its_line(body: str, line: int, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        _main(body)
+    assert str(caught.value).startswith(f"editor.py:{line}: {says}")
+
+
+@pytest.mark.parametrize(
+    "body", ["with x:\n    pass", "try:\n    pass\nfinally:\n    pass", "x = lambda: 1", "x = {1}"]
+)
+def test_what_is_not_run_is_named_with_what_would_run_it(body: str) -> None:
+    with pytest.raises(UnsupportedError, match="is not run in the editor; save the file and run it with smemviz run"):
+        _main(body)
+
+
+def test_a_text_without_a_launch_says_what_is_missing() -> None:
+    with pytest.raises(KernelFileError, match="launches no kernel"):
+        run_text(f"{_KERNEL}def main():\n    pass\n")
+
+
+def test_the_supervisor_gives_what_the_text_gives() -> None:
+    text = f"{_KERNEL}def main():\n    copy[1, 32](np.zeros(32, np.float32), np.zeros(32))\n    print(SIZE)\n"
+    supervisor = Supervisor()
+    try:
+        ran = supervisor.run(text, {"SIZE": 64})
+    finally:
+        supervisor.close()
+    assert ran.printed == "64\n"
+    assert ran.recording.launches[0].shared_bytes == 256
+    with pytest.raises(InputError, match="the server is ending"):
+        supervisor.run(text)
