@@ -8,7 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smemviz.figures.explained import Explained, explain
 from smemviz.figures.sentences import told
+from smemviz.figures.served import Hardware
+from smemviz.model.cure import Cure, Pad, Swizzle
 from smemviz.model.devices import device, known
 from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
 
@@ -48,7 +51,8 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
 
 def _launch_facts(recording: Recording, launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
     hardware = launch.hardware or (None,) * len(launch.sites)
-    rows = zip(launch.sites, launch.summary(cc), hardware, strict=True)
+    explained = explain(launch, Hardware(cc, device(cc).bank_bytes[0]))
+    rows = zip(launch.sites, launch.summary(cc), hardware, explained, strict=True)
     data = {
         "kernel": launch.kernel,
         "file": recording.file_of(launch),
@@ -73,7 +77,9 @@ def time_facts(time: Timing) -> dict[str, Any]:
     return asdict(time) | {"net_us": time.net_us}
 
 
-def _site_facts(site: Site, summary: SiteSummary, hardware: SiteHardware | None) -> dict[str, Any]:
+def _site_facts(
+    site: Site, summary: SiteSummary, hardware: SiteHardware | None, explained: Explained
+) -> dict[str, Any]:
     """Return a site with its counts; ``complete`` and ``reason`` are there only when they limit what the counts say.
 
     ``file`` is there only when it is another than the launch's.
@@ -83,7 +89,7 @@ def _site_facts(site: Site, summary: SiteSummary, hardware: SiteHardware | None)
         del counts["complete"]
     if summary.reason is None:
         del counts["reason"]
-    data = {name: getattr(site, name) for name in _PLACE} | counts
+    data = {name: getattr(site, name) for name in _PLACE} | counts | {"explanation": _explanation(explained)}
     if site.file:
         data["file"] = site.file
     if hardware is None:
@@ -91,6 +97,26 @@ def _site_facts(site: Site, summary: SiteSummary, hardware: SiteHardware | None)
     counted = asdict(hardware)
     said = {name: counted.pop(name) for name in ("verdict", "because")}
     return data | {"hardware": counted} | said
+
+
+def _explanation(explained: Explained) -> dict[str, Any]:
+    """Return why a site costs what it costs: names and sentences, and the same as numbers."""
+    return {
+        "pattern": explained.pattern,
+        "because": explained.because,
+        "cure": explained.cure,
+        "patterns": [asdict(pattern) | {"requests": requests} for pattern, requests in explained.patterns],
+        "pad": _cure_facts(explained.pad),
+        "swizzle": _cure_facts(explained.swizzle),
+    }
+
+
+def _cure_facts(cure: Cure[Pad] | Cure[Swizzle] | None) -> dict[str, Any] | None:
+    """Return a layout with the excess at all accesses to its array, before and after."""
+    if cure is None:
+        return None
+    before, after = (sum(score.excess for score in scores) for scores in (cure.before, cure.after))
+    return asdict(cure.layout) | {"more_bytes": cure.more_bytes, "excess_before": before, "excess_after": after}
 
 
 def own_cc(recording: Recording) -> tuple[int, int]:
@@ -181,6 +207,9 @@ def _notes(launch: dict[str, Any]) -> list[str]:
             notes.append(f"line {site['line']}, {site['source']}: counts cover only the requests that were logged")
         if "reason" in site:
             notes.append(f"line {site['line']}, {site['source']}: {site['reason']}")
+        if site["excess"]:
+            said = site["explanation"]
+            notes.append(f"line {site['line']}, {site['source']}: {said['because']} {said['cure']}")
     return notes
 
 

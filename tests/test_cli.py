@@ -118,6 +118,15 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "excess": 0,
         "max_degree": 1,
         "sectors": None,
+        "explanation": {
+            "pattern": "stride of 1 word",
+            "because": "Neighbouring lanes are 1 word apart: "
+            "gcd(1, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each.",
+            "cure": None,
+            "patterns": [{"kind": "stride", "levels": [[32, 4]], "spacing": 1, "requests": 2}],
+            "pad": None,
+            "swizzle": None,
+        },
         "hardware": {"requests": 2, "wavefronts": 2, "ideal": 2, "sectors": None},
         "verdict": "agrees",
         "because": "2 requests and 2 wavefronts, as recorded",

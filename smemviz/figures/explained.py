@@ -149,6 +149,8 @@ class Explaining:
             return "No pad or swizzle helps an access that leaves its array.", None, None
         pad, swizzle = self.cures(index)
         said = cure_said(self.launch.arrays[index], pad, swizzle)
+        if said is not None and self.launch.missing:
+            said += " This is of the requests that were logged."
         if said is None and is_atomic(site.op) and site.op != POPULATION_COUNT:
             said = "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
         return said or "No pad and no XOR swizzle helps.", pad, swizzle
