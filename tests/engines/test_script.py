@@ -1,0 +1,340 @@
+"""Scripts as they are, in lockstep: what is recorded, what they see of the world, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from script_files import write_script
+
+import smemviz
+from smemviz import cli
+from smemviz.errors import InputError, KernelFileError, MissingError
+from smemviz.program import read_program
+from smemviz.recording import Recording
+
+SMALL = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def kernel(out):
+    tile = cuda.shared.array(32, np.int32)
+    i = cuda.threadIdx.x
+    tile[i] = i
+    out[i] = tile[i]
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    return write_script(tmp_path)
+
+
+def small(folder: Path, rest: str) -> Path:
+    path = folder / "small.py"
+    path.write_text(SMALL + rest)
+    return path
+
+
+def run(path: Path, *arguments: str, **more: object) -> Recording:
+    return smemviz.run(path, engine="lockstep", arguments=arguments or None, **more)  # type: ignore[arg-type]
+
+
+# --- what is recorded
+
+
+def test_every_launch_of_every_kernel_is_recorded_also_of_imported_ones(script: Path) -> None:
+    recording = run(script, "--steps", "2")
+    assert [launch.kernel for launch in recording.launches] == ["transpose", "transpose", "by_columns"]
+    loads = [launch.summary()[2].wavefronts for launch in recording.launches]
+    assert loads == [32, 32, 1024]  # a warp's load: 1 wavefront along a row, 32 down a column; 32 warps
+    assert recording.findings == ()
+
+
+def test_each_kernel_and_each_site_knows_its_file(script: Path, tmp_path: Path) -> None:
+    recording = run(script)
+    own, imported = recording.launches
+    beside = (tmp_path / "tiles.py").as_posix()
+    assert recording.file == script.as_posix()
+    assert recording.file_of(own) == script.as_posix()
+    assert recording.file_of(imported) == beside
+    stores = [next(site for site in launch.sites if site.op == "store") for launch in (own, imported)]
+    assert [recording.file_of(*pair) for pair in zip((own, imported), stores, strict=True)] == [beside, beside]
+    assert (stores[0].file, stores[1].file) == (beside, "")  # empty: that of the kernel
+    assert recording.source_of(own) == script.read_text()
+    for launch in recording.launches:
+        for site in launch.sites:
+            line = recording.source_of(launch, site).splitlines()[site.line - 1]
+            assert line[site.column : site.end_column] == site.source
+
+
+def test_files_are_kept_in_the_recording_s_file(script: Path, tmp_path: Path) -> None:
+    recording = run(script)
+    recording.save(tmp_path / "train.smem.npz")
+    loaded = smemviz.load(tmp_path / "train.smem.npz")
+    assert loaded.sources == {(tmp_path / "tiles.py").as_posix(): (tmp_path / "tiles.py").read_text()}
+    assert [launch.file for launch in loaded.launches] == ["", (tmp_path / "tiles.py").as_posix()]
+    assert [launch.sites for launch in loaded.launches] == [launch.sites for launch in recording.launches]
+
+
+def test_a_file_that_names_a_text_it_does_not_hold_is_refused(script: Path, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    recording = replace(run(script), sources={})
+    recording.save(tmp_path / "bad.smem.npz")
+    with pytest.raises(InputError, match=r"it names the file '.*tiles.py' and does not hold it"):
+        smemviz.load(tmp_path / "bad.smem.npz")
+
+
+def test_kernels_of_one_definition_and_other_closures_are_told_apart(tmp_path: Path) -> None:
+    rest = """
+def made(stride):
+    size = 32 * stride
+
+    @cuda.jit
+    def strided(out):
+        tile = cuda.shared.array(size, np.int32)
+        i = cuda.threadIdx.x
+        tile[i * stride] = i
+        out[i] = tile[i * stride]
+    return strided
+
+for stride in (1, 2, 32):
+    made(stride)[1, 32](np.zeros(32, np.int32))
+"""
+    recording = run(small(tmp_path, rest))
+    assert [launch.summary()[0].wavefronts for launch in recording.launches] == [1, 2, 32]
+
+
+def test_a_script_needs_no_if_name_is_main(tmp_path: Path) -> None:
+    recording = run(small(tmp_path, "kernel[2, 32](np.zeros(32, np.int32))\n"))
+    assert [(launch.kernel, launch.grid) for launch in recording.launches] == [("kernel", (2, 1, 1))]
+
+
+def test_constants_of_a_script_can_be_replaced(script: Path) -> None:
+    recording = run(script, constants={"PITCH": 32})
+    assert recording.constants == {"PITCH": 32}
+    assert recording["transpose"].shared_bytes == 4096
+
+
+def test_what_numba_launches_for_itself_happens_and_is_not_recorded(tmp_path: Path) -> None:
+    rest = """
+@cuda.reduce
+def total(a, b):
+    return a + b
+
+assert total(np.arange(100, dtype=np.int64)) == 4950
+kernel.forall(32, tpb=32)(np.zeros(32, np.int32))
+"""
+    recording = run(small(tmp_path, rest))
+    assert [launch.kernel for launch in recording.launches] == ["kernel"]
+
+
+# --- what a script sees
+
+
+def test_a_script_finds_itself_as_python_would_have_started_it(tmp_path: Path) -> None:
+    rest = """
+import os, sys
+import __main__
+assert sys.argv == [__file__, "-x", "--"], sys.argv
+assert sys.path[0] == os.path.dirname(os.path.abspath(__file__))
+assert __main__.kernel is kernel and __name__ == "__main__"
+kernel[1, 32](np.zeros(32, np.int32))
+"""
+    assert len(run(small(tmp_path, rest), "-x", "--").launches) == 1
+
+
+def test_the_process_is_afterwards_as_it_was(script: Path) -> None:
+    from numba import cuda
+    from numba.cuda.dispatcher import CUDADispatcher
+
+    before = dict(vars(cuda)), dict(vars(CUDADispatcher)), list(sys.argv), list(sys.path), sys.modules["__main__"]
+    run(script)
+    with pytest.raises(KernelFileError):
+        run(script, "--steps", "many")
+    assert (dict(vars(cuda)), dict(vars(CUDADispatcher)), sys.argv, sys.path, sys.modules["__main__"]) == before
+    assert "tiles" not in sys.modules
+
+
+def test_a_module_is_read_anew_by_the_next_run(script: Path, tmp_path: Path) -> None:
+    assert run(script)["by_columns"].summary()[2].max_degree == 32
+    changed = (tmp_path / "tiles.py").read_text().replace("(32, 32)", "(32, 33)")
+    (tmp_path / "tiles.py").write_text(changed)
+    assert run(script)["by_columns"].summary()[2].max_degree == 1
+
+
+def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
+    with pytest.raises(KernelFileError, match="no kernel here"):
+        smemviz.run(read_program(script), engine="lockstep")
+
+
+# --- mistakes
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ("", "small.py:1: was run and launched no kernel; write kernel[grid, block](...), or give it a main()"),
+        ("print(1 / 0)\n", "small.py:12: ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(3)\n", "small.py:12: exits with 3"),
+        ("import nowhere\n", "small.py:12: ModuleNotFoundError: No module named 'nowhere'"),
+        ("kernel[1, 32]()\n", "small.py:12: kernel takes 1 argument (out); the launch gives 0"),
+        ("kernel[0, 32](None)\n", "small.py:12: the grid (0, 1, 1) has a size below 1"),
+        ("kernel(None)\n", "small.py:12: kernel needs a launch: kernel[grid, block](...)"),
+        ("cuda.threadIdx.x + 1\n", "small.py:12: TypeError: unsupported operand"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_its_place(tmp_path: Path, rest: str, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        run(small(tmp_path, "\n" + rest if rest else rest))
+    assert str(error.value).removeprefix(f"{tmp_path.as_posix()}/").startswith(said)
+    assert "\n" not in str(error.value)
+
+
+def test_a_mistake_in_a_module_names_both_places(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("def fail():\n    raise ValueError('no')\n")
+    with pytest.raises(KernelFileError) as error:
+        run(small(tmp_path, "\nimport beside\nbeside.fail()\n"))
+    assert str(error.value).endswith("small.py:13: ValueError: no (at beside.py:2)")
+
+
+def test_what_only_a_driver_can_answer_is_missing_here(tmp_path: Path) -> None:
+    with pytest.raises(MissingError) as error:
+        run(small(tmp_path, "\ncuda.current_context().get_memory_info()\n"))
+    assert str(error.value).endswith("small.py:12: asks the driver itself; run it on a GPU")
+
+
+def test_what_was_launched_before_a_mistake_is_kept(tmp_path: Path) -> None:
+    recording = run(small(tmp_path, "\nkernel[1, 32](np.zeros(32, np.int32))\nraise ValueError('no')\n"))
+    assert len(recording.launches) == 1
+    assert [(finding.kind, finding.line) for finding in recording.findings] == [("main_failed", 13)]
+
+
+def test_constants_that_are_not_given_by_name_are_refused() -> None:
+    with pytest.raises(InputError, match="constants are given by name"):
+        smemviz.run("kernels/square.py", constants=["IPAD"])  # type: ignore[arg-type]
+
+
+# --- on the command line
+
+
+def test_run_hands_on_what_stands_after_two_dashes(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(script), "--engine", "lockstep", "--json", "--", "--steps", "3"]) == 0
+    written = capsys.readouterr()
+    data = json.loads(written.out)
+    assert [(launch["kernel"], Path(launch["file"]).name) for launch in data["launches"]] == [
+        *[("transpose", "train.py")] * 3,
+        ("by_columns", "tiles.py"),
+    ]
+    assert data["file"] == script.as_posix()
+    assert [Path(site.get("file", "")).name for site in data["launches"][0]["sites"]] == ["", "tiles.py", "", ""]
+    assert written.err.startswith(f"steps 3 of {script.as_posix()} took nan")
+
+
+def test_a_table_names_the_file_of_an_imported_kernel_and_site(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(script.parent)
+    assert cli.main(["run", "train.py", "--engine", "lockstep"]) == 0
+    out = capsys.readouterr().out
+    assert "by_columns: grid 1 x 1 x 1, block 32 x 32 x 1, 4096 bytes of shared memory, in tiles.py" in out
+    assert "19 > tiles.py:7" in out
+
+
+def test_a_kernel_file_is_run_as_a_script_when_it_gets_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "kernels/square.py", "--engine", "lockstep", "--"]) == 0
+    assert capsys.readouterr().out.startswith("square.py: all six kernels agree with NumPy\n")
+
+
+def test_a_script_runs_where_numba_s_simulator_is_asked_for_only_after_saying_so(script: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "smemviz", "run", str(script), "--engine", "lockstep"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        timeout=120,
+    )
+    said = "smemviz: Numba's simulator is on; unset NUMBA_ENABLE_CUDASIM, lockstep needs none\n"
+    assert (told.returncode, told.stderr) == (2, said)
+
+
+# --- with smemviz.recording()
+
+
+def kernel_under_test(name: str = "kernel"):  # type: ignore[no-untyped-def]
+    from numba import cuda, int32
+
+    @cuda.jit
+    def kernel(out):  # type: ignore[no-untyped-def]
+        tile = cuda.shared.array(64, int32)
+        i = cuda.threadIdx.x
+        tile[2 * i] = out[i]
+        out[i] = tile[2 * i] + 1
+
+    kernel.py_func.__name__ = name
+    return kernel
+
+
+def test_launches_in_a_with_statement_are_recorded_and_happen() -> None:
+    from numba import cuda
+
+    kernel, numbers = kernel_under_test(), np.arange(32, dtype=np.int32)
+    with smemviz.recording(engine="lockstep") as recorded:
+        on_device = cuda.to_device(numbers)
+        kernel[1, 32](on_device)
+        kernel[1, 32](numbers)
+        result = on_device.copy_to_host()
+    assert np.array_equal(result, np.arange(1, 33))
+    assert np.array_equal(numbers, np.arange(1, 33))
+    assert [launch.kernel for launch in recorded.launches] == ["kernel", "kernel"]
+    assert recorded["kernel"].summary()[1].max_degree == 2
+    assert isinstance(recorded.recording, smemviz.Recording)
+    assert recorded.file == Path(__file__).as_posix()
+    assert recorded.engine == "lockstep"
+
+
+def test_one_with_statement_in_another_tells_both() -> None:
+    kernel, numbers = kernel_under_test(), np.zeros(32, np.int32)
+    with smemviz.recording(engine="lockstep") as outer:
+        kernel[1, 32](numbers)
+        with smemviz.recording() as inner:
+            kernel[2, 32](numbers)
+        kernel[3, 32](numbers)
+    assert [launch.grid[0] for launch in outer.launches] == [1, 2, 3]
+    assert [launch.grid[0] for launch in inner.launches] == [2]
+    assert [finding.launch for finding in inner.findings] == []
+
+
+def test_an_exception_passes_and_leaves_everything_as_it_was() -> None:
+    from numba import cuda
+    from numba.cuda.dispatcher import CUDADispatcher
+
+    before = dict(vars(cuda)), dict(vars(CUDADispatcher))
+    with pytest.raises(ValueError, match="mine"), smemviz.recording(engine="lockstep") as recorded:
+        kernel_under_test()[1, 32](np.zeros(32, np.int32))
+        raise ValueError("mine")
+    assert (dict(vars(cuda)), dict(vars(CUDADispatcher))) == before
+    assert len(recorded.launches) == 1
+
+
+def test_nothing_recorded_says_so() -> None:
+    with smemviz.recording(engine="lockstep") as recorded, pytest.raises(InputError, match="read after its end"):
+        recorded.launches  # noqa: B018
+    with pytest.raises(InputError, match="launch a kernel in the with statement"):
+        recorded["kernel"]
+
+
+def test_the_function_has_its_name_although_a_module_has_it_too() -> None:
+    import smemviz.recording
+    import smemviz.recording_file
+
+    assert callable(smemviz.recording)
+    assert sys.modules["smemviz.recording"].Recording is smemviz.Recording
+    assert smemviz.errors.InputError is InputError
