@@ -24,10 +24,18 @@ from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.launch import ROW_BYTES, Carrying, carrying_kernel, count
-from smemviz.engines.host import Configuration, configuration, launch_place, main_failed, run_main
+from smemviz.engines.gpu.look import UNSAFE, Look
+from smemviz.engines.host import (
+    Configuration,
+    configuration,
+    launch_place,
+    launch_refused,
+    main_failed,
+    run_main,
+)
 from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.selection import EVERYTHING, Blocks, Picker, Selection
-from smemviz.errors import KernelFileError, LaunchError, MissingError
+from smemviz.errors import KernelFileError, LaunchError, MissingError, RefusedLaunchError
 from smemviz.functions import Function, function_of
 from smemviz.model.devices import known
 from smemviz.program import Program
@@ -74,8 +82,8 @@ class Watcher(Protocol):
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
-    ) -> None:
-        """See one launch; the arguments must end as they began."""
+    ) -> bool | None:
+        """See one launch; the arguments must end as they began. False keeps it from happening."""
 
 
 class Recorder:
@@ -87,14 +95,17 @@ class Recorder:
         self.log_bytes = log_bytes
         self.picker = Picker(selection)
         self.progress = progress
+        self._look = Look()
         self._carrying: dict[tuple[Any, ...], Carrying] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
-    ) -> None:
-        """Count one launch, if it is one of those to be recorded."""
+    ) -> bool:
+        """Count one launch, if it is one of those to be recorded; keep from happening what may do harm."""
         if not self.picker.takes(function.name):
-            return
+            return True
+        if not self._is_safe(function, config, arguments):
+            return False
         if self.progress:
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
         key = (dispatcher.py_func, *(_kind(argument) for argument in arguments))
@@ -105,6 +116,23 @@ class Recorder:
         launch = count(function, self._carrying[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
         self.log_bytes -= len(launch.requests) * ROW_BYTES
         self.launches.append(replace(launch, file=function.file))
+        return True
+
+    def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
+        """Note that a launch was refused."""
+        self.findings.append(launch_refused(kernel, error))
+
+    def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
+        """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
+        try:
+            found = self._look.findings(function, config, arguments, len(self.launches))
+        except RefusedLaunchError as error:
+            self.refuse(function.name, error)
+            return False
+        safe = not any(finding.kind in UNSAFE for finding in found)
+        not_run = " It was not run on the GPU."
+        self.findings += found if safe else (replace(one, launch=None, message=one.message + not_run) for one in found)
+        return safe
 
 
 def _kind(value: Any) -> object:
@@ -117,7 +145,7 @@ def _kind(value: Any) -> object:
 def run(
     program: Program, progress: Progress | None, log_bytes: int, selection: Selection = EVERYTHING
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
-    """Run a kernel file's ``main()`` on the device; return its launches, and a finding when it fails after one.
+    """Run a kernel file's ``main()`` on the device; return its launches, and the mistakes met.
 
     Raises:
         InputError: when no launch is of those that ``selection`` asks for.
@@ -126,11 +154,11 @@ def run(
     try:
         watch(program, recorder)
     except KernelFileError as error:
-        if not recorder.launches:
+        if not recorder.launches and not recorder.findings:
             raise
-        return tuple(recorder.launches), (main_failed(error),)
+        recorder.findings.append(main_failed(error))
     recorder.picker.check()
-    return tuple(recorder.launches), ()
+    return tuple(recorder.launches), tuple(recorder.findings)
 
 
 def watch(program: Program, watcher: Watcher) -> None:
@@ -206,7 +234,13 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
         program, watcher = self._smemviz
         place = launch_place(program.file)
         config = configuration(place, given)
-        check(place, config)
+        try:
+            check(place, config)
+        except RefusedLaunchError as error:
+            if not isinstance(watcher, Recorder):
+                raise
+            watcher.refuse(self.py_func.__name__, error)
+            return lambda *arguments: None
         clean = self.configure(config.grid, config.block, config.stream, config.dynamic_shared)
 
         def launch(*arguments: Any) -> None:
@@ -216,8 +250,8 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
                 place = launch_place(program.file)
                 raise LaunchError(*place, f"{function.name} takes {expected} arguments; {len(arguments)} were given")
             cuda.synchronize()
-            watcher.launch(self, function, config, arguments)
-            clean(*arguments)
+            if watcher.launch(self, function, config, arguments) is not False:
+                clean(*arguments)
 
         return launch
 
@@ -229,7 +263,7 @@ def check(place: tuple[str, int], config: Configuration) -> None:
         check_launch(place, config.grid, config.block, limits)
         check_shared(place, 0, config.dynamic_shared, limits)
         if config.dynamic_shared > limits.static_shared:  # seen with numba-cuda 0.30.4: CUDA_ERROR_INVALID_VALUE
-            raise LaunchError(
+            raise RefusedLaunchError(
                 *place,
                 f"{config.dynamic_shared} bytes of dynamic shared memory; Numba starts a kernel with at most "
                 f"{limits.static_shared}, though the device has more. Make the tile smaller, or run in lockstep.",

@@ -11,9 +11,9 @@ from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.carry import PREFIX
-from smemviz.engines.gpu.host import Watcher, check, device, quiet
+from smemviz.engines.gpu.host import Recorder, Watcher, check, device, quiet
 from smemviz.engines.host import Configuration, is_library, launch_place
-from smemviz.errors import LaunchError
+from smemviz.errors import LaunchError, RefusedLaunchError
 from smemviz.functions import Function
 
 
@@ -34,14 +34,21 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
         if launch.dispatcher is kernel and not _is_ours(kernel.py_func):
             place = launch_place("")
             config = Configuration(launch.griddim, launch.blockdim, launch.stream, launch.sharedmem)
-            check(place, config)
+            try:
+                check(place, config)
+            except RefusedLaunchError as error:
+                if not isinstance(watcher, Recorder):
+                    raise
+                watcher.refuse(kernel.py_func.__name__, error)
+                return
             function = find(kernel.py_func)
             expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
             if len(args) != expected:
                 raise LaunchError(*place, f"{function.name} takes {expected} arguments; {len(args)} were given")
             cuda.synchronize()
             with quiet():
-                watcher.launch(kernel, function, config, args)
+                if watcher.launch(kernel, function, config, args) is False:
+                    return
         call(kernel, args, launch)
 
     CUDADispatcher.call = watched
