@@ -1,0 +1,173 @@
+"""Pairing the sites of two versions of a kernel, and telling what became worse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import smemviz
+from smemviz.model.diff import LaunchPair, diff, grew
+from smemviz.recording import Launch, Recording, Timing
+
+KERNEL = """
+import numpy as np
+from numba import cuda, float32
+
+PITCH = 33
+
+@cuda.jit
+def turn(a, out):
+    tile = cuda.shared.array((32, PITCH), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[y, x] = a[y, x]
+    cuda.syncthreads()
+    out[y, x] = tile[x, y]
+
+def main():
+    a = np.ones((32, 32), np.float32)
+    turn[1, (32, 32)](a, a.copy())
+"""
+
+
+def run(folder: Path, *changes: tuple[str, str], **constants: int) -> Recording:
+    source = KERNEL
+    for old, new in changes:
+        assert old in source
+        source = source.replace(old, new)
+    path = folder / "turn.py"
+    path.write_text(source)
+    return smemviz.run(path, constants, engine="lockstep")
+
+
+def only(pairs: tuple[LaunchPair, ...]) -> LaunchPair:
+    (pair,) = pairs
+    return pair
+
+
+def lines(pair: LaunchPair) -> list[tuple[int | None, int | None]]:
+    """Return the lines of each pair of sites."""
+    assert pair.before
+    assert pair.after
+    return [
+        (
+            None if site.before is None else pair.before.sites[site.before].line,
+            None if site.after is None else pair.after.sites[site.after].line,
+        )
+        for site in pair.sites
+    ]
+
+
+def test_a_recording_and_itself_differ_in_nothing(tmp_path: Path) -> None:
+    recording = run(tmp_path)
+    pair = only(diff(recording, recording))
+    assert lines(pair) == [(11, 11), (11, 11), (13, 13), (13, 13)]
+    assert pair.totals[0] == pair.totals[1]
+    assert pair.totals[0] == {
+        "requests": 128,
+        "wavefronts": 64,
+        "ideal": 64,
+        "excess": 0,
+        "max_degree": 1,
+        "sectors": 256,
+    }
+    assert pair.worse(0) == ()
+
+
+def test_another_constant_changes_counts_at_the_same_sites(tmp_path: Path) -> None:
+    pair = only(diff(run(tmp_path), run(tmp_path, PITCH=32)))
+    before, after = pair.sites[2].counts
+    assert before
+    assert after
+    # a column of a tile 32 wide lies in one bank
+    assert (before.wavefronts, after.wavefronts) == (32, 1024)
+    assert (before.max_degree, after.max_degree) == (1, 32)
+    assert [site.counts[0] == site.counts[1] for site in pair.sites] == [True, True, False, True]
+    assert pair.worse(0) == ("wavefronts",)
+    assert pair.worse(15.5) == ()  # 1,056 wavefronts are 15.5 times more than 64, and no more than that
+    assert pair.worse(15.4) == ("wavefronts",)
+
+
+def test_lines_that_moved_are_followed(tmp_path: Path) -> None:
+    more = ("    cuda.syncthreads()\n", "    cuda.syncthreads()\n    # one\n    # two\n")
+    above = ("PITCH = 33\n", "# a comment\nPITCH = 33\n")
+    pair = only(diff(run(tmp_path), run(tmp_path, more, above)))
+    assert lines(pair) == [(11, 12), (11, 12), (13, 16), (13, 16)]
+
+
+def test_a_line_that_was_rewritten_is_the_same_site(tmp_path: Path) -> None:
+    swapped = ("out[y, x] = tile[x, y]", "out[x, y] = tile[y, x]")
+    pair = only(diff(run(tmp_path), run(tmp_path, swapped)))
+    assert lines(pair) == [(11, 11), (11, 11), (13, 13), (13, 13)]
+
+
+def test_an_array_may_have_another_name_in_a_rewritten_line(tmp_path: Path) -> None:
+    renamed = ("tile", "sheet")
+    pair = only(diff(run(tmp_path), run(tmp_path, renamed)))
+    assert lines(pair) == [(11, 11), (11, 11), (13, 13), (13, 13)]
+
+
+def test_accesses_that_came_and_went_stand_in_their_place(tmp_path: Path) -> None:
+    added = ("    cuda.syncthreads()\n", "    cuda.syncthreads()\n    tile[y, x] += a[y, x]\n    cuda.syncthreads()\n")
+    pair = only(diff(run(tmp_path), run(tmp_path, added)))
+    assert lines(pair) == [(11, 11), (11, 11), (None, 13), (None, 13), (None, 13), (13, 15), (13, 15)]
+    back = only(diff(run(tmp_path, added), run(tmp_path)))
+    assert lines(back) == [(11, 11), (11, 11), (13, None), (13, None), (13, None), (15, 13), (15, 13)]
+    assert pair.worse(0) == ("wavefronts", "sectors")
+    assert back.worse(0) == ()
+
+
+def test_launches_pair_by_kernel_and_number(tmp_path: Path) -> None:
+    twice = ("    turn[1, (32, 32)](a, a.copy())\n", "    turn[1, (32, 32)](a, a.copy())\n" * 2)
+    other = ("def main", "@cuda.jit\ndef idle(a):\n    a[0] = 0\n\ndef main")
+    called = ("a.copy())\n", "a.copy())\n    idle[1, 1](np.zeros(1))\n")
+    pairs = diff(run(tmp_path, twice), run(tmp_path, other, called))
+    assert [(pair.kernel, pair.number, bool(pair.before), bool(pair.after)) for pair in pairs] == [
+        ("turn", 0, True, True),
+        ("idle", 0, False, True),
+        ("turn", 1, True, False),
+    ]
+    assert [pair.worse(0) for pair in pairs] == [(), (), ()]  # what is in one only cannot be worse
+
+
+def test_one_launch_of_each_is_a_pair_under_any_name(tmp_path: Path) -> None:
+    pair = only(diff(run(tmp_path), run(tmp_path, ("turn", "transpose"))))
+    assert (pair.kernel, lines(pair)) == ("transpose", [(11, 11), (11, 11), (13, 13), (13, 13)])
+
+
+def timed(recording: Recording, low: float, median: float, high: float) -> Recording:
+    time = Timing(median, low, high, low, high, 0.5, 10, 1000, (), False, "2026-01-31T12:00:00+00:00", {})
+    launches: tuple[Launch, ...] = tuple(replace(launch, time=time) for launch in recording.launches)
+    return replace(recording, launches=launches)
+
+
+@pytest.mark.parametrize(
+    ("after", "tolerance", "worse"),
+    [
+        ((1.9, 2.0, 2.1), 0.0, ("time",)),
+        ((1.9, 2.0, 2.1), 1.0, ()),  # twice the time is 100 % more, not more than that
+        ((1.04, 1.2, 1.3), 0.0, ()),  # the intervals overlap
+        ((0.8, 0.9, 0.95), 0.0, ()),
+    ],
+)
+def test_a_time_is_worse_only_beyond_its_noise(
+    tmp_path: Path, after: tuple[float, float, float], tolerance: float, worse: tuple[str, ...]
+) -> None:
+    recording = run(tmp_path)
+    pair = only(diff(timed(recording, 0.95, 1.0, 1.05), timed(recording, *after)))
+    assert pair.times == (1.0, after[1])
+    assert pair.worse(tolerance) == worse
+
+
+def test_a_time_that_only_one_has_is_not_compared(tmp_path: Path) -> None:
+    recording = run(tmp_path)
+    pair = only(diff(recording, timed(recording, 1.9, 2.0, 2.1)))
+    assert (pair.times, pair.worse(0)) == (None, ())
+
+
+def test_nothing_is_what_any_cost_outgrows() -> None:
+    assert grew(0, 1, 9.0)
+    assert not grew(0, 0, 0.0)
+    assert not grew(100, 110, 0.1)
+    assert grew(100, 111, 0.1)

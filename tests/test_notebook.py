@@ -1,0 +1,81 @@
+"""What a recording shows of itself in a notebook."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from strategies import a_recording
+
+import smemviz
+from smemviz.recording import Recording
+from smemviz.resources import kernels_dir
+
+
+@pytest.fixture(scope="module")
+def square() -> Recording:
+    return smemviz.load(kernels_dir() / "recordings" / "h200" / "square.smem.npz")
+
+
+def read(recording: Recording) -> ET.Element:
+    """Parse what a notebook gets; table attributes are quoted nowhere else, so HTML is made XML first."""
+    text = recording._repr_html_().replace("<br>", "<br/>")
+    for name, value in (("scope", "col"), ("class", "conflict"), ("class", "finding")):
+        text = text.replace(f"{name}={value}>", f'{name}="{value}">')
+    return ET.fromstring(text)
+
+
+def test_the_table_has_a_row_for_each_launch(square: Recording) -> None:
+    rows = ["".join(f"{cell.text}|" for cell in row) for row in read(square).iter("tr")]
+    assert rows[0] == "launch|grid|block|shared requests|wavefronts|ideal|excess|degree|sectors|time|"
+    assert len(rows) == 7
+    assert rows[3].startswith("set_row_read_col|1 x 1 x 1|32 x 32 x 1|64|1,056|64|992|32-way|128|1.")
+
+
+def test_the_picture_is_of_the_worst_request(square: Recording) -> None:
+    svg = next(read(square).iter("svg"))
+    # set_col_read_col: 32 lanes in a column of one bank, the first 16 wavefronts of 32 drawn
+    used = [rect for rect in svg.iter("rect") if rect.get("class") != "idle"]
+    assert [rect.get("class") for rect in used] == ["b0"] * 16
+    assert [text.text for text in svg.iter("text")][:16] == [str(lane) for lane in range(16)]
+    assert "set_col_read_col: 32-way conflict: 1,024 wavefronts where 32 would do." in str(svg.get("aria-label"))
+    assert "the first 16 of 32" in "".join(svg.itertext())
+
+
+def test_it_is_small_and_asks_nothing_of_anyone(square: Recording) -> None:
+    html = square._repr_html_()
+    assert len(html) < 20_000
+    for word in ("http", "<script", "url(", "@import", "src=", "href="):
+        assert word not in html
+
+
+def test_names_from_a_stranger_s_recording_are_text() -> None:
+    evil = "<script>alert(1)</script>"
+    recording = a_recording()
+    launch = replace(recording.launches[0], kernel=evil)
+    finding = replace(recording.findings[0], kernel=evil, message=evil)
+    html = replace(recording, file=evil, launches=(launch,), findings=(finding,))._repr_html_()
+    assert evil not in html
+    assert html.count("&lt;script&gt;") >= 4
+
+
+def test_launches_and_findings_beyond_the_first_are_counted() -> None:
+    recording = a_recording()
+    many = replace(recording, launches=recording.launches * 25, findings=recording.findings * 6)
+    text = "".join(read(many).itertext())
+    assert "and 5 more launches" in text
+    assert "and 1 more finding" in text
+    assert len(list(read(many).iter("tr"))) == 21
+
+
+def test_a_recording_of_global_memory_only_has_no_picture(tmp_path: Path) -> None:
+    path = tmp_path / "copy.py"
+    path.write_text(
+        "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef copy(a):\n    a[cuda.grid(1)] = 1\n\n"
+        "copy[1, 32](np.zeros(32))\n"
+    )
+    page = read(smemviz.run(path, engine="lockstep"))
+    assert list(page.iter("svg")) == []
+    assert [cell.text for cell in page.iter("td")][7] == "global only"
