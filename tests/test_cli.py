@@ -41,7 +41,9 @@ def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Calls]:
     def pretend(outcome: Recording | BaseException, action: Callable[[], None] = lambda: None) -> Calls:
         calls: Calls = []
 
-        def run(file: Path, constants: dict[str, str], engine: str, report: Callable[..., None]) -> Recording:
+        def run(
+            file: Path, constants: dict[str, str], engine: str, report: Callable[..., None], **choices: object
+        ) -> Recording:
             calls.append((file, constants, engine))
             action()
             report(1, 2, "counting")
@@ -433,7 +435,7 @@ def test_help_answers_at_once() -> None:
         seconds.append(perf_counter() - start)
     assert min(seconds) < 0.3
     assert done.stdout.startswith("usage: smemviz [-h]")
-    assert re.search(r"\n  smemviz run +Run a kernel file's main\(\) and count", done.stdout)
+    assert re.search(r"\n  smemviz run +Run a kernel file's main\(\), or any script, and count", done.stdout)
     assert re.search(r"\n  smemviz show +Print what a recording counted", done.stdout)
 
 

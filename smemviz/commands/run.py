@@ -19,6 +19,7 @@ from smemviz.errors import InputError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.usage = "%(prog)s FILE [OPTION...] [-- ARGUMENT...]"
     add_file_and_settings(parser)
     parser.add_argument(
         "--engine",
