@@ -4,7 +4,7 @@
   "use strict";
 
   const LOOK = ["block", "site", "warp", "step", "view", "banks", "array", "elements", "scope"];
-  const CHOICES = ["array", "block", "elements"]; // as in browser.py
+  const CHOICES = ["array", "block", "elements", "launch"]; // as in browser.py
   const RUN = ["file", "kernel", "launch", "source", "cc"];
   const KEPT = ["theme"]; // by every link inside the page
   const KEPT_IN_FILE = ["view", "banks", "scope", "speed"]; // by links between kernels of one file
@@ -72,7 +72,8 @@
 
   function choicesOf(shownLook, name) {
     const names = (shownLook && shownLook.options[name]) || [];
-    return names.map((value) => ({ value, label: name === "block" ? `block ${value}` : value }));
+    const label = { block: (n) => `block ${n}`, launch: (n) => `launch ${Number(n) + 1}` }[name] || ((n) => n);
+    return names.map((value) => ({ value, label: label(value) }));
   }
 
   // What a control should show now, if that is not what it shows, or what has been typed into it since.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State
 
-CHOICES = ("array", "block", "elements")  # controls whose options a run turns out to have
+CHOICES = ("array", "block", "elements", "launch")  # controls whose options a run turns out to have
 _CONTROLS = {"type": "control", "name": ALL}
 
 

@@ -21,7 +21,8 @@ def picked(library: Library, query: Query) -> tuple[list[str], list[str]]:
     """
     state = _state(library, query, query.get("file") or library.files[0])
     shown = library.show(state)
-    standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in shown.numbered()]
+    firsts = [alike[0] for alike in shown.groups()]
+    standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in firsts]
     if not standard:
         raise shown.refusal("")
     asked = [pick for pick in query.get("launch", "").split(PICKS) if pick]

@@ -130,9 +130,18 @@ def banks_input() -> Component:
 
 
 def choice(name: str, label: str) -> Component:
-    """Choose among what a run turns out to have; hidden while there is one only."""
+    """Choose among what a run turns out to have, by typing where that is much; hidden while there is one only."""
     return html.Div(
-        dmc.Select(id=control(name), data=[], allowDeselect=False, size="xs", w=150, **{"aria-label": label}),
+        dmc.Select(
+            id=control(name),
+            data=[],
+            allowDeselect=False,
+            searchable=True,
+            limit=100,
+            size="xs",
+            w=150,
+            **{"aria-label": label},
+        ),
         id=f"{name}-choice",
         hidden=True,
     )

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import graph
 from smemviz.app.library import Library, Shown
-from smemviz.app.run_view import hardware_of, launch_badge, launch_name, launch_query, refused_badge
+from smemviz.app.run_view import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.labels import count
@@ -60,7 +60,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
 
 def _worst(shown: Shown, hardware: Hardware) -> tuple[Launch, int]:
     """Return the launch with the most excess, and its number among those of its kernel."""
-    return max(shown.numbered(), key=lambda pair: facts(pair[0], hardware).excess)
+    return worst_of(shown, shown.numbered(), hardware)
 
 
 def _card(library: Library, file: str) -> Component:
@@ -91,7 +91,7 @@ def _card(library: Library, file: str) -> Component:
             html.P(_in_short(shown, degree, excess), className="worst"),
             html.Ul(
                 [
-                    *(_kernel(file, shown, launch, nth, hardware) for launch, nth in shown.numbered()),
+                    *(_kernel(file, shown, alike, hardware) for alike in shown.groups()),
                     *(_refused(file, kernel) for kernel in shown.refused()),
                 ],
                 className="card-kernels",
@@ -105,11 +105,12 @@ def _card(library: Library, file: str) -> Component:
     )
 
 
-def _kernel(file: str, shown: Shown, launch: Launch, nth: int, hardware: Hardware) -> Component:
+def _kernel(file: str, shown: Shown, alike: list[tuple[Launch, int]], hardware: Hardware) -> Component:
+    worst, nth = worst_of(shown, alike, hardware)
     return html.Li(
         [
-            dcc.Link(launch_name(launch, nth), href=_href(file, launch, nth)),
-            launch_badge(shown, launch, hardware),
+            dcc.Link(group_name(alike), href=_href(file, worst, nth)),
+            launch_badge(shown, worst, hardware),
         ]
     )
 

@@ -122,7 +122,10 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
                         ),
                         html.Section(
                             [
-                                html.H2("Launch", id="facts-title"),
+                                html.Div(
+                                    [html.H2("Launch", id="facts-title"), choice("launch", "Launch of this kernel")],
+                                    className="panel-head",
+                                ),
                                 html.Dl(id="facts", className="facts"),
                                 html.P(id="facts-note", className="note"),
                             ],

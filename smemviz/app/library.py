@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from smemviz.app.helpers import forget, helper_hashes
 from smemviz.app.state import RunState
 from smemviz.constants import ConstantValue
 from smemviz.engines import run
-from smemviz.errors import InputError, LaunchError, SmemvizError
+from smemviz.errors import InputError, LaunchError, RecordingError, SmemvizError
 from smemviz.program import Program, parse_program, read_program
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
@@ -19,6 +20,7 @@ from smemviz.resources import recording_for
 
 _MOST_RUNS = 32
 
+Helpers = tuple[tuple[str, str], ...]  # path and SHA-256 of each module that a kernel file imports
 RunKey = tuple[str, tuple[tuple[str, ConstantValue], ...]]
 
 
@@ -67,6 +69,14 @@ class Shown:
             return LaunchError(self.program.file, 1, "main() launches no kernel")
         return LaunchError(self.program.file, why.line, why.message)
 
+    def groups(self) -> list[list[tuple[Launch, int]]]:
+        """Return the launches as ``numbered`` does, those of one kernel, grid, block and shared size together."""
+        alike: dict[tuple[object, ...], list[tuple[Launch, int]]] = {}
+        for launch, nth in self.numbered():
+            same = (launch.kernel, launch.file, launch.grid, launch.block, launch.dynamic_shared)
+            alike.setdefault(same, []).append((launch, nth))
+        return list(alike.values())
+
     def numbered(self) -> list[tuple[Launch, int]]:
         """Return every launch with its number among those of its kernel, from 0."""
         seen: dict[str, int] = {}
@@ -82,7 +92,7 @@ class Library:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = _names(paths)
-        self._runs: OrderedDict[RunKey, Recording | SmemvizError] = OrderedDict()
+        self._runs: OrderedDict[tuple[RunKey, Helpers], Recording | SmemvizError] = OrderedDict()
         self._files: dict[Path, tuple[int, Recording]] = {}
         self._lock = threading.Lock()
 
@@ -141,7 +151,10 @@ class Library:
         return self._load(beside) if beside is not None else None
 
     def _load(self, path: Path) -> Recording:
-        changed = path.stat().st_mtime_ns
+        try:
+            changed = path.stat().st_mtime_ns
+        except OSError as error:  # it was there when the server started
+            raise RecordingError(f"{path}: cannot be read any more: {error.strerror}") from None
         known = self._files.get(path)
         if known is None or known[0] != changed:
             known = (changed, load(path))
@@ -149,10 +162,12 @@ class Library:
         return known[1]
 
     def _run(self, program: Program) -> Recording:
-        """Run in lockstep, once for the same source and constants; one run at a time."""
-        key = (program.sha256, tuple(program.values.items()))
+        """Run in lockstep, once for the same source, helpers and constants; one run at a time."""
+        helpers = helper_hashes(program)
+        key = ((program.sha256, tuple(program.values.items())), helpers)
         with self._lock:
             if key not in self._runs:
+                forget(path for path, _ in helpers)
                 try:
                     self._runs[key] = run(program, engine="lockstep")
                 except SmemvizError as error:

@@ -55,6 +55,8 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
         warps(launch, now.block, site=at_site, warp=at_warp, hardware=hardware, theme=look.theme),
         sectors(now, theme=look.theme) if is_global else banks(now, banks=drawn, hardware=hardware, theme=look.theme),
     )
+    alike = next(group for group in shown.groups() if any(one is launch for one, _ in group))
+    nth, numbers = next(n for one, n in alike if one is launch), [n for _, n in alike]
     filling: Filling = {}
     for picture, figure in zip(PICTURES, figures, strict=True):
         filling[f"{picture}.figure"] = figure
@@ -72,11 +74,13 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
                 "block": str(now.block),
                 "elements": looked.array.name if looked else "",
                 "scope": "launch" if look.whole else "block",
+                "launch": str(nth),
             },
             "options": {
                 "array": names,
                 "block": [str(block) for block in blocks(launch)],
                 "elements": accessed(launch),
+                "launch": [str(number) for number in numbers] if len(numbers) > 1 else [],
             },
         },
         "present.data": {"position": now.position, "site": at_site},

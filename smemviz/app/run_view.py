@@ -85,7 +85,7 @@ def hardware_of(shown: Shown, state: RunState) -> Hardware:
 
 
 def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: Hardware) -> list[Component]:
-    """Link every launch of the run, with its badge, and every kernel that was refused one.
+    """Link every launch of the run, those alike together, with its badge, and every kernel that was refused one.
 
     Constants and hardware stay as they are; without a launch it is the kernel of the query that is current.
     """
@@ -93,13 +93,14 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
         return []
     links = []
     kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
-    for other, nth in shown.numbered():
-        href = "/kernel?" + urlencode(kept | launch_query(other, nth))
+    for alike in shown.groups():
+        worst, nth = worst_of(shown, alike, hardware)
+        current = any(other is launch for other, _ in alike)
         links.append(
             dcc.Link(
-                [html.Span(launch_name(other, nth)), launch_badge(shown, other, hardware)],
-                href=href,
-                className="kernel-link current" if other is launch else "kernel-link",
+                [html.Span(group_name(alike)), launch_badge(shown, worst, hardware)],
+                href="/kernel?" + urlencode(kept | launch_query(worst, nth)),
+                className="kernel-link current" if current else "kernel-link",
             )
         )
     for kernel in shown.refused():
@@ -130,6 +131,19 @@ def refused_badge() -> Component:
 def launch_name(launch: Launch, nth: int) -> str:
     """Name a launch: by its kernel, with a number from the second on."""
     return launch.kernel if nth == 0 else f"{launch.kernel} ({nth + 1})"
+
+
+def group_name(alike: Sequence[tuple[Launch, int]]) -> str:
+    """Name launches that are alike by the first of them, with how many they are."""
+    name = launch_name(*alike[0])
+    return name if len(alike) == 1 else f"{name} \N{MULTIPLICATION SIGN} {len(alike):,}"
+
+
+def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:
+    """Return the first launch with a mistake, or else with the most excess, and its number among its kernel's."""
+    mistaken = {finding.launch for finding in shown.recording.findings}
+    wrong = [launch for i, launch in enumerate(shown.recording.launches) if i in mistaken]
+    return max(launches, key=lambda pair: (any(pair[0] is one for one in wrong), facts(pair[0], hardware).excess))
 
 
 def launch_query(launch: Launch, nth: int) -> Query:

@@ -8,7 +8,7 @@ import pytest
 from smemviz.app import library as library_module
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
-from smemviz.errors import ConstantError, InputError, LaunchError
+from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
 from smemviz.resources import gallery, kernels_dir, recording_for
 
 SQUARE = kernels_dir() / "square.py"
@@ -107,3 +107,75 @@ def test_a_launch_is_found_by_kernel_and_number(served: Library) -> None:
     assert shown.launch(RunState("square", "set_row_read_col")).kernel == "set_row_read_col"
     assert shown.launch(RunState("square", "set_row_read_col", launch=7)).kernel == "set_row_read_col"
     assert shown.launch(RunState("square", "nope")).kernel == "set_row_read_row"
+
+
+def test_a_helper_that_changed_is_run_anew(tmp_path: Path) -> None:
+    (tmp_path / "deeper_aid.py").write_text("STRIDE = 1\n")
+    (tmp_path / "turning_aid.py").write_text(AID)
+    path = tmp_path / "uses_aid.py"
+    path.write_text(USES_AID)
+    served = Library([path])
+    assert degree(served) == 1
+    (tmp_path / "deeper_aid.py").write_text("STRIDE = 32\n")
+    assert degree(served) == 32
+
+
+def degree(served: Library) -> int | None:
+    (launch,) = served.show(RunState("uses_aid")).recording.launches
+    return launch.summary()[0].max_degree
+
+
+AID = """\
+from deeper_aid import STRIDE
+
+def place(i):
+    return i * STRIDE
+"""
+
+USES_AID = """\
+import numpy as np
+from numba import cuda, int32
+from turning_aid import place
+PLACES = place(1)
+@cuda.jit
+def kernel(out):
+    tile = cuda.shared.array(1024, int32)
+    tile[cuda.threadIdx.x * PLACES] = 1
+    out[cuda.threadIdx.x] = 1
+def main():
+    kernel[1, 32](cuda.to_device(np.zeros(32, np.int32)))
+"""
+
+
+def test_a_recording_that_was_deleted_is_an_error_in_words(tmp_path: Path) -> None:
+    recording = recording_for(SQUARE)
+    assert recording is not None
+    mine = Path(shutil.copy(recording, tmp_path / "mine.smem.npz"))
+    served = Library([mine])
+    assert served.show(RunState("mine")).from_file
+    mine.unlink()
+    with pytest.raises(RecordingError, match=r"mine\.smem\.npz: cannot be read any more: No such file"):
+        served.show(RunState("mine"))
+
+
+def test_launches_that_are_alike_stand_together(tmp_path: Path) -> None:
+    path = tmp_path / "often.py"
+    path.write_text(OFTEN)
+    shown = Library([path]).show(RunState("often"))
+    groups = [[(launch.kernel, launch.grid[0], nth) for launch, nth in alike] for alike in shown.groups()]
+    assert groups == [[("fill", 1, 0), ("fill", 1, 1), ("fill", 1, 3)], [("fill", 2, 2)]]
+
+
+OFTEN = """\
+import numpy as np
+from numba import cuda, int32
+@cuda.jit
+def fill(out, step):
+    tile = cuda.shared.array(128, int32)
+    tile[cuda.threadIdx.x * step] = 1
+    out[cuda.threadIdx.x] = 1
+def main():
+    out = cuda.to_device(np.zeros(32, np.int32))
+    for blocks, step in ((1, 1), (1, 4), (2, 1), (1, 2)):
+        fill[blocks, 32](out, step)
+"""

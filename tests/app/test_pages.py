@@ -141,3 +141,33 @@ def test_the_source_has_the_kernel_s_lines_and_a_badge_at_each_site(served: Libr
     badges = [text(badge) for badge in last.children[2].children]
     assert badges == ["tile[tx, ty]shared load · 32-way · 992 excess", "out[idx]global store · 128 sectors"]
     assert [badge.className for badge in last.children[2].children] == ["badge conflict", "badge plain"]
+
+
+def test_launches_that_are_alike_take_one_entry_with_their_number_and_the_worst_degree(tmp_path: Path) -> None:
+    path = tmp_path / "often.py"
+    path.write_text(OFTEN)
+    library = Library([path])
+    card = gallery_page(library)[1].children[0]
+    (entries,) = (part for part in parts(card) if getattr(part, "className", "") == "card-kernels")
+    assert [text(entry) for entry in entries.children] == ["fill × 3004-way", "fill (2)2-way"]  # noqa: RUF001
+    page = kernel_page(library, Stopwatch(), {"file": "often", "launch": "4"}, {"theme": "light"})
+    assert [text(link) for link in page["kernels"].children[:-1]] == ["fill × 3004-way", "fill (2)2-way"]  # noqa: RUF001
+    shown = page["shown-look"].data
+    assert shown["values"]["launch"] == "4"
+    assert len(shown["options"]["launch"]) == 300
+    assert page["headline"].children == "4-way conflict: 4 wavefronts where 1 would do"
+
+
+OFTEN = """\
+import numpy as np
+from numba import cuda, int32
+@cuda.jit
+def fill(out, step):
+    tile = cuda.shared.array(128, int32)
+    tile[cuda.threadIdx.x * step] = 1
+    out[cuda.threadIdx.x] = 1
+def main():
+    out = cuda.to_device(np.zeros(32, np.int32))
+    for i in range(301):
+        fill[2 if i == 1 else 1, 32](out, 1 + i % 4 if i != 4 else 4)
+"""

@@ -1,0 +1,60 @@
+"""The modules beside a kernel file that it imports: what a run depends on besides the file itself."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import linecache
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from smemviz.program import Program
+
+
+def helper_hashes(program: Program) -> tuple[tuple[str, str], ...]:
+    """Return the path and the SHA-256 of every module beside the kernel file that it imports, or that those import."""
+    folder = Path(program.file).resolve().parent
+    found: dict[Path, str] = {}
+    waiting = list(_modules(program.tree, folder))
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        try:
+            content = path.read_bytes()
+            tree = ast.parse(content)
+        except (OSError, SyntaxError, ValueError):  # the import says what is wrong
+            continue
+        found[path] = hashlib.sha256(content).hexdigest()
+        waiting.extend(_modules(tree, folder))
+    return tuple(sorted((str(path), digest) for path, digest in found.items()))
+
+
+def forget(paths: Iterable[str]) -> None:
+    """Let the next import read these files anew."""
+    gone = set(paths)
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) in gone:
+            del sys.modules[name]
+    for path in gone:
+        linecache.checkcache(path)
+    importlib.invalidate_caches()
+
+
+def _modules(tree: ast.Module, folder: Path) -> Iterator[Path]:
+    """Return the files in a folder that a module's imports name, those of packages on the way included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            names = [module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            for depth in range(1, len(parts) + 1):
+                place = folder.joinpath(*parts[:depth])
+                yield from (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())
