@@ -12,20 +12,24 @@ from smemviz.sites.names import Names
 
 Dtype = np.dtype[np.generic]
 
+_POINTER = 8  # bytes; numba-cuda takes no alignment below
+
 
 def declared_array(
     node: ast.Call, space: str, names: Names, dtype_of: Callable[[ast.expr], Dtype | None]
-) -> tuple[tuple[int, ...], Dtype]:
-    """Return the shape and dtype of a declaration; (0,) is dynamic shared memory.
+) -> tuple[tuple[int, ...], Dtype, int]:
+    """Return the shape, dtype and alignment of a declaration; (0,) is dynamic shared memory.
 
     Raises:
-        UnsupportedError: when either is missing or not constant, as Numba would refuse it too.
+        UnsupportedError: when one is missing or not constant, as Numba would refuse it too.
     """
 
     def unsupported(what: str) -> UnsupportedError:
         return UnsupportedError(names.function.file, node.lineno, f"cuda.{space}.array {what}")
 
-    given = {k.arg: k.value for k in node.keywords} | dict(zip(("shape", "dtype"), node.args, strict=False))
+    given = {k.arg: k.value for k in node.keywords} | dict(
+        zip(("shape", "dtype", "alignment"), node.args, strict=False)
+    )
     if not {"shape", "dtype"} <= set(given):
         raise unsupported("needs a shape and a dtype")
     shape = _shape(given["shape"], names)
@@ -39,7 +43,19 @@ def declared_array(
     dtype = dtype_of(given["dtype"])
     if dtype is None:
         raise unsupported(f"needs a dtype; '{ast.unparse(given['dtype'])}' is none")
-    return shape, dtype
+    alignment = _alignment(given.get("alignment"), names)
+    if alignment is None:
+        raise unsupported("needs an alignment that is a constant power of two, a multiple of 8")
+    return shape, dtype, alignment
+
+
+def _alignment(expression: ast.expr | None, names: Names) -> int | None:
+    """Return a constant alignment in bytes, 1 where none is given, None where what is given is none."""
+    if expression is None or (isinstance(expression, ast.Constant) and expression.value is None):
+        return 1
+    value = expression.value if isinstance(expression, ast.Constant) else names.constant(expression)
+    fits = isinstance(value, int) and not isinstance(value, bool) and value > 0 and value & (value - 1) == 0
+    return value if fits and isinstance(value, int) and value % _POINTER == 0 else None
 
 
 def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
@@ -48,6 +64,8 @@ def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
     sizes: list[int] = []
     for part in parts:
         value = part.value if isinstance(part, ast.Constant) else names.constant(part)
+        if value is None and isinstance(part, ast.Name):
+            value = names.once(part.id)
         values = value if isinstance(value, tuple) and part is expression else (value,)
         if not values or not all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values):
             return part

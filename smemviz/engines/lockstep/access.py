@@ -16,32 +16,26 @@ from smemviz.engines.lockstep.typing import INT64, Value, cast, dtype_of
 _UINT64 = np.dtype(np.uint64)
 
 
-def load(frame: Frame, node: ast.Subscript, view: View, indices: tuple[Value, ...]) -> Value:
+def load(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> Value:
     """Return the elements that the active threads pick, 0 where an index is out of bounds, and log the request."""
     element, reached = locate(frame, node, view, indices)
     return read(frame, node, view, element, reached)
 
 
-def read(frame: Frame, node: ast.Subscript, view: View, element: Index, reached: Mask) -> Value:
+def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask) -> Value:
     """Return elements already located and log the request."""
     if not reached.count:
         return view.dtype.type(0)
     site = frame.tree.loads.get(node)
     if site is not None:
-        frame.machine.request(site, view.address(element), reached)
+        request(frame, site, view, element, reached)
     value = view.memory.read(element, view.dtype)
     if reached is not frame.mask:
         return np.where(reached.lanes, value, view.dtype.type(0))
     return value
 
 
-def store(frame: Frame, node: ast.Subscript, view: View, indices: tuple[Value, ...], value: Value) -> None:
-    """Store into the elements that the active threads pick and log the request; see ``write`` for the type."""
-    element, reached = locate(frame, node, view, indices)
-    write(frame, node, view, element, reached, value)
-
-
-def write(frame: Frame, node: ast.Subscript, view: View, element: Index, reached: Mask, value: Value) -> None:
+def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask, value: Value) -> None:
     """Store a value, cast to the array's type, into elements already located."""
     if view.memory.space == "constant":
         raise frame.wrong(node, f"{view.name} is a constant array of the module; pass it as an argument to store in it")
@@ -52,8 +46,24 @@ def write(frame: Frame, node: ast.Subscript, view: View, element: Index, reached
     value = cast(value, view.dtype)
     site = frame.tree.stores.get(node)
     if site is not None:
-        frame.machine.request(site, view.address(element), reached, value)
+        request(frame, site, view, element, reached, value)
     view.memory.write(element, view.dtype, value, reached)
+
+
+def request(frame: Frame, site: int, view: View, element: Index, reached: Mask, value: Value = None) -> None:
+    """Log the execution of a site: once, or for an element that is not aligned once for each of its bytes."""
+    address, pieces = view.address(element), view.memory.pieces
+    if pieces == 1:
+        frame.machine.request(site, address, reached, value)
+        return
+    stored = None if value is None else np.ascontiguousarray(value)[..., None].view(np.uint8)
+    for k in range(pieces):
+        frame.machine.request(site, address + k, reached, None if stored is None else stored[..., k])
+
+
+def whole(frame: Frame, view: View) -> tuple[Index, Mask]:
+    """Return the one element of a view without axes, and the active threads in which there is one."""
+    return view.offset, frame.mask if view.valid is None else frame.mask.narrow(view.valid)
 
 
 def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> tuple[Index, Mask]:
@@ -74,7 +84,7 @@ def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...])
         # Products and sums with 1 and 0 are skipped: this is where an interpreter's time goes.
         step = index if stride == 1 else index * stride
         element = step if type(element) is int and element == 0 else element + step
-    return element, frame.mask
+    return element, frame.mask if view.valid is None else frame.mask.narrow(view.valid)
 
 
 def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
@@ -86,7 +96,7 @@ def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
 
 
 def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> tuple[Index, Mask]:
-    mask = frame.mask
+    mask = frame.mask if view.valid is None else frame.mask.narrow(view.valid)
     ok: Any = mask.lanes
     wrapped = []
     for index, size in zip(indices, view.shape, strict=True):
@@ -114,6 +124,14 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
 
 def _one(value: Value, slot: int) -> Any:
     return value[slot] if isinstance(value, np.ndarray) else value
+
+
+def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> Value:
+    """Return what a subscript of an array gives: elements, a record, or another view."""
+    whole_index = len(parts) == view.ndim and not any(part is Ellipsis or isinstance(part, slice) for part in parts)
+    if whole_index and view.dtype.fields is None:
+        return load(frame, node, view, parts)
+    return subview(frame, node, view, parts)
 
 
 def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> View:
@@ -148,7 +166,29 @@ def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, .
         offset, reached = locate(frame, node, axes, tuple(indices[i] for i in fixed))
         if reached is not frame.mask:
             shape = [np.where(reached.lanes, size, 0) for size in shape]
+            return replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset, valid=reached.lanes)
     return replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset)
+
+
+def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Value) -> None:
+    """Store a number or an array in every element of a part of an array, one element after the other."""
+    if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
+        why = "from the same array" if value.memory is part.memory else "from an array of more axes"
+        raise frame.refuse(target, f"assignment to {ast.unparse(target)} {why}")
+    outer = frame.mask
+    for index in np.ndindex(*(int(np.max(size)) for size in part.shape)):
+        frame.machine.tick(frame.function.file, target.lineno)
+        inside = np.logical_and.reduce([k < size for k, size in zip(index, part.shape, strict=True)])
+        frame.mask = outer.narrow(np.broadcast_to(inside, outer.lanes.shape))
+        item = value
+        if isinstance(value, View):
+            where = index[part.ndim - value.ndim :]
+            indices = tuple(
+                0 if type(size) is int and size == 1 else k for k, size in zip(where, value.shape, strict=True)
+            )
+            item = load(frame, source, value, indices)
+        write(frame, target, part, *locate(frame, target, part, index), item)
+    frame.mask = outer
 
 
 def _slice(frame: Frame, node: ast.Subscript, part: slice, size: Any) -> tuple[Any, Any, int]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smemviz.constants import evaluate
+from smemviz.engines.lockstep import access, intrinsics
 from smemviz.engines.lockstep.frame import Frame
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory import Memory, View, c_strides
 from smemviz.engines.lockstep.operators import binary
+from smemviz.engines.lockstep.records import field_view, is_known
 from smemviz.engines.lockstep.typing import FLOAT32, FLOAT64, Dtype, Value, dtype_of
 from smemviz.functions import as_dtype
 
@@ -39,9 +41,31 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
                 return base.dtype
             case "T":
                 return base.transpose()
-    elif node.attr in ("real", "imag") and not isinstance(base, tuple) and base is not None:
+        return field(frame, node, base, node.attr)
+    if isinstance(base, tuple) and node.attr in getattr(type(base), "_fields", ()):
+        return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
+    if node.attr in ("real", "imag") and not isinstance(base, tuple) and base is not None:
         return _part(base, node.attr)
     raise frame.refuse(node, f".{node.attr} ({ast.unparse(node)})")
+
+
+def field(frame: Frame, node: ast.Attribute | ast.Subscript, base: Value, name: str) -> Value:
+    """Return a field: of one record its value, of an array the array of that field."""
+    view = field_of(frame, node, base, name)
+    if view.ndim or view.dtype.fields is not None:
+        return view
+    return access.read(frame, node, view, *access.whole(frame, view))
+
+
+def field_of(frame: Frame, node: ast.Attribute | ast.Subscript, base: Value, name: str) -> View:
+    """Return the view of a field."""
+    try:
+        view = field_view(base, name) if isinstance(base, View) else None
+    except ValueError as error:
+        raise frame.wrong(node, str(error)) from None
+    if view is None:
+        raise frame.refuse(node, f".{name} ({ast.unparse(node)})")
+    return view
 
 
 def _size(view: View) -> Value:
@@ -69,7 +93,7 @@ def method(frame: Calls, node: ast.Call, base: Value) -> Value:
                 case "reshape":
                     sizes = tuple(size for a in node.args for size in _flat(frame.value(a)))
                     return base.reshape(_fixed(frame, node, sizes))
-                case "ravel" if not node.args:
+                case "ravel" | "flatten" if not node.args:
                     return base.reshape((-1,))
                 case "transpose" if not node.args:
                     return base.transpose()
@@ -77,8 +101,11 @@ def method(frame: Calls, node: ast.Call, base: Value) -> Value:
                     return base.view(dtype_argument(frame, node.args[0]))
         except ValueError as error:
             raise frame.wrong(node, str(error)) from None
-    elif name == "conjugate" and not node.args and not isinstance(base, tuple | View) and base is not None:
-        return np.conjugate(base)
+    elif not node.args and not node.keywords and not isinstance(base, tuple | View) and base is not None:
+        if name == "conjugate":
+            return np.conjugate(base)
+        if name == "bit_count":
+            return intrinsics.popc(base)
     raise frame.refuse(node, f".{name}(...) ({ast.unparse(node)})")
 
 
@@ -101,6 +128,8 @@ def dtype_argument(frame: Calls, node: ast.expr) -> Dtype:
         found = as_dtype(node.value)
     else:
         found = as_dtype(frame.names.constant(node))
+    if isinstance(found, np.dtype) and not is_known(found):
+        raise frame.refuse(node, f"an array of {found}")
     if not isinstance(found, np.dtype):
         raise frame.wrong(node, f"{ast.unparse(node)} is not a known dtype")
     return found
@@ -119,11 +148,11 @@ def local_array(frame: Calls, node: ast.Call) -> View:
     return view
 
 
-def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any]) -> View:
+def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any] | np.void) -> View:
     """Return an array of the module as a kernel sees it: a constant, which it can only read."""
     found = machine.constants.get(id(array))
     if found is None:
-        flat = np.ascontiguousarray(array)
+        flat = np.ascontiguousarray(np.asarray(array, array.dtype))
         machine.reserve(flat.nbytes)
         memory = Memory("constant", flat.reshape(-1).view(np.uint8), 0)
         view = View(name, memory, flat.dtype, array.shape, c_strides(array.shape), 0)

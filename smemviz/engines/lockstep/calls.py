@@ -38,7 +38,7 @@ class Calls(Expressions):
         if rule is not None:
             if node.keywords:
                 raise self.refuse(node, f"{name} with a keyword argument")
-            return rules.apply(rule, self, node, [self.value(a) for a in node.args])
+            return rules.apply(rule, self, node, self.values(node.args))
         if isinstance(node.func, ast.Attribute) and not name:
             return arrays.method(self, node, self.value(node.func.value))
         return self.conversion(node)
@@ -60,15 +60,16 @@ class Calls(Expressions):
         parameters = tree.function.node.args
         if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
             raise self.refuse(node, f"{tree.function.name} with * or keyword-only parameters")
-        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-            raise self.refuse(node, f"* in the call of {tree.function.name}")
+        if any(k.arg is None for k in node.keywords):
+            raise self.refuse(node, f"** in the call of {tree.function.name}")
+        given = self.values(node.args)
         wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-        bound = dict(zip(wanted, [self.value(a) for a in node.args], strict=False))
+        bound = dict(zip(wanted, given, strict=False))
         bound |= {k.arg: self.value(k.value) for k in node.keywords if k.arg}
         first_default = len(wanted) - len(parameters.defaults)
         for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
             if name not in bound:
                 bound[name] = Calls(self.machine, tree, self.mask).value(default)
-        if len(node.args) > len(wanted) or set(bound) != set(wanted):
+        if len(given) > len(wanted) or set(bound) != set(wanted):
             raise self.wrong(node, f"{tree.function.name} takes ({', '.join(wanted)}); the call does not fit")
         return bound

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -10,15 +11,18 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep import access, arrays, names
+from smemviz.engines.lockstep.arguments import same_tuple
 from smemviz.engines.lockstep.frame import Frame
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.operators import NoRuleError, binary, truth, unary
-from smemviz.engines.lockstep.typing import BOOL, INT64_MAX, NotAScalarError, Value
+from smemviz.engines.lockstep.records import is_known
+from smemviz.engines.lockstep.typing import BOOL, INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.functions import resolve
 from smemviz.sites import SiteTree
+from smemviz.sites.constructs import refusal
 
 _MAX_UINT64 = 2**64 - 1
 
@@ -47,7 +51,7 @@ class Expressions(Frame):
         """Return what an expression is worth in the active threads; elsewhere it means nothing."""
         rule = self._rules.get(type(node))
         if rule is None:
-            raise self.refuse(node, f"{type(node).__name__} ({short(node)})")
+            raise self.wrong(node, refusal(node))
         return rule(node)
 
     def call(self, node: ast.Call) -> Value:
@@ -84,8 +88,12 @@ class Expressions(Frame):
         if isinstance(value, np.generic) and value.dtype.kind in "biufc":
             return value.item() if value.dtype in (np.int64, BOOL) else value
         if isinstance(value, tuple):
-            return tuple(self.host_value(node, item) for item in value)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+            return same_tuple(value, (self.host_value(node, item) for item in value))
+        if isinstance(value, enum.Enum):
+            return self.host_value(node, value.value)
+        if value is None:
+            return None
+        if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
             return arrays.constant_view(self.machine, ast.unparse(node), value)
         raise self.refuse(node, ast.unparse(node))
 
@@ -157,9 +165,15 @@ class Expressions(Frame):
 
     def comparison(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
         if isinstance(op, ast.Is | ast.IsNot):
-            if left is not None and right is not None:
-                raise self.refuse(node, f"{short(node)}: 'is' between numbers")
-            return (left is right) == isinstance(op, ast.Is)
+            if left is None or right is None:
+                return (left is right) == isinstance(op, ast.Is)
+            same = self.comparison(node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
+            return same if isinstance(op, ast.Is) else unary(ast.Not, same)
+        if isinstance(op, ast.In | ast.NotIn) and isinstance(right, tuple):
+            absent: Value = True
+            for item in right:
+                absent = self.both(absent, self.comparison(node, ast.NotEq(), left, item))
+            return absent if isinstance(op, ast.NotIn) else unary(ast.Not, absent)
         if isinstance(op, ast.In | ast.NotIn):
             raise self.refuse(node, f"'in' ({short(node)})")
         if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
@@ -223,7 +237,20 @@ class Expressions(Frame):
             raise self.refuse(node, f"{short(node)}: {error.args[0]}") from None
 
     def items(self, node: ast.Tuple) -> Value:
-        return tuple(self.value(item) for item in node.elts)
+        return tuple(self.values(node.elts))
+
+    def values(self, nodes: list[ast.expr]) -> list[Value]:
+        """Return what expressions are worth, the items of a starred tuple one by one."""
+        found: list[Value] = []
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                found.append(self.value(node))
+                continue
+            items = self.value(node.value)
+            if not isinstance(items, tuple):
+                raise self.refuse(node, f"{short(node)}, which is no tuple,")
+            found.extend(items)
+        return found
 
     def named(self, node: ast.NamedExpr) -> Value:
         value = self.value(node.value)
@@ -234,11 +261,11 @@ class Expressions(Frame):
 
     def subscript(self, node: ast.Subscript) -> Value:
         base = self.value(node.value)
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return arrays.field(self, node, base, node.slice.value)
         parts = self.indices(node.slice)
         if isinstance(base, View):
-            if len(parts) == base.ndim and not any(part is Ellipsis or isinstance(part, slice) for part in parts):
-                return access.load(self, node, base, parts)
-            return access.subview(self, node, base, parts)
+            return access.pick(self, node, base, parts)
         if isinstance(base, tuple):
             return arrays.item(self, node, base, parts)
         raise self.refuse(node, f"{short(node)}: an index into what is no array")
@@ -264,6 +291,6 @@ def is_pure(node: ast.expr) -> bool:
 
 
 def short(node: ast.AST) -> str:
-    """Return the text of a node, cut off where it is long."""
-    text = ast.unparse(node)
+    """Return the first line of a node's text, cut off where it is long."""
+    text = ast.unparse(node).partition("\n")[0]
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -10,16 +10,16 @@ import numpy as np
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
+from smemviz.engines.lockstep.arguments import Arguments, described, global_arrays, parameters
 from smemviz.engines.lockstep.batches import announcing, batches
-from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, kernel_view, to_device
+from smemviz.engines.lockstep.device_array import AddressSpace
 from smemviz.engines.lockstep.findings import Findings
 from smemviz.engines.lockstep.interpreter import Interpreter
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits, Machine
 from smemviz.engines.lockstep.shared import place as place_shared
-from smemviz.engines.lockstep.typing import Value
 from smemviz.engines.selection import Blocks
-from smemviz.errors import LaunchError, UnsupportedError
+from smemviz.errors import LaunchError
 from smemviz.functions import Function
 from smemviz.model.devices import device
 from smemviz.recording import WARP_SIZE, ArrayInfo, Finding, Launch
@@ -69,10 +69,10 @@ def launch(
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
     _check_threads(place, configuration, limits)
-    names = _parameters(kernel, args, place)
-    given = _Arguments(place, space or AddressSpace())
+    names = parameters(kernel, args, place)
+    given = Arguments(place, space or AddressSpace())
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
-    table = find_sites(kernel, [_described(value) for value in values])
+    table = find_sites(kernel, [described(value) for value in values])
     layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
@@ -93,7 +93,7 @@ def launch(
             if progress is not None:
                 progress(first + count, blocks, kernel.name)
     given.copy_back()
-    arrays = _global_arrays(kernel, names, values)
+    arrays = global_arrays(kernel, names, values)
     made = Launch(
         kernel=kernel.name,
         line=kernel.node.lineno,
@@ -121,97 +121,6 @@ def _check_threads(place: Place, configuration: Configuration, limits: Limits) -
 
 def _blocks_at_once(slots: int, shared: int, limits: Limits) -> int:
     return max(1, min(limits.threads_at_once // slots, limits.shared_at_once // max(1, shared)))
-
-
-def _parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]:
-    parameters = kernel.node.args
-    if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
-        raise UnsupportedError(
-            kernel.file,
-            kernel.node.lineno,
-            f"{kernel.name} with * or keyword-only parameters is not executed in lockstep",
-        )
-    names = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-    if len(names) != len(args):
-        wanted = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
-        raise LaunchError(*place, f"{kernel.name} takes {wanted} ({', '.join(names)}); the launch gives {len(args)}")
-    return names
-
-
-class _Arguments:
-    """The arguments of a launch: arrays of the host are copied to the device and, at the end, back."""
-
-    def __init__(self, place: Place, space: AddressSpace) -> None:
-        self._place = place
-        self._space = space
-        self._copied: list[tuple[np.ndarray[Any, Any], DeviceArray]] = []
-
-    def value(self, name: str, given: Any) -> Any:
-        """Return an argument with its arrays on the device."""
-        if isinstance(given, tuple):
-            return tuple(self.value(name, item) for item in given)
-        if isinstance(given, np.ndarray):
-            for host, copied in self._copied:
-                if host is given:
-                    return copied
-            try:
-                made = to_device(self._space, given)
-            except (TypeError, ValueError) as error:
-                raise LaunchError(*self._place, f"{name}: {error}") from None
-            self._copied.append((given, made))
-            given = made
-        if isinstance(given, DeviceArray):
-            if given.dtype.kind not in "biufc":
-                raise UnsupportedError(
-                    *self._place, f"{name}: an array of {given.dtype} is not executed in lockstep; run with engine gpu"
-                )
-            return given
-        if isinstance(given, np.generic) and given.dtype.kind in "biufc":
-            return given.item() if given.dtype in (np.int64, np.bool_) else given
-        if isinstance(given, bool | int | float | complex):
-            if isinstance(given, int) and not -(2**63) <= given < 2**63:
-                if not 0 <= given < 2**64:
-                    raise LaunchError(*self._place, f"{name}: {given} does not fit 64 bits")
-                return np.uint64(given)
-            return given
-        raise LaunchError(
-            *self._place, f"{name}: a kernel takes arrays, numbers and tuples; {type(given).__name__} is none of them"
-        )
-
-    def view(self, name: str, value: Any) -> Value:
-        """Return an argument as the kernel sees it."""
-        if isinstance(value, tuple):
-            return tuple(self.view(name, item) for item in value)
-        if isinstance(value, DeviceArray):
-            try:
-                return kernel_view(name, value)
-            except ValueError as error:
-                raise UnsupportedError(*self._place, f"{error}; run with engine gpu") from None
-        return value
-
-    def copy_back(self) -> None:
-        """Give arrays of the host what the kernel wrote."""
-        for host, copied in self._copied:
-            if host.flags.writeable:
-                host[...] = copied.array
-
-
-def _described(value: Any) -> Any:
-    """Return an argument by what the walk of sites looks at: dtype and rank."""
-    if isinstance(value, tuple):
-        return tuple(_described(item) for item in value)
-    return value.array if isinstance(value, DeviceArray) else value
-
-
-def _global_arrays(kernel: Function, names: Sequence[str], values: Sequence[Any]) -> list[ArrayInfo]:
-    found = []
-    for name, value in zip(names, values, strict=True):
-        if isinstance(value, tuple):
-            found += _global_arrays(kernel, [name] * len(value), value)
-        elif isinstance(value, DeviceArray):
-            line = kernel.node.lineno
-            found.append(ArrayInfo(name, "global", value.shape, value.strides, value.dtype.name, value.address, line))
-    return found
 
 
 def _same_memory(table: SiteTable) -> list[int]:

@@ -79,7 +79,9 @@ class Machine:
         self._set_blocks(first_block, blocks)
         self.allocated = 0
         self.shared_views: dict[int, View] = {}
-        pitch = -(-self.layout.nbytes // 16) * 16
+        # Whole records of every kind fit from one block to the next.
+        unit = math.lcm(16, *(d.dtype.itemsize for d in self.table.declarations if d.dtype.fields is not None))
+        pitch = -(-self.layout.nbytes // unit) * unit
         self.reserve(pitch * blocks)
         rows = None if blocks == 1 else _block_rows(blocks, self.warps_per_block)
         self.shared = SharedMemory(np.zeros(pitch * blocks, np.uint8), self.layout.start, pitch, rows)
@@ -130,10 +132,11 @@ class Machine:
         """Return the view that a declaration gives."""
         view = self.shared_views.get(declaration)
         if view is None:
-            placed = self.layout.placed[declaration]
-            dtype = np.dtype(placed.dtype)
-            offset = (placed.address - self.layout.start) // dtype.itemsize
-            view = View(placed.name, self.shared, dtype, placed.shape, c_strides(placed.shape), offset)
+            placed, dtype = self.layout.placed[declaration], self.table.declarations[declaration].dtype
+            memory, first = self.shared, placed.address - self.layout.start
+            if dtype.fields is not None:  # records need not begin at a multiple of their size
+                memory, first = memory.beginning(placed.address, first), 0
+            view = View(placed.name, memory, dtype, placed.shape, c_strides(placed.shape), first // dtype.itemsize)
             self.shared_views[declaration] = view
         return view
 

@@ -25,14 +25,21 @@ class Memory:
         self.space = space
         self.data = data
         self.base = base
+        self.pieces = 1  # accesses that reach an element: its bytes where it is not aligned
+        self.fields: dict[Any, Memory] = {}
         self._typed: dict[Dtype, NDArray[Any]] = {}
 
     def elements(self, dtype: Dtype) -> NDArray[Any]:
         """Return the bytes as a flat array of a type."""
         found = self._typed.get(dtype)
         if found is None:
-            found = self._typed[dtype] = self.data.view(dtype)
+            whole = len(self.data) // dtype.itemsize * dtype.itemsize
+            found = self._typed[dtype] = self.data[:whole].view(dtype)
         return found
+
+    def address(self, element: Index, dtype: Dtype) -> Index:
+        """Return the byte address of an element number."""
+        return element * dtype.itemsize + self.base
 
     def place(self, element: Index, dtype: Dtype) -> Index:
         """Return where in ``elements`` an element number of each thread is found."""
@@ -64,6 +71,10 @@ class SharedMemory(Memory):
         self._block = block
         self._start: dict[int, NDArray[np.int64]] = {}
 
+    def beginning(self, address: int, first: int) -> SharedMemory:
+        """Return the same memory from an address on, which is byte ``first`` of each block."""
+        return SharedMemory(self.data[first:], address, self._pitch, self._block)
+
     def place(self, element: Index, dtype: Dtype) -> Index:
         """Add the start of the thread's block."""
         if self._block is None:
@@ -79,24 +90,25 @@ class LocalMemory(Memory):
 
     def __init__(self, data: NDArray[np.uint8], lanes: NDArray[np.int64]) -> None:
         super().__init__("local", data, 0)
-        self._lanes = lanes
+        self.lanes = lanes
 
     def read(self, element: Index, dtype: Dtype) -> Value:
         """Return each thread's copy; one row where all threads mean the same element."""
         if isinstance(element, np.ndarray):
             return super().read(element, dtype)
-        return self.elements(dtype).reshape(-1, len(self._lanes))[element].copy()
+        return self.elements(dtype).reshape(-1, len(self.lanes))[element].copy()
 
     def place(self, element: Index, dtype: Dtype) -> Index:
         """Return the thread's own copy of the element."""
-        return element * len(self._lanes) + self._lanes
+        return element * len(self.lanes) + self.lanes
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """An array as a kernel sees it; ``shape``, ``strides`` and ``offset`` count elements.
 
-    A size or the offset is an array where a slice or an index differs between threads.
+    A size or the offset is an array where a slice or an index differs between threads. ``valid`` tells where that
+    index was inside, None where it was so in all threads.
     """
 
     name: str
@@ -105,6 +117,7 @@ class View:
     shape: tuple[Any, ...]
     strides: tuple[int, ...]
     offset: Index
+    valid: NDArray[np.bool_] | None = None
 
     @property
     def ndim(self) -> int:
@@ -118,7 +131,7 @@ class View:
 
     def address(self, element: Index) -> Index:
         """Return the byte address of an element number."""
-        return element * self.dtype.itemsize + self.memory.base
+        return self.memory.address(element, self.dtype)
 
     def reshape(self, shape: tuple[int, ...]) -> View:
         """Return the view with another shape; ``ValueError`` when the elements do not fit it."""

@@ -24,7 +24,8 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
     if new is old:
         return new
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
-        return tuple(merge(lanes, a, b) for a, b in zip(new, old, strict=True))
+        items = [merge(lanes, a, b) for a, b in zip(new, old, strict=True)]
+        return type(new)(*items) if hasattr(type(new), "_fields") else tuple(items)
     if isinstance(new, View) and isinstance(old, View):
         return _merge_views(lanes, new, old)
     if new is None or old is None or isinstance(new, tuple | View) or isinstance(old, tuple | View):
@@ -42,4 +43,7 @@ def _merge_views(lanes: Lanes, new: View, old: View) -> View:
     if new.memory is not old.memory or new.dtype != old.dtype or new.strides != old.strides:
         raise CannotMergeError("one name stands for different arrays in different threads")
     shape = tuple(merge(lanes, a, b) for a, b in zip(new.shape, old.shape, strict=True))
-    return replace(new, shape=shape, offset=merge(lanes, new.offset, old.offset))
+    valid = None
+    if new.valid is not None or old.valid is not None:
+        valid = np.where(lanes, True if new.valid is None else new.valid, True if old.valid is None else old.valid)
+    return replace(new, shape=shape, offset=merge(lanes, new.offset, old.offset), valid=valid)

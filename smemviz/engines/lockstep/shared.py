@@ -10,6 +10,7 @@ import numpy as np
 from smemviz.engines.lockstep.memory import c_strides
 from smemviz.recording import ArrayInfo
 from smemviz.sites import Declaration
+from smemviz.sites.fields import alignment
 
 # What a block of compute capability 9.0 finds at the start of its window belongs to the system (H200, HARDWARE.md).
 WINDOW_START = 1024
@@ -39,15 +40,15 @@ def place(declarations: Sequence[Declaration], same: Sequence[int], dynamic: int
         if declaration.dynamic:
             continue
         if same[i] == i:
-            itemsize = np.dtype(declaration.dtype).itemsize
-            addresses[i] = -(-end // itemsize) * itemsize
-            end = addresses[i] + itemsize * _size(declaration.shape)
+            unit = max(alignment(declaration.dtype), declaration.alignment)
+            addresses[i] = -(-end // unit) * unit
+            end = addresses[i] + declaration.dtype.itemsize * _size(declaration.shape)
         addresses[i] = addresses[same[i]]
     static = end - WINDOW_START
     base = -(-end // _DYNAMIC_ALIGNMENT) * _DYNAMIC_ALIGNMENT if dynamic else end
     placed = []
     for i, declaration in enumerate(declarations):
-        itemsize = np.dtype(declaration.dtype).itemsize
+        itemsize = declaration.dtype.itemsize
         shape = (dynamic // itemsize,) if declaration.dynamic else declaration.shape
         placed.append(
             ArrayInfo(
@@ -55,7 +56,7 @@ def place(declarations: Sequence[Declaration], same: Sequence[int], dynamic: int
                 space="shared",
                 shape=shape,
                 strides=tuple(s * itemsize for s in c_strides(shape)),
-                dtype=declaration.dtype,
+                dtype=declaration.dtype.name,
                 address=base if declaration.dynamic else addresses[i],
                 line=declaration.line,
                 dynamic=declaration.dynamic,

@@ -1,0 +1,43 @@
+"""The parts of an element: the fields of a record, the two halves of a complex number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Dtype = np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One part: the type and shape of what it holds, where it starts in the element, bytes, and whether aligned.
+
+    An aligned part starts at a multiple of its size in every element; of another, the device reads single bytes.
+    """
+
+    dtype: Dtype
+    shape: tuple[int, ...]
+    offset: int
+    aligned: bool
+
+
+def field_of(dtype: Dtype, name: str) -> Field | None:
+    """Return a field of a record, ``real`` or ``imag`` of a complex number; None where there is none."""
+    if dtype.kind == "c" and name in ("real", "imag"):
+        half = np.dtype(f"f{dtype.itemsize // 2}")
+        return Field(half, (), 0 if name == "real" else half.itemsize, True)
+    if dtype.fields is None or name not in dtype.fields:
+        return None
+    found, offset = dtype.fields[name][:2]
+    base, shape = found.subdtype or (found, ())
+    unit = alignment(base)
+    return Field(base, tuple(shape), offset, offset % unit == 0 and dtype.itemsize % unit == 0)
+
+
+def alignment(dtype: Dtype) -> int:
+    """Return what an element's address must be a multiple of to be loaded at once."""
+    if dtype.fields is None:
+        return dtype.itemsize
+    return max((alignment(part[0].base) for part in dtype.fields.values()), default=1)
