@@ -1,0 +1,195 @@
+"""What a test gets as ``smem``: kernels recorded or loaded, and limits on what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from smemviz.engines import record, run
+from smemviz.engines.choose import Engine
+from smemviz.errors import InputError, SmemvizError
+from smemviz.figures.sentences import findings_of, told
+from smemviz.recording import Finding, Launch, Recording, Site
+from smemviz.recording_file import load
+from smemviz.testing.limits import Limit, Selection, exceeded
+from smemviz.testing.places import Places, check_fresh
+from smemviz.testing.witness import Quantity, Witness
+
+_MOST_FINDINGS = 5
+
+
+class Smem:
+    """Recordings of one test, and assertions on them.
+
+    ``recordings`` are all that the test made or loaded, ``made`` those it made; ``witnesses`` show what exceeded a
+    limit. Every method raises ``SmemvizError``, in one line, for what cannot be run or checked.
+    """
+
+    def __init__(self, test_file: Path, root: Path) -> None:
+        self._places = Places(test_file, root)
+        self.recordings: list[Recording] = []
+        self.made: list[Recording] = []
+        self.witnesses: list[Witness] = []
+
+    def run(
+        self, path: str | Path, constants: Mapping[str, object] | None = None, engine: Engine = "auto"
+    ) -> Recording:
+        """Run a kernel file and record its launches; see ``smemviz.run``.
+
+        A relative path starts at the folder of the test file, or at pytest's root folder.
+        """
+        __tracebackhide__ = True
+        try:
+            return self._made(run(self._places.find(path), constants, engine))
+        except SmemvizError as error:
+            raise error.with_traceback(None) from None
+
+    def record(
+        self,
+        kernel: object,
+        grid: object,
+        block: object,
+        args: Sequence[Any],
+        dynamic_shared: int = 0,
+        engine: Engine = "auto",
+    ) -> Recording:
+        """Record one launch of a kernel; see ``smemviz.record``."""
+        __tracebackhide__ = True
+        try:
+            return self._made(record(kernel, grid, block, args, dynamic_shared, engine))
+        except SmemvizError as error:
+            raise error.with_traceback(None) from None
+
+    def load(self, path: str | Path, source: str | Path | None = None) -> Recording:
+        """Load a recording, made on a GPU for instance; one of another version of its kernel file is refused.
+
+        ``source`` says where the kernel file is when that is not where it was when it was recorded.
+        """
+        __tracebackhide__ = True
+        try:
+            file = self._places.find(path)
+            recording = load(file)
+            check_fresh(recording, file, self._places, source)
+        except SmemvizError as error:
+            raise error.with_traceback(None) from None
+        self.recordings.append(recording)
+        return recording
+
+    def assert_max_degree(
+        self,
+        what: Recording | Launch,
+        most: int,
+        *,
+        line: int | None = None,
+        source: str | None = None,
+        site: Site | None = None,
+        cc: tuple[int, int] = (9, 0),
+    ) -> None:
+        """Assert that no access to shared memory has a conflict of more than ``most`` ways; 1 is no conflict."""
+        __tracebackhide__ = True
+        self._assert(what, "max_degree", most, Selection(line, source, site), cc)
+
+    def assert_excess(
+        self,
+        what: Recording | Launch,
+        most: int,
+        *,
+        line: int | None = None,
+        source: str | None = None,
+        site: Site | None = None,
+        cc: tuple[int, int] = (9, 0),
+    ) -> None:
+        """Assert that accesses to shared memory together take at most so many wavefronts more than ideal."""
+        __tracebackhide__ = True
+        self._assert(what, "excess", most, Selection(line, source, site), cc)
+
+    def assert_sectors_per_request(
+        self,
+        what: Recording | Launch,
+        most: float,
+        *,
+        line: int | None = None,
+        source: str | None = None,
+        site: Site | None = None,
+    ) -> None:
+        """Assert that each access to global memory moves at most so many sectors per request, on average."""
+        __tracebackhide__ = True
+        self._assert(what, "sectors_per_request", most, Selection(line, source, site), (9, 0))
+
+    def assert_no_findings(self, what: Recording | Launch) -> None:
+        """Assert that lockstep met no mistake: nothing out of bounds, no race, no barrier that some threads miss."""
+        __tracebackhide__ = True
+        problem = self.found(what)
+        if problem is not None:
+            raise AssertionError(problem.text)
+
+    def exceeded(
+        self, what: Recording | Launch, limit: Limit, selection: Selection, cc: tuple[int, int]
+    ) -> Witness | None:
+        """Return, and remember, what shows that a limit is exceeded; None when all launches meant keep it."""
+        for recording, launch in self.launches(what):
+            problem = exceeded(recording, launch, limit, selection, cc)
+            if problem is not None:
+                self.witnesses.append(problem)
+                return problem
+        return None
+
+    def found(self, what: Recording | Launch) -> Witness | None:
+        """Return, and remember, the mistakes met in a recording or a launch, None without any.
+
+        Raises:
+            InputError: for a recording of the GPU, which looks for none.
+        """
+        recording = what if isinstance(what, Recording) else self._recording_of(what)
+        if recording.engine != "lockstep":
+            raise InputError(
+                f"{recording.file}: was recorded on a GPU, which looks for no mistakes; record with engine='lockstep'"
+            )
+        findings = recording.findings if isinstance(what, Recording) else findings_of(recording, what)
+        if not findings:
+            return None
+        self.witnesses.append(_findings_witness(recording, findings))
+        return self.witnesses[-1]
+
+    def launches(self, what: Recording | Launch) -> list[tuple[Recording, Launch]]:
+        """Return the launches that are meant, each with its recording."""
+        if isinstance(what, Recording):
+            return [(what, launch) for launch in what.launches]
+        return [(self._recording_of(what), what)]
+
+    def _recording_of(self, launch: Launch) -> Recording:
+        for recording in self.recordings:
+            if any(one is launch for one in recording.launches):
+                return recording
+        raise InputError(f"{launch!r:.80} is no launch that came from smem.run, smem.record or smem.load")
+
+    def _made(self, recording: Recording) -> Recording:
+        self.recordings.append(recording)
+        self.made.append(recording)
+        return recording
+
+    def _assert(
+        self, what: Recording | Launch, quantity: Quantity, most: float, selection: Selection, cc: tuple[int, int]
+    ) -> None:
+        __tracebackhide__ = True
+        try:
+            problem = self.exceeded(what, Limit(quantity, most), selection, cc)
+        except SmemvizError as error:
+            raise error.with_traceback(None) from None
+        if problem is not None:
+            raise AssertionError(problem.text)
+
+
+def _findings_witness(recording: Recording, findings: Sequence[Finding]) -> Witness:
+    """Show mistakes, each with its place, and the source around the first."""
+    lines = []
+    for finding in findings[:_MOST_FINDINGS]:
+        launch = None if finding.launch is None else recording.launches[finding.launch]
+        file = recording.file_of(launch) if launch else recording.file
+        text = (recording.source_of(launch) if launch else recording.source).splitlines()
+        lines.append(f"{file}:{finding.line}: {told(finding, recording)}")
+        lines.append(f"  {text[finding.line - 1].strip()}")
+    if len(findings) > _MOST_FINDINGS:
+        lines.append(f"and {len(findings) - _MOST_FINDINGS} more")
+    return Witness(lines[0], tuple(lines[1:]))

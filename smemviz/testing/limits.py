@@ -1,0 +1,145 @@
+"""What a limit is about, whether it holds, and which request to show when it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from smemviz.errors import InputError
+from smemviz.model.banks import count
+from smemviz.model.devices import device
+from smemviz.model.sectors import sectors
+from smemviz.model.summary import SiteSummary
+from smemviz.recording import Launch, Recording, Site, Space
+from smemviz.testing.witness import Exceeding, Quantity, Witness, witness
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At most so much of a quantity: the degree or the sectors per request of each site, the excess of all together."""
+
+    quantity: Quantity
+    most: float
+
+    def __post_init__(self) -> None:
+        least = 1 if self.quantity == "max_degree" else 0
+        if isinstance(self.most, bool) or not isinstance(self.most, int | float) or not self.most >= least:
+            raise InputError(f"{self.quantity} must be a number of {least} or more, not {self.most!r}")
+
+    @property
+    def space(self) -> Space:
+        """The memory it is about."""
+        return "global" if self.quantity == "sectors_per_request" else "shared"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The sites that are meant: at a line, written so, or one of them; nothing given means all."""
+
+    line: int | None = None
+    source: str | None = None
+    site: Site | None = None
+
+    def holds(self, site: Site) -> bool:
+        """Whether a site is meant."""
+        return (
+            self.line in (None, site.line)
+            and self.source in (None, site.source)
+            and (self.site is None or self.site == site)
+        )
+
+    @property
+    def text(self) -> str:
+        """What was asked for, in words."""
+        said = [f"line {self.line}"] if self.line is not None else []
+        said += [self.source] if self.source is not None else []
+        said += [f"{self.site.source} in line {self.site.line}"] if self.site is not None else []
+        return ", ".join(said)
+
+
+class _Counted(NamedTuple):
+    number: int
+    site: Site
+    row: SiteSummary
+
+
+def exceeded(
+    recording: Recording, launch: Launch, limit: Limit, selection: Selection, cc: tuple[int, int] = (9, 0)
+) -> Witness | None:
+    """Return what shows that a launch exceeds a limit, None when it keeps it.
+
+    Raises:
+        InputError: when there is nothing to check, or it cannot be told: that is no way to pass.
+    """
+    counted = _counted(recording, launch, limit, selection, cc)
+    amounts = [_amount(one.row, limit) for one in counted]
+    total = sum(amounts) if limit.quantity == "excess" else max(amounts)
+    if total <= limit.most:
+        return None
+    worst = counted[int(np.argmax(amounts))]
+    exceeding = Exceeding(
+        limit.quantity,
+        limit.most,
+        max(amounts),
+        total,
+        worst.number,
+        _request(launch, worst, limit, cc),
+        tuple(one.number for one in counted),
+    )
+    return witness(recording, launch, exceeding, cc)
+
+
+def has_any(launch: Launch, limit: Limit) -> bool:
+    """Whether a launch has a site that a limit is about, and ran it."""
+    rows = launch.summary()
+    return any(s.space == limit.space and r.requests for s, r in zip(launch.sites, rows, strict=True))
+
+
+def _counted(
+    recording: Recording, launch: Launch, limit: Limit, selection: Selection, cc: tuple[int, int]
+) -> Sequence[_Counted]:
+    """Return the selected sites of the limit's memory with their counts; refuse what would check nothing."""
+    place = f"{recording.file_of(launch)}:{launch.line}: {launch.kernel}"
+    meant = [(i, site) for i, site in enumerate(launch.sites) if selection.holds(site)]
+    here = [(i, site) for i, site in meant if site.space == limit.space]
+    if not here:
+        asked = f" at {selection.text}" if selection.text else ""
+        has = ", ".join(dict.fromkeys(f"{s.line} {s.source}" for s in launch.sites if s.space == limit.space)) or "none"
+        raise InputError(f"{place} has no access to {limit.space} memory{asked}; it has: {has}")
+    rows = launch.summary(cc)
+    counted = [_Counted(i, site, rows[i]) for i, site in here]
+    if not any(one.row.requests for one in counted):
+        raise InputError(f"{place} never ran {', '.join(dict.fromkeys(site.source for _, site in here))}")
+    for _, site, row in counted:
+        if row.reason is not None:
+            raise InputError(f"{place}: line {site.line}, {site.source} cannot be checked. {row.reason}")
+        if not row.complete:
+            raise InputError(f"{place}: line {site.line}, {site.source} cannot be checked: not all of it was logged")
+    return counted
+
+
+def _amount(row: SiteSummary, limit: Limit) -> float:
+    if limit.quantity == "sectors_per_request":
+        assert row.sectors is not None
+        return row.sectors / row.requests if row.requests else 0.0
+    amount = row.max_degree if limit.quantity == "max_degree" else row.excess
+    assert amount is not None
+    return amount
+
+
+def _request(launch: Launch, worst: _Counted, limit: Limit, cc: tuple[int, int]) -> int | None:
+    """Return the row of the logged request of a site that has the most of a quantity, None where none was logged."""
+    rows = np.flatnonzero(launch.requests.site == worst.number)
+    if not len(rows):
+        return None
+    addresses = launch.requests.addresses[rows]
+    if limit.quantity == "sectors_per_request":
+        return int(rows[np.argmax(sectors(addresses, worst.site.width))])
+    counts = count(addresses, worst.site.width, worst.site.op, cc, device(cc).bank_bytes[0])
+    excess = counts.wavefronts - counts.ideal
+    if not excess.any():  # the logged blocks are not those that exceed
+        return None
+    return int(rows[np.argmax(counts.degree if limit.quantity == "max_degree" else excess)])
