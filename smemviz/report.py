@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemviz.figures.explained import Explained, explain
+from smemviz.figures.labels import efficiency_text
 from smemviz.figures.sentences import told
 from smemviz.figures.served import Hardware
 from smemviz.model.cure import Cure, Pad, Swizzle
 from smemviz.model.devices import device, known
+from smemviz.model.traffic import Traffic, traffic_of
 from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 _PLACE = ("line", "column", "source", "function", "calls", "array", "space", "op", "width")
 _COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
+_TRAFFIC = ("sectors_per_request", "efficiency")
 _WIDTH_UNSEEN = 160  # columns, where the output is no terminal
 
 
@@ -60,7 +63,7 @@ def _launch_facts(recording: Recording, launch: Launch, cc: tuple[int, int]) -> 
         "block": launch.block,
         "dynamic_shared": launch.dynamic_shared,
         "shared_bytes": launch.shared_bytes,
-        "sites": [_site_facts(*row) for row in rows],
+        "sites": [_site_facts(*row) | _traffic_facts(traffic_of(launch, i)) for i, row in enumerate(rows)],
     }
     if launch.missing:
         data["missing"] = launch.missing
@@ -97,6 +100,22 @@ def _site_facts(
     counted = asdict(hardware)
     said = {name: counted.pop(name) for name in ("verdict", "because")}
     return data | {"hardware": counted} | said
+
+
+def _traffic_facts(traffic: Traffic | None) -> dict[str, Any]:
+    """Return what a global site made of the sectors it moved, None for a shared one.
+
+    ``efficiency`` is ``bytes_used`` over bytes moved. Where part of the requests was not logged both are of the rest,
+    ``efficiency_requests`` of them.
+    """
+    if traffic is None:
+        return {"sectors_per_request": None, "bytes_used": None, "efficiency": None}
+    counts = {
+        "sectors_per_request": traffic.sectors_per_request,
+        "bytes_used": traffic.used,
+        "efficiency": traffic.efficiency,
+    }
+    return counts if traffic.complete else counts | {"efficiency_requests": traffic.logged}
 
 
 def _explanation(explained: Explained) -> dict[str, Any]:
@@ -173,16 +192,23 @@ def _table(file: str, launch: dict[str, Any]) -> Table:
     if launch["file"] != file:
         title += f", in {launch['file']}"
     table = Table(title=Text(title), title_justify="left")
-    columns = [name for name in _PLACE + _COUNTS if name not in ("column", "function", "calls", "array")]
+    columns = [name for name in _PLACE + _COUNTS + _TRAFFIC if name not in ("column", "function", "calls", "array")]
     columns += ["verdict"] if "counters" in launch else []
     for name in columns:
         words = name in ("source", "space", "op", "verdict")
-        table.add_column(name.replace("_", " "), justify="left" if words else "right", overflow="fold")
+        table.add_column(name.replace("_per_", "/").replace("_", " "), justify="left" if words else "right", overflow="fold")
     for site in launch["sites"]:
-        cells = [_lines(site) if name == "line" else site[name] for name in columns]
+        cells = [_lines(site) if name == "line" else _cell(name, site[name]) for name in columns]
         style = "bold" if site["excess"] else ""
         table.add_row(*(Text("-" if cell is None else str(cell)) for cell in cells), style=style)
     return table
+
+
+def _cell(name: str, value: Any) -> Any:
+    """Write what is a ratio in four digits, and an efficiency in percent."""
+    if not isinstance(value, float):
+        return value
+    return efficiency_text(value) if name == "efficiency" else f"{value:.4g}"
 
 
 def _lines(site: dict[str, Any]) -> str:
@@ -205,6 +231,9 @@ def _notes(launch: dict[str, Any]) -> list[str]:
     for site in launch["sites"]:
         if not site.get("complete", True):
             notes.append(f"line {site['line']}, {site['source']}: counts cover only the requests that were logged")
+        if "efficiency_requests" in site:
+            which = f"{site['efficiency_requests']:,} of {site['requests']:,} requests"
+            notes.append(f"line {site['line']}, {site['source']}: efficiency of {which}, those that were logged")
         if "reason" in site:
             notes.append(f"line {site['line']}, {site['source']}: {site['reason']}")
         if site["excess"]:

@@ -12,7 +12,8 @@ from smemviz.app.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import look_at, told_touches, touched_elements
-from smemviz.figures.sectors import share_used, spread, used_of
+from smemviz.figures.labels import efficiency_text
+from smemviz.figures.sectors import spread, used_of
 from smemviz.model.traffic import Traffic, traffic_of
 from smemviz.recording import Launch
 
@@ -89,5 +90,5 @@ def _facts(traffic: Traffic) -> list[tuple[str, str]]:
         ("requests", f"{traffic.requests:,}"),
         ("sectors", f"{traffic.sectors:,}"),
         ("sectors per request", "none" if each is None else f"{each:.4g}"),
-        ("efficiency", "none" if efficiency is None else share_used(efficiency)),
+        ("efficiency", "none" if efficiency is None else efficiency_text(efficiency)),
     ]

@@ -44,6 +44,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.{0 if share >= 0.0095 or share == 0 else 1}f} %"
 
 
+def efficiency_text(share: float) -> str:
+    """Write a share in four digits: ``12.5 %``, ``3.125 %``."""
+    return f"{100 * share:.4g} %"
+
+
 def lane_ranges(lanes: Iterable[int]) -> str:
     """Write lanes as ranges: ``0-7, 12, 16-31``."""
     ranges: list[list[int]] = []

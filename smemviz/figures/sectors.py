@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.cells import cells, key, strikes
-from smemviz.figures.labels import count, element_name, lane_ranges, lanes_briefly
+from smemviz.figures.labels import count, efficiency_text, element_name, lane_ranges, lanes_briefly
 from smemviz.figures.moment import Moment
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
@@ -157,16 +157,11 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
     )
 
 
-def share_used(efficiency: float) -> str:
-    """Write an efficiency: ``12.5 %``."""
-    return f"{100 * efficiency:.4g} %"
-
-
 def used_of(traffic: Traffic) -> str:
     """Say what part of the bytes moved is used, and of which requests that is known."""
     if traffic.efficiency is None:
         return "No request of this site was logged."
-    said = f"{traffic.used:,} of {count(traffic.moved, 'byte')} moved are used, {share_used(traffic.efficiency)}"
+    said = f"{traffic.used:,} of {count(traffic.moved, 'byte')} moved are used, {efficiency_text(traffic.efficiency)}"
     if traffic.complete:
         return f"{said}."
     return f"{said}, in the {traffic.logged:,} requests that were logged of {traffic.requests:,}."
