@@ -1,12 +1,16 @@
-"""A matrix product, c = a b: from global memory alone, then by way of tiles in shared memory.
+"""A matrix product, c = a b: from global memory alone, by way of tiles in shared memory, and up a ladder to cuBLAS.
 
 Without tiles each thread loads a whole row and a whole column. With tiles a block loads each element once per tile and
 its threads share it, so that global memory delivers TILE times less; which way a tile lies in shared memory then
-decides whether its threads collide.
+decides whether its threads collide. Then shared memory is the bottleneck: on the ladder each thread computes several
+results at once, which needs fewer and fewer loads for each of them.
+
+Numba lets a negative index count from the end, and checks each index that might be one. Two habits spare that: thread
+numbers are unsigned, and loops inside a tile count with while, which lets the compiler see where a range begins.
 """
 
 import numpy as np
-from numba import cuda, float32, int32
+from numba import cuda, float32, int32, uint32
 
 M = 64
 K = 64
@@ -15,6 +19,15 @@ TILE = 32
 DTYPE = float32
 PITCH = TILE + 1
 
+# The ladder: a block computes PANEL x PANEL elements of c, each thread RESULTS or RESULTS x RESULTS of them, and a tile
+# is DEPTH columns of a or rows of b.
+RESULTS = 8
+PANEL = 64
+DEPTH = 16
+SIDE = PANEL // RESULTS
+THREADS = SIDE * SIDE
+LOADED = PANEL * DEPTH // THREADS
+
 
 @cuda.jit
 def naive(c, a, b):
@@ -22,8 +35,10 @@ def naive(c, a, b):
     column, row = cuda.grid(2)
     if row < c.shape[0] and column < c.shape[1]:
         total = DTYPE(0)
-        for k in range(a.shape[1]):
+        k = 0
+        while k < a.shape[1]:
             total += a[row, k] * b[k, column]
+            k += 1
         c[row, column] = total
 
 
@@ -33,8 +48,10 @@ def naive_swapped(c, a, b):
     row, column = cuda.grid(2)
     if row < c.shape[0] and column < c.shape[1]:
         total = DTYPE(0)
-        for k in range(a.shape[1]):
+        k = 0
+        while k < a.shape[1]:
             total += a[row, k] * b[k, column]
+            k += 1
         c[row, column] = total
 
 
@@ -43,16 +60,18 @@ def tiled(c, a, b):
     """Tile by tile; M, K and N have to be multiples of TILE."""
     a_tile = cuda.shared.array((TILE, TILE), DTYPE)
     b_tile = cuda.shared.array((TILE, TILE), DTYPE)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
     column, row = cuda.grid(2)
     total = DTYPE(0)
     for first in range(0, a.shape[1], TILE):
         a_tile[ty, tx] = a[row, first + tx]
         b_tile[ty, tx] = b[first + ty, column]
         cuda.syncthreads()
-        for k in range(TILE):
+        k = 0
+        while k < TILE:
             total += a_tile[ty, k] * b_tile[k, tx]
+            k += 1
         cuda.syncthreads()
     c[row, column] = total
 
@@ -61,8 +80,8 @@ def tiled(c, a, b):
 def tiled_dynamic(c, a, b):
     """Tile by tile in dynamic shared memory, where both tiles are parts of one array."""
     tiles = cuda.shared.array(0, DTYPE)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
     b_begins = TILE * TILE
     column, row = cuda.grid(2)
     total = DTYPE(0)
@@ -70,8 +89,10 @@ def tiled_dynamic(c, a, b):
         tiles[ty * TILE + tx] = a[row, first + tx]
         tiles[b_begins + ty * TILE + tx] = b[first + ty, column]
         cuda.syncthreads()
-        for k in range(TILE):
+        k = 0
+        while k < TILE:
             total += tiles[ty * TILE + k] * tiles[b_begins + k * TILE + tx]
+            k += 1
         cuda.syncthreads()
     c[row, column] = total
 
@@ -81,16 +102,18 @@ def tiled_any(c, a, b):
     """Tiles that reach over an edge are filled up with zeros, so that M, K and N may be anything."""
     a_tile = cuda.shared.array((TILE, TILE), DTYPE)
     b_tile = cuda.shared.array((TILE, TILE), DTYPE)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
     column, row = cuda.grid(2)
     total = DTYPE(0)
     for first in range(0, a.shape[1], TILE):
         a_tile[ty, tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else DTYPE(0)
         b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
         cuda.syncthreads()
-        for k in range(TILE):
+        k = 0
+        while k < TILE:
             total += a_tile[ty, k] * b_tile[k, tx]
+            k += 1
         cuda.syncthreads()
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = total
@@ -101,16 +124,18 @@ def tiled_integer(c, a, b):
     """The product of integers, for any M, K and N."""
     a_tile = cuda.shared.array((TILE, TILE), int32)
     b_tile = cuda.shared.array((TILE, TILE), int32)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
     column, row = cuda.grid(2)
     total = int32(0)
     for first in range(0, a.shape[1], TILE):
         a_tile[ty, tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else int32(0)
         b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else int32(0)
         cuda.syncthreads()
-        for k in range(TILE):
+        k = 0
+        while k < TILE:
             total += a_tile[ty, k] * b_tile[k, tx]
+            k += 1
         cuda.syncthreads()
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = total
@@ -125,16 +150,18 @@ def tiled_unbounded(c, a, b):
     """
     a_tile = cuda.shared.array((TILE, TILE), int32)
     b_tile = cuda.shared.array((TILE, TILE), int32)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
     column, row = cuda.grid(2)
     total = int32(0)
     for first in range(0, a.shape[1], TILE):
         a_tile[ty, tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else int32(0)
         b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else int32(0)
         cuda.syncthreads()
-        for k in range(TILE):
+        k = 0
+        while k < TILE:
             total += a_tile[ty, k] * b_tile[k, tx]
+            k += 1
         cuda.syncthreads()
     c[row, column] = total
 
@@ -144,16 +171,18 @@ def tiled_transposed(c, a, b):
     """The tile of a stored transposed: the stores of a warp walk down a column, all in one bank."""
     a_tile = cuda.shared.array((TILE, TILE), DTYPE)
     b_tile = cuda.shared.array((TILE, TILE), DTYPE)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
     column, row = cuda.grid(2)
     total = DTYPE(0)
     for first in range(0, a.shape[1], TILE):
         a_tile[tx, ty] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else DTYPE(0)
         b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
         cuda.syncthreads()
-        for k in range(TILE):
+        k = 0
+        while k < TILE:
             total += a_tile[k, ty] * b_tile[k, tx]
+            k += 1
         cuda.syncthreads()
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = total
@@ -164,16 +193,18 @@ def tiled_transposed_padded(c, a, b):
     """The transposed tile with one word more in each row than it needs: the column becomes a diagonal."""
     a_tile = cuda.shared.array((TILE, PITCH), DTYPE)
     b_tile = cuda.shared.array((TILE, TILE), DTYPE)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
     column, row = cuda.grid(2)
     total = DTYPE(0)
     for first in range(0, a.shape[1], TILE):
         a_tile[tx, ty] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else DTYPE(0)
         b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
         cuda.syncthreads()
-        for k in range(TILE):
+        k = 0
+        while k < TILE:
             total += a_tile[k, ty] * b_tile[k, tx]
+            k += 1
         cuda.syncthreads()
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = total
@@ -184,31 +215,110 @@ def tiled_transposed_swizzled(c, a, b):
     """The transposed tile with its columns mixed by row: no word more, and no conflict; TILE is a power of two."""
     a_tile = cuda.shared.array((TILE, TILE), DTYPE)
     b_tile = cuda.shared.array((TILE, TILE), DTYPE)
-    tx = cuda.threadIdx.x
-    ty = cuda.threadIdx.y
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
     column, row = cuda.grid(2)
     total = DTYPE(0)
     for first in range(0, a.shape[1], TILE):
         a_tile[tx, ty ^ tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else DTYPE(0)
         b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
         cuda.syncthreads()
-        for k in range(TILE):
+        k = 0
+        while k < TILE:
             total += a_tile[k, ty ^ k] * b_tile[k, tx]
+            k += 1
         cuda.syncthreads()
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = total
 
 
+@cuda.jit
+def register_1d(c, a, b):
+    """RESULTS results per thread, below each other: an element of b, once loaded, serves them all.
+
+    M, K and N have to be multiples of TILE, and TILE one of RESULTS.
+    """
+    a_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    b_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    sums = cuda.local.array(RESULTS, DTYPE)
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
+    apart = TILE // RESULTS
+    first_row = cuda.blockIdx.y * TILE
+    column = cuda.blockIdx.x * TILE + tx
+    for i in range(RESULTS):
+        sums[i] = 0
+    for first in range(0, a.shape[1], TILE):
+        for i in range(RESULTS):
+            y = i * apart + ty
+            a_tile[y, tx] = a[first_row + y, first + tx]
+            b_tile[y, tx] = b[first + y, column]
+        cuda.syncthreads()
+        k = 0
+        while k < TILE:
+            b_element = b_tile[k, tx]
+            for i in range(RESULTS):
+                sums[i] += a_tile[i * apart + ty, k] * b_element
+            k += 1
+        cuda.syncthreads()
+    for i in range(RESULTS):
+        c[first_row + i * apart + ty, column] = sums[i]
+
+
+@cuda.jit
+def register_2d(c, a, b):
+    """RESULTS x RESULTS results per thread: 2 RESULTS loads from shared memory serve RESULTS * RESULTS products.
+
+    M and N have to be multiples of PANEL, K of DEPTH. A thread's results lie SIDE apart, so that neighbouring threads
+    load neighbouring words.
+    """
+    a_tile = cuda.shared.array((PANEL, DEPTH), DTYPE)
+    b_tile = cuda.shared.array((DEPTH, PANEL), DTYPE)
+    sums = cuda.local.array((RESULTS, RESULTS), DTYPE)
+    a_part = cuda.local.array(RESULTS, DTYPE)
+    b_part = cuda.local.array(RESULTS, DTYPE)
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
+    t = ty * SIDE + tx
+    first_row = cuda.blockIdx.y * PANEL
+    first_column = cuda.blockIdx.x * PANEL
+    for i in range(RESULTS):
+        for j in range(RESULTS):
+            sums[i, j] = 0
+    for first in range(0, a.shape[1], DEPTH):
+        for i in range(LOADED):
+            n = i * THREADS + t
+            a_tile[n // DEPTH, n % DEPTH] = a[first_row + n // DEPTH, first + n % DEPTH]
+            b_tile[n // PANEL, n % PANEL] = b[first + n // PANEL, first_column + n % PANEL]
+        cuda.syncthreads()
+        k = 0
+        while k < DEPTH:
+            for i in range(RESULTS):
+                a_part[i] = a_tile[i * SIDE + ty, k]
+                b_part[i] = b_tile[k, i * SIDE + tx]
+            for i in range(RESULTS):
+                for j in range(RESULTS):
+                    sums[i, j] += a_part[i] * b_part[j]
+            k += 1
+        cuda.syncthreads()
+    for i in range(RESULTS):
+        for j in range(RESULTS):
+            c[first_row + i * SIDE + ty, first_column + j * SIDE + tx] = sums[i, j]
+
+
 def main():
     """Multiply the same matrices with every kernel and compare with NumPy."""
     assert TILE & (TILE - 1) == 0, "TILE has to be a power of two"
+    assert TILE % RESULTS == 0, "TILE has to be a multiple of RESULTS"
+    assert PANEL % RESULTS == 0, "PANEL has to be a multiple of RESULTS"
+    assert PANEL * DEPTH % THREADS == 0, "a tile has to be the same number of elements for every thread"
     rng = np.random.default_rng(0)
     numbers = np.dtype(str(DTYPE))
     a = rng.integers(-8, 9, (M, K)).astype(numbers)
     b = rng.integers(-8, 9, (K, N)).astype(numbers)
     expected = a @ b  # whole numbers, small enough to add up exactly in any order
     on_device = cuda.to_device(a), cuda.to_device(b)
-    down, along, across = whole_tiles(M), whole_tiles(K), whole_tiles(N)
+    down, along, across = whole(M, TILE), whole(K, TILE), whole(N, TILE)
     block = (TILE, TILE)
     grid = (across // TILE, down // TILE)
 
@@ -259,10 +369,25 @@ def main():
     tiled_transposed_swizzled[grid, block](c, *on_device)
     assert np.array_equal(c.copy_to_host(), expected), "tiled_transposed_swizzled gave something else"
 
+    # The ladder has no edges either.
+    c = cuda.to_device(np.zeros((down, across), numbers))
+    register_1d[grid, (TILE, TILE // RESULTS)](c, a_filled, b_filled)
+    assert np.array_equal(c.copy_to_host()[:M, :N], expected), "register_1d gave something else"
 
-def whole_tiles(size):
-    """Round a size up to a multiple of TILE."""
-    return (size + TILE - 1) // TILE * TILE
+    down, along, across = whole(M, PANEL), whole(K, DEPTH), whole(N, PANEL)
+    a_filled = cuda.to_device(np.pad(a, ((0, down - M), (0, along - K))))
+    b_filled = cuda.to_device(np.pad(b, ((0, along - K), (0, across - N))))
+    block = (SIDE, SIDE)
+    grid = (across // PANEL, down // PANEL)
+
+    c = cuda.to_device(np.zeros((down, across), numbers))
+    register_2d[grid, block](c, a_filled, b_filled)
+    assert np.array_equal(c.copy_to_host()[:M, :N], expected), "register_2d gave something else"
+
+
+def whole(size, piece):
+    """Round a size up to whole pieces."""
+    return (size + piece - 1) // piece * piece
 
 
 if __name__ == "__main__":
