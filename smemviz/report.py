@@ -196,7 +196,9 @@ def _table(file: str, launch: dict[str, Any]) -> Table:
     columns += ["verdict"] if "counters" in launch else []
     for name in columns:
         words = name in ("source", "space", "op", "verdict")
-        table.add_column(name.replace("_per_", "/").replace("_", " "), justify="left" if words else "right", overflow="fold")
+        table.add_column(
+            name.replace("_per_", "/").replace("_", " "), justify="left" if words else "right", overflow="fold"
+        )
     for site in launch["sites"]:
         cells = [_lines(site) if name == "line" else _cell(name, site[name]) for name in columns]
         style = "bold" if site["excess"] else ""
