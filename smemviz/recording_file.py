@@ -125,6 +125,9 @@ def _read(archive: Archive) -> Recording:
         raise ValueError("metadata.launches is no list")
     decoded = [_decode_launch(data, f"metadata.launches[{i}]") for i, data in enumerate(launches)]
     kept = decode_fields(Recording, metadata, "metadata", without=("launches",))
+    for finding in kept.get("findings", ()):
+        if finding.launch is not None and not 0 <= finding.launch < len(decoded):
+            raise ValueError(f"it has a finding in launch {finding.launch} of {len(decoded)}")
     files = {"", kept["file"], *kept.get("sources", ())}
     named = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
     if not named <= files:

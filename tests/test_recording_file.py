@@ -383,6 +383,14 @@ def test_what_is_not_json_in_utf8_is_refused(path: Path, content: bytes) -> None
     assert "metadata.json is not JSON in UTF-8" in refusal(path)
 
 
+FINDING = {"kind": "race", "kernel": "k", "line": 3, "block": [0, 0, 0], "threads": [], "message": "two at once"}
+
+
+def test_a_finding_of_an_older_file_is_of_no_launch(path: Path) -> None:
+    spoil(path, findings=[FINDING])
+    assert [finding.launch for finding in load(path).findings] == [None]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -403,6 +411,9 @@ def test_what_is_not_json_in_utf8_is_refused(path: Path, content: bytes) -> None
         ({"launch_has_totals": True}, "its member 'totals_degrees.npy' is missing"),
         ({"launch_sites": [{"line": 1}]}, "metadata.launches[0].sites[0] has no column"),
         ({"findings": {}}, "metadata.findings has the wrong type"),
+        ({"findings": [FINDING | {"launch": "0"}]}, "metadata.findings[0].launch has the wrong type"),
+        ({"findings": [FINDING | {"launch": 1}]}, "it has a finding in launch 1 of 1"),
+        ({"findings": [FINDING | {"launch": -1}]}, "it has a finding in launch -1 of 1"),
     ],
 )
 def test_metadata_of_another_type_or_range_is_refused(path: Path, change: dict[str, object], said: str) -> None:

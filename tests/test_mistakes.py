@@ -1,0 +1,211 @@
+"""The gallery's file of mistakes: each is found, with line, block, threads and what to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz import cli
+from smemviz.errors import LaunchError
+from smemviz.figures.sentences import told
+from smemviz.recording import Finding, Recording
+from smemviz.resources import kernels_dir
+
+MISTAKES = kernels_dir() / "mistakes.py"
+LINES = MISTAKES.read_text(encoding="utf-8").splitlines()
+REFUSED = """
+    import numpy as np
+    from numba import cuda, int32
+
+    @cuda.jit
+    def kernel(out):
+        out[cuda.threadIdx.x] = 1
+
+    def main():
+        kernel[1, 2048](cuda.device_array(2048, np.int32))
+"""
+
+
+@pytest.fixture(scope="module")
+def found() -> tuple[Finding, ...]:
+    return smemviz.run(MISTAKES, engine="lockstep").findings
+
+
+def run_with(**constants: object) -> Recording:
+    return smemviz.run(MISTAKES, constants=constants, engine="lockstep")
+
+
+def of(found: tuple[Finding, ...], kernel: str) -> Finding:
+    """Return the one finding of a kernel."""
+    (finding,) = (finding for finding in found if finding.kernel == kernel)
+    return finding
+
+
+def test_a_store_past_the_edge_is_found(found: tuple[Finding, ...]) -> None:
+    """In the second block of a row of blocks threads 4 to 15 have no column of the 20."""
+    finding = of(found, "store_past_the_edge")
+
+    assert (finding.kind, finding.block, finding.launch) == ("out_of_bounds", (1, 0, 0), 0)
+    assert LINES[finding.line - 1] == "    c[row, column] = total"
+    assert finding.threads == tuple((x, 0, 0) for x in range(4, 12))
+    assert finding.message == "c[0, 20] is outside shape (20, 20). Check the index with an if before it is used."
+
+
+def test_a_block_that_is_smaller_than_its_tile_is_found(found: tuple[Finding, ...]) -> None:
+    a, b = (finding for finding in found if finding.kernel == "block_smaller_than_tile")
+
+    for finding, element in ((a, "a_tile[0, 2]"), (b, "b_tile[2, 0]")):
+        assert (finding.kind, finding.block, finding.launch) == ("unwritten_read", (0, 0, 0), 1)
+        assert LINES[finding.line - 1] == "        total += a_tile[ty, k] * b_tile[k, tx]"
+        assert finding.threads == ((0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0))
+        assert finding.message == (
+            f"{element} is read, but nothing wrote it: the block has 4 threads and {element[:6]} 1024 elements. "
+            "Make them as many, or let each thread store several."
+        )
+
+
+def test_a_missing_second_barrier_is_found(found: tuple[Finding, ...]) -> None:
+    """Between warps for b_tile, whose rows all warps load; each warp loads the rows of a_tile that it stored."""
+    b, a = (finding for finding in found if finding.kernel == "no_second_barrier")
+
+    assert (b.kind, b.block, b.threads, b.launch) == ("race", (0, 0, 0), ((0, 2, 0), (0, 0, 0)), 2)
+    assert LINES[b.line - 1] == "        b_tile[ty, tx] = b[first + ty, column]"
+    load = next(i for i, line in enumerate(LINES, 1) if i > b.line and "total +=" in line)
+    assert b.message == (
+        f"b_tile[0, 0] is loaded by thread (0, 2, 0) at line {load} and stored by thread (0, 0, 0) at line {b.line} "
+        "with no barrier between. Put cuda.syncthreads() between them."
+    )
+    assert (a.kind, a.threads, LINES[a.line - 1].strip()) == (
+        "race",
+        ((1, 0, 0), (0, 0, 0)),
+        "a_tile[ty, tx] = a[row, first + tx]",
+    )
+
+
+def test_a_barrier_in_a_branch_is_found(found: tuple[Finding, ...]) -> None:
+    finding = of(found, "barrier_in_a_branch")
+
+    assert (finding.kind, finding.block, finding.launch) == ("barrier_divergence", (0, 0, 0), 3)
+    assert LINES[finding.line - 1] == "        cuda.syncthreads()"
+    assert finding.threads == tuple((x, 0, 0) for x in range(32, 40))
+    assert finding.message == (
+        "cuda.syncthreads() is reached by 32 threads of a block while 32 are elsewhere. "
+        "Move it to where every thread of the block gets."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (
+            "too_many_threads",
+            "a block of 32 x 33 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger.",
+        ),
+        (
+            "too_much_static_memory",
+            "the kernel declares 65536 bytes of static shared memory; a block has 49152. "
+            "Declare it dynamic (shape 0) and give its bytes in the launch.",
+        ),
+        (
+            "too_much_dynamic_memory",
+            "0 bytes of static and 245760 of dynamic shared memory are 245760; "
+            "compute capability 9.0 has 232448 per block. Make the tile smaller.",
+        ),
+    ],
+)
+def test_a_launch_that_no_device_would_start_is_found_where_it_is_launched(
+    found: tuple[Finding, ...], kernel: str, message: str
+) -> None:
+    finding = of(found, kernel)
+
+    assert (finding.kind, finding.block, finding.threads, finding.launch) == ("launch_refused", (0, 0, 0), (), None)
+    assert LINES[finding.line - 1].startswith(f"    {kernel}[1, ")
+    assert finding.message == message
+
+
+@pytest.mark.parametrize(
+    ("constants", "kernel"),
+    [
+        ({"WIDTH": 32}, "store_past_the_edge"),
+        ({"TALL": 32}, "too_many_threads"),
+        ({"STATIC_SIDE": 96}, "too_much_static_memory"),
+        ({"DYNAMIC_BYTES": 128}, "too_much_dynamic_memory"),
+    ],
+)
+def test_a_constant_cures_it(constants: dict[str, object], kernel: str) -> None:
+    recording = run_with(**constants)
+
+    assert kernel not in {finding.kernel for finding in recording.findings}
+    assert kernel in {launch.kernel for launch in recording.launches}
+
+
+def test_what_is_refused_is_not_launched_and_main_goes_on() -> None:
+    recording = run_with()
+
+    assert [launch.kernel for launch in recording.launches] == [
+        "store_past_the_edge",
+        "block_smaller_than_tile",
+        "no_second_barrier",
+        "barrier_in_a_branch",
+    ]
+
+
+def test_a_file_whose_every_launch_is_refused_gives_a_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, saved = tmp_path / "refused.py", tmp_path / "refused.smem.npz"
+    path.write_text(textwrap.dedent(REFUSED), encoding="utf-8")
+
+    assert cli.main(["run", str(path), "--engine", "lockstep", "-o", str(saved)]) == 1
+    said = f"{path}:10: launch of kernel refused: a block of 2048 x 1 x 1 has 2048 threads; a device takes 1024."
+    assert said in capsys.readouterr().out
+    assert cli.main(["run", str(path), "--engine", "lockstep", "--no-fail"]) == 0
+    recording = smemviz.load(saved)
+    assert (recording.launches, len(recording.findings)) == ((), 1)
+    capsys.readouterr()
+    assert cli.main(["show", str(saved)]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_a_constant_that_makes_a_launch_impossible_is_found_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """33 times BDIMY = 33 threads; the other kernels of the file are not reached, for main() wants the result."""
+    path = kernels_dir() / "square.py"
+
+    assert cli.main(["run", str(path), "--set", "BDIMX=33", "--engine", "lockstep"]) == 1
+    assert "launch of set_row_read_row refused: a block of 33 x 33 x 1 has 1089 threads" in capsys.readouterr().out
+
+
+def test_one_launch_that_is_refused_is_an_error() -> None:
+    def kernel(out: object) -> None: ...
+
+    with pytest.raises(LaunchError, match="a block of 2048 x 1 x 1 has 2048 threads; a device takes 1024"):
+        smemviz.record(kernel, 1, 2048, (np.zeros(1),), engine="lockstep")
+
+
+def test_launches_of_one_kernel_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "twice.py"
+    launch = "    kernel[1, 32](cuda.device_array({}, np.int32))\n"
+    head = textwrap.dedent(REFUSED).partition("    kernel[1, 2048]")[0]
+    path.write_text(head + launch.format(32) + launch.format(31), encoding="utf-8")
+
+    recording = smemviz.run(path, engine="lockstep")
+
+    (finding,) = recording.findings
+    assert finding.launch == 1
+    assert told(finding, recording) == (
+        "out of bounds in kernel (2), block (0, 0, 0), thread (31, 0, 0): out[31] is outside shape (31,). "
+        "Check the index with an if before it is used."
+    )
+
+
+def test_the_file_run_as_a_script_launches_nothing() -> None:
+    done = subprocess.run([sys.executable, MISTAKES], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "mistakes.py: made to be looked at; on a device these kernels may do anything\n"
