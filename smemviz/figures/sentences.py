@@ -11,8 +11,9 @@ from smemviz.figures.served import H200, Hardware
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.devices import device
 from smemviz.model.operations import unpredictable
-from smemviz.model.sectors import bytes_used, sectors
+from smemviz.model.sectors import bytes_used, fewest_sectors, sectors
 from smemviz.model.summary import SiteSummary, summarize
+from smemviz.model.traffic import traffic_of
 from smemviz.recording import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording, Site
 
 
@@ -53,7 +54,7 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
     rows = summarize(launch, hardware.cc, hardware.bank_bytes)
     pairs = [pair for pair in zip(launch.sites, rows, strict=True) if pair[0].space == "shared"]
     if not pairs:
-        return "No shared memory is used"
+        return _global_headline(launch)
     counted = [(site, row) for site, row in pairs if row.wavefronts is not None]
     if not counted:
         return "How often the banks are busy depends on the data"
@@ -66,6 +67,19 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
     if row.max_degree is not None and row.max_degree > 1:
         return f"{row.max_degree}-way conflict: {count(row.wavefronts, 'wavefront')} where {row.ideal:,} would do"
     return f"{count(row.wavefronts, 'wavefront')} where {row.ideal:,} would do"
+
+
+def _global_headline(launch: Launch) -> str:
+    """Say the one thing to know about a launch that uses global memory alone: where it moves more than it need."""
+    found = [(site, traffic_of(launch, i)) for i, site in enumerate(launch.sites)]
+    known = [(site, traffic) for site, traffic in found if traffic is not None and traffic.logged]
+    if not known:
+        return "No shared memory is used"
+    site, worst = max(known, key=lambda pair: pair[1].logged_sectors - pair[1].fewest)
+    if worst.logged_sectors == worst.fewest:
+        return "No shared memory is used, and no request moves a sector too many"
+    each, fewest = worst.logged_sectors / worst.logged, worst.fewest / worst.logged
+    return f"{each:.4g} sectors per request of {site.source} where {fewest:.4g} would do"
 
 
 def degree_of(total: Facts) -> str:
@@ -86,7 +100,7 @@ def badge(site: Site, row: SiteSummary) -> str:
     if row.requests == 0:
         return f"{kind} · never runs"
     if row.sectors is not None:
-        return f"{kind} · {count(row.sectors, 'sector')}"
+        return f"{kind} · {count(row.sectors, 'sector')}, {row.sectors / row.requests:.4g} a request"
     if row.wavefronts is None:
         return f"{kind} · depends on the data"
     return f"{kind} · {row.max_degree}-way · {row.excess:,} excess"
@@ -103,8 +117,10 @@ def present(now: Moment, hardware: Hardware = H200) -> str:
     lanes = int((addresses >= 0).sum())
     who = f"{operation(site)} by warp {requests.warp[row]}, step {requests.step[row]}: {count(lanes, 'lane')}"
     if site.space == "global":
-        moved = int(sectors(addresses, site.width))
-        return f"global {who}, {count(moved, 'sector')} for {count(int(bytes_used(addresses, site.width)), 'byte')}"
+        moved, used = int(sectors(addresses, site.width)), bytes_used(addresses, site.width)
+        fewest = int(fewest_sectors(used))
+        better = f" where {fewest:,} would do" if moved > fewest else ""
+        return f"global {who}, {count(moved, 'sector')} for {count(int(used), 'byte')}{better}"
     if unpredictable(site.op, site.dtype, hardware.cc) is not None:
         return f"{who}, wavefronts depend on the data"
     served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)

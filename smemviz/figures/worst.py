@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.figures.moment import Moment, moment
 from smemviz.figures.served import H200, Hardware
 from smemviz.model.banks import count
 from smemviz.model.operations import unpredictable
-from smemviz.recording import Launch
+from smemviz.model.sectors import bytes_used, fewest_sectors, sectors
+from smemviz.recording import Launch, Site
 
 
 def worst_moment(launch: Launch, hardware: Hardware = H200, block: int | None = None) -> Moment:
     """Return the first request with the most excess, of the launch or of one of its blocks.
 
-    Without any excess it is the first request on shared memory, or the first at all.
+    Without any excess it is the first request on shared memory; in a launch that uses none, the first with the most
+    sectors beyond those that would do.
     """
     row, most = None, 0
+    space = "shared" if any(site.space == "shared" for site in launch.sites) else "global"
     looked_at = np.ones(len(launch.requests), bool) if block is None else launch.requests.block == block
     for i, site in enumerate(launch.sites):
         rows = np.flatnonzero(looked_at & (launch.requests.site == i))
-        if site.space == "shared" and len(rows) and unpredictable(site.op, site.dtype, hardware.cc) is None:
-            addresses = launch.requests.addresses[rows]
-            counts = count(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
-            excess = counts.wavefronts - counts.ideal
+        if site.space == space and len(rows) and unpredictable(site.op, site.dtype, hardware.cc) is None:
+            excess = _excess(site, launch.requests.addresses[rows], hardware)
             if excess.max() > most:
                 row, most = int(rows[np.argmax(excess)]), int(excess.max())
     if row is None:
@@ -33,3 +35,10 @@ def worst_moment(launch: Launch, hardware: Hardware = H200, block: int | None = 
     return moment(
         launch, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row]), int(requests.site[row])
     )
+
+
+def _excess(site: Site, addresses: NDArray[np.int64], hardware: Hardware) -> NDArray[np.int64]:
+    if site.space == "global":
+        return sectors(addresses, site.width) - fewest_sectors(bytes_used(addresses, site.width))
+    counts = count(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+    return counts.wavefronts - counts.ideal

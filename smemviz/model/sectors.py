@@ -33,6 +33,11 @@ def bytes_used(addresses: ArrayLike, width: int) -> NDArray[np.int64]:
     return serve(addresses, _rule(width, width)).wavefronts * width
 
 
+def fewest_sectors(used: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many sectors would hold as many bytes as requests use."""
+    return -(-used // SECTOR_BYTES)
+
+
 def _rule(width: int, piece_bytes: int) -> Rule:
     if width not in WIDTHS:
         raise InputError(f"a lane cannot access {width!r} bytes; the widths are 1, 2, 4, 8 and 16")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.sectors import SECTOR_BYTES, bytes_used, sectors
+from smemviz.model.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
 from smemviz.recording import Launch
 
 
@@ -67,6 +67,6 @@ def traffic_of(launch: Launch, site: int) -> Traffic | None:
         logged=len(addresses),
         logged_sectors=int(moved.sum()),
         used=int(used.sum()),
-        fewest=int((-(-used // SECTOR_BYTES)).sum()),
+        fewest=int(fewest_sectors(used).sum()),
         spread=np.bincount(moved, minlength=33),
     )

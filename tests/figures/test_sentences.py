@@ -23,7 +23,7 @@ def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
     log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
     log.site[:] = 0
     launch = replace(LAUNCH, sites=LAUNCH.sites[2:], requests=log)
-    assert headline(launch) == "No shared memory is used"
+    assert headline(launch) == "No shared memory is used, and no request moves a sector too many"
     assert degree_of(facts(launch)) == "global only"
     assert degree_of(facts(LAUNCH)) == "32-way"
 
@@ -42,7 +42,7 @@ def test_badges_name_space_operation_degree_and_excess() -> None:
     assert said == [
         "shared store · 1-way · 0 excess",
         "shared load · 32-way · 992 excess",
-        "global store · 128 sectors",
+        "global store · 128 sectors, 4 a request",
     ]
 
 
