@@ -1,0 +1,150 @@
+"""Batches of blocks: how many run at once, how long they will take, and stopping in the middle."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from smemviz.commands import progress
+from smemviz.engines.lockstep import batches as module
+from smemviz.engines.lockstep.batches import announcing, batches
+
+
+class Clock:
+    """A clock that only work moves on."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(module, "perf_counter", made)
+    return made
+
+
+def run(clock, blocks, at_once, seconds, expected):
+    """Go through the batches, each taking ``seconds(first, count)``; return them."""
+    made = []
+    for first, count in batches(blocks, at_once, expected.append):
+        made.append((first, count))
+        clock.now += seconds(first, count)
+    return made
+
+
+def test_a_launch_that_fits_one_batch_is_one_batch(clock):
+    expected = []
+    assert run(clock, 32, 32, lambda first, count: 1.0, expected) == [(0, 32)]
+    assert expected == []
+
+
+def test_a_large_launch_begins_with_small_batches(clock):
+    made = run(clock, 100, 32, lambda first, count: 1.0, [])
+    assert made == [(0, 1), (1, 1), (2, 1), (3, 4), (7, 4), (11, 32), (43, 32), (75, 25)]
+
+
+def test_batches_too_small_to_tell_a_rate_are_not_divided(clock):
+    expected = []
+    assert run(clock, 20, 8, lambda first, count: 1.0, expected) == [(0, 8), (8, 8), (16, 4)]
+    assert expected == []
+
+
+def test_the_rest_is_told_from_what_a_batch_costs_and_each_block_in_it(clock):
+    """A batch costs 2 s and a block 0.25 s, the first loads for 50 s; full batches of 32 blocks then take 10 s each."""
+    expected = []
+
+    def seconds(first, count):
+        return 50.0 if first == 0 else 2 + 0.25 * count
+
+    made = run(clock, 11 + 3 * 32, 32, seconds, expected)
+
+    assert made[-3:] == [(11, 32), (43, 32), (75, 32)]
+    assert expected == [30.0]
+
+
+def test_of_two_batches_of_a_size_the_shorter_counts(clock):
+    expected = []
+    run(clock, 11 + 64, 32, lambda first, count: 1 + count + 100 * (first in (1, 7)), expected)
+    assert expected == [66.0]
+
+
+class Listener:
+    def __init__(self):
+        self.heard = []
+
+    def __call__(self, done, total, text):
+        pass
+
+    def expect(self, seconds, text):
+        self.heard.append((seconds, text))
+
+
+def test_only_a_long_time_is_announced_and_only_to_who_wants_to_know():
+    listener = Listener()
+    announcing(listener, "kernel")(2.9)
+    announcing(listener, "kernel")(3.1)
+    announcing(lambda done, total, text: None, "kernel")(1000.0)
+    announcing(None, "kernel")(1000.0)
+    assert listener.heard == [(3.1, "kernel")]
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(3.4, "3 s"), (99.0, "99 s"), (100.0, "2 min"), (1500.0, "25 min")])
+def test_a_long_time_is_said_on_standard_error(seconds, said, capsys):
+    with progress.progress_bar() as report:
+        report.expect(seconds, "tiled")
+    assert capsys.readouterr() == ("", f"smemviz: tiled will take about {said}\n")
+
+
+def test_a_long_time_is_a_line_among_lines(monkeypatch, capsys):
+    monkeypatch.setitem(os.environ, "SMEMVIZ_PROGRESS", "lines")
+    with progress.progress_bar() as report:
+        report.expect(40.0, "tiled")
+        report(1, 8, "tiled")
+    assert capsys.readouterr().err == "tiled will take about 40 s\n1/8 tiled\n"
+
+
+LONG = """
+import numpy as np
+from numba import cuda, int32
+
+@cuda.jit
+def kernel(out):
+    held = cuda.shared.array(256, int32)
+    t = cuda.threadIdx.x
+    for k in range(100):
+        held[t] = k
+        out[t] = held[t]
+
+def main():
+    kernel[1 << 20, 256](cuda.device_array(256, np.int32))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_ctrl_c_stops_a_long_run_with_one_line_and_leaves_nothing(tmp_path):
+    """The run would take minutes; it has said so before it is stopped."""
+    (tmp_path / "long.py").write_text(LONG, encoding="utf-8")
+    command = [sys.executable, "-m", "smemviz", "run", "long.py", "--engine", "lockstep", "-o", "long.smem.npz"]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            said = process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            sent = time.monotonic()
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert said.startswith("smemviz: kernel will take about ")
+    assert (process.returncode, out, err) == (130, "", "smemviz: stopped before it was done; nothing was saved\n")
+    assert time.monotonic() - sent < 10
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".py"] == []
