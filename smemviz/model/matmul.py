@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +99,24 @@ def best_intensity(size: Size, itemsize: int) -> float:
 def attainable(operations_per_byte: float, bytes_per_second: float, operations_per_second: float) -> float:
     """Return the rate under a roof: as memory delivers, at most as fast as the arithmetic (Williams et al. 2009)."""
     return min(operations_per_byte * bytes_per_second, operations_per_second)
+
+
+WAVEFRONT_BYTES = 128
+
+
+def shares(size: Size, moved: Traffic | None, seconds: float, ceilings: Mapping[str, float]) -> dict[str, float]:
+    """Return how much of what the card can do a launch did, by the name of the ceiling.
+
+    ``ceilings`` are rates per second: operations for ``float32``, bytes for ``shared read``, whose share counts a
+    wavefront as the 128 bytes it could have brought.
+    """
+    used: dict[str, float] = {}
+    if "float32" in ceilings:
+        used["float32"] = size.operations / seconds / ceilings["float32"]
+    if "shared read" in ceilings and moved and moved.shared_loads + moved.shared_stores:
+        moving = WAVEFRONT_BYTES * (moved.shared_loads + moved.shared_stores)
+        used["shared read"] = moving / seconds / ceilings["shared read"]
+    return used
 
 
 def _sum(values: Iterable[int | None]) -> int:

@@ -1,0 +1,102 @@
+// The browser's part of the matrix product page: its controls write the URL, and its steps play.
+(function () {
+  "use strict";
+
+  let timer = 0;
+  let stepped = 0; // when the last step was asked for
+  let steps = { count: 1, now: 1 };
+  const PACE = 500; // ms between steps that play
+
+  const unchanged = () => window.dash_clientside.no_update;
+
+  // Change some of the URL's query, as the controls of the other pages do; null takes a name out.
+  function go(changes, replace) {
+    const next = new URLSearchParams(window.location.search);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+    }
+    const url = `${window.location.pathname}?${next}`;
+    window.history[replace ? "replaceState" : "pushState"]({}, "", url);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
+
+  function goTo(wanted) {
+    stepped = performance.now();
+    const next = Math.min(Math.max(wanted, 1), steps.count);
+    go({ step: next === 1 ? null : next }, true);
+  }
+
+  function stop() {
+    window.dash_clientside.set_props("step-playing", { data: false });
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.smemviz_matmul = {
+    // What the server filled in comes back as a change of value, and says nothing new.
+    set(values, ids, shown) {
+      if (!shown) return;
+      const changed = window.dash_clientside.callback_context.triggered.map(({ prop_id }) =>
+        JSON.parse(prop_id.slice(0, prop_id.lastIndexOf("."))).name);
+      const changes = {};
+      ids.forEach(({ name }, i) => {
+        const value = String(values[i] === null || values[i] === undefined ? "" : values[i]).trim();
+        if (!changed.includes(name) || !value || value === shown[name]) return;
+        changes[name] = value;
+        if (name === "PICTURED") changes.step = null; // of another product
+      });
+      if (Object.keys(changes).length) go(changes);
+    },
+
+    go(clicks, state) {
+      const hit = window.dash_clientside.callback_context.triggered.find(({ value }) => value);
+      if (!hit) return;
+      stop();
+      const { to } = JSON.parse(hit.prop_id.slice(0, hit.prop_id.lastIndexOf(".")));
+      goTo({ first: 1, previous: state.now - 1, next: state.now + 1, last: state.count }[to]);
+    },
+
+    keep(state) {
+      if (!state) return unchanged();
+      document.title = "Matrix product - smemviz";
+      steps = state;
+      return state.now;
+    },
+
+    pick(value, state) {
+      if (state && value !== state.now) goTo(value);
+    },
+
+    toggle(clicks, playing) {
+      if (!playing && steps.now >= steps.count) goTo(1);
+      return !playing;
+    },
+
+    // One step after the picture of the last has come, so that a slow machine plays slowly and skips nothing.
+    play(playing, state) {
+      window.clearTimeout(timer);
+      if (playing && state) {
+        timer = window.setTimeout(() => {
+          if (!document.getElementById("matmul-page")) return;
+          if (steps.now >= steps.count) stop();
+          else goTo(steps.now + 1);
+        }, Math.max(0, stepped + PACE - performance.now()));
+      }
+      return [`icon-button ${playing ? "pause" : "play"}`, playing ? "Pause" : "Play"];
+    },
+  };
+
+  // Left and right step; space plays and pauses.
+  document.addEventListener("keydown", (event) => {
+    const taken = "input, textarea, select, button, summary, a, [role=slider], [role=option], .scroller";
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(taken)) return;
+    if (!document.getElementById("matmul-page")) return;
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      event.preventDefault();
+      goTo(steps.now + (event.key === "ArrowLeft" ? -1 : 1));
+    } else if (event.key === " ") {
+      event.preventDefault();
+      document.getElementById("step-play").click();
+    }
+  });
+})();

@@ -1,0 +1,201 @@
+"""What the matrix product page shows: counts made here in lockstep, and what was measured on a card."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from smemviz.app.jobs import Job, Status
+from smemviz.app.library import Library
+from smemviz.app.state import RunState
+from smemviz.errors import InputError
+from smemviz.figures.matmul_loads import Saving
+from smemviz.figures.matmul_steps import Step, steps
+from smemviz.figures.products import Live
+from smemviz.figures.sweep import measured_sizes
+from smemviz.model.matmul import Size, traffic
+from smemviz.program import Program
+from smemviz.recording import Launch, Recording
+from smemviz.resources import kernels_dir
+from smemviz.sweep_file import Sweep, joined, load_sweep, parse_sweep
+
+FILE = "matmul"
+TILES = (8, 16, 32)
+LARGEST = 8192
+LIVE_OPERATIONS = Size(64, 64, 64).operations  # counting these takes well under a second per kernel
+PICTURED = {"8-4": (8, 4), "16-4": (16, 4), "16-8": (16, 8), "32-8": (32, 8), "32-16": (32, 16)}
+DEFAULT_PICTURED = "16-8"
+_LIMIT_SECONDS = "20"
+_ANIMATED = "tiled"
+
+
+@dataclass(frozen=True)
+class ProductState:
+    """What the URL asks for: a size, a tile, and which small product the steps are of."""
+
+    size: Size
+    tile: int
+    pictured: str
+
+    @staticmethod
+    def read(query: Mapping[str, str], sweep: Sweep | None) -> ProductState:
+        """Read the query of a URL; what is not given is what shows most.
+
+        Raises:
+            InputError: for a size that makes no sense.
+        """
+        tile = query.get("TILE", "")
+        tiles = TILES[-1] if not tile.isdecimal() or int(tile) not in TILES else int(tile)
+        pictured = query.get("PICTURED", DEFAULT_PICTURED)
+        return ProductState(
+            _size(query["SIZE"]) if "SIZE" in query else _best_size(sweep, tiles),
+            tiles,
+            pictured if pictured in PICTURED else DEFAULT_PICTURED,
+        )
+
+
+def _size(text: str) -> Size:
+    numbers = text.lower().replace(" ", "").split("x")
+    if len(numbers) not in (1, 3) or not all(n.isdecimal() and 1 <= int(n[:9]) <= LARGEST for n in numbers):
+        raise InputError(f"{text!r} is no size: write 64, or 228x240x112 for M, K and N, each from 1 to {LARGEST}")
+    m, k, n = (int(n) for n in (numbers * 3)[:3])
+    return Size(m, k, n)
+
+
+def _best_size(sweep: Sweep | None, tile: int) -> Size:
+    """Return the largest cube whose kernels were timed and counted, else the one that is counted here."""
+    if sweep:
+        counted = {p.size for p in sweep.points if p.tile == tile and p.time and p.moved and p.size.m == p.size.n}
+        if counted:
+            return max(counted, key=lambda size: size.operations)
+    return Size(64, 64, 64)
+
+
+class Products:
+    """Counts and measures matrix products; what it has found is kept."""
+
+    def __init__(self, job: Job) -> None:
+        self.path = kernels_dir() / f"{FILE}.py"
+        self._library = Library([self.path])
+        self._job = job
+        self._here: dict[str, Sweep] = {}  # measured on this machine, by the source it is of
+        self._problem = ""
+        self._collected: Status | None = None
+        self._kept = 0
+        self._steps: dict[str, tuple[Launch, tuple[Step, ...]]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def program(self) -> Program:
+        """The kernel file."""
+        return self._library.program(FILE)
+
+    @cached_property
+    def recorded(self) -> Sweep | None:
+        """What comes with smemviz, measured on another machine; None when nothing does."""
+        path = min(self.path.parent.glob(f"recordings/*/{FILE}.sweep.json"), default=None)
+        return load_sweep(path) if path else None
+
+    def sweep(self, size: Size | None = None, tile: int | None = None) -> tuple[Sweep | None, bool]:
+        """Return what was measured, and whether here; what comes with smemviz where this size was not."""
+        self._collect()
+        here = self._here.get(self.program.sha256)
+        if here and (size is None or tile is None or size in measured_sizes(here, tile)):
+            return here, True
+        return self.recorded, False
+
+    def live(self, state: ProductState) -> Mapping[str, Live]:
+        """Count every kernel here, in lockstep; none when the size is too large for that."""
+        if state.size.operations > LIVE_OPERATIONS:
+            return {}
+        recording = self._run(state.size, state.tile)
+        return {launch.kernel: Live(traffic(launch), launch.grid) for launch in recording.launches}
+
+    def savings(self, state: ProductState) -> list[Saving]:
+        """Count the naive and the tiled kernel with each tile, at the size shown or at 64 where that is too large."""
+        size = state.size if state.size.operations <= LIVE_OPERATIONS else Size(64, 64, 64)
+        found = []
+        for tile in TILES:
+            recording = self._run(size, tile)
+            found.append(Saving(tile, size, traffic(recording["naive"]), traffic(recording[_ANIMATED])))
+        return found
+
+    def steps(self, pictured: str) -> tuple[Launch, tuple[Step, ...]]:
+        """Return the small tiled product that is pictured, and its steps."""
+        with self._lock:
+            if pictured not in self._steps:
+                side, tile = PICTURED[pictured]
+                launch = self._run(Size(side, side, side), tile)[_ANIMATED]
+                self._steps[pictured] = (launch, steps(launch))
+            return self._steps[pictured]
+
+    def _run(self, size: Size, tile: int) -> Recording:
+        constants = {"M": size.m, "K": size.k, "N": size.n, "TILE": tile}
+        state = RunState(FILE, constants={name: str(value) for name, value in constants.items()}, source="lockstep")
+        return self._library.show(state).recording
+
+    def measure(self, state: ProductState) -> bool:
+        """Start measuring a size on this machine's GPU; return False when something is being measured."""
+        self._collect()
+        started = self._job.start(_Task(self.program.sha256), command(self.path, state))
+        if started:
+            self._problem = ""
+        return started
+
+    def cancel(self) -> None:
+        """Stop measuring."""
+        if isinstance(self._job.status().key, _Task):
+            self._job.cancel()
+
+    def running(self) -> Status | None:
+        """Return how the measurement is doing, None when there is none."""
+        status = self._collect()
+        return status if status.state == "running" and isinstance(status.key, _Task) else None
+
+    @property
+    def problem(self) -> str:
+        """Why the last measurement failed, "" when it did not."""
+        self._collect()
+        return self._problem
+
+    @property
+    def latest(self) -> int:
+        """How many measurements have been kept."""
+        self._collect()
+        return self._kept
+
+    def _collect(self) -> Status:
+        """Keep the result of a measurement that has ended."""
+        status = self._job.status()
+        if status is self._collected or status.state not in ("done", "failed") or not isinstance(status.key, _Task):
+            return status
+        self._collected = status
+        if status.state == "failed":
+            self._problem = status.problem
+            return status
+        try:
+            found = parse_sweep(status.output)
+        except ValueError as error:
+            self._problem = f"its output cannot be read: {error}"
+            return status
+        older = self._here.get(found.sha256)
+        self._here[found.sha256] = joined(older, found) if older else found
+        self._kept += 1
+        return status
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A measurement of this page, by the source it is of."""
+
+    sha256: str
+
+
+def command(path: Path, state: ProductState) -> list[str]:
+    """Return the command that measures a size."""
+    what = ["sweep", str(path), "--sizes", state.size.name, "--set", f"TILE={state.tile}", "--limit", _LIMIT_SECONDS]
+    return [sys.executable, "-m", "smemviz", *what, "--json"]

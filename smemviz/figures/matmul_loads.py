@@ -1,0 +1,103 @@
+"""What tiles save: elements and sectors loaded without tiles and with tiles of several sizes, against the formula."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from smemviz.figures.labels import number
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.model.matmul import Size, Traffic
+
+_ROW = 64
+_TOP, _BOTTOM, _LEFT, _RIGHT = 34, 44, 88, 190
+
+
+@dataclass(frozen=True)
+class Saving:
+    """The naive and the tiled kernel at one size, with blocks of ``tile`` x ``tile`` threads."""
+
+    tile: int
+    size: Size
+    naive: Traffic
+    tiled: Traffic
+
+    @property
+    def elements(self) -> float | None:
+        """How many times fewer elements are asked for; the formula says as many as the tile is wide."""
+        if self.naive.elements_loaded is None or not self.tiled.elements_loaded:
+            return None
+        return self.naive.elements_loaded / self.tiled.elements_loaded
+
+    @property
+    def sectors(self) -> float:
+        """How many times fewer sectors are moved."""
+        return self.naive.load_sectors / self.tiled.load_sectors
+
+
+def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.Figure:
+    """Draw for each tile how many times fewer elements and sectors are loaded; a line marks the formula."""
+    colours = THEMES[theme]
+    if not savings:
+        return empty(colours, "Not counted at this size.", height=200)
+    top = max(max(s.tile, s.sectors, s.elements or 0) for s in savings)
+    traces = [
+        _bars("elements asked for", [s.elements for s in savings], -0.19, colours.ramp[0],
+              [(s.naive.elements_loaded, s.tiled.elements_loaded) for s in savings], colours),
+        _bars("sectors moved", [s.sectors for s in savings], 0.19, colours.ramp[3],
+              [(s.naive.load_sectors, s.tiled.load_sectors) for s in savings], colours),
+        go.Scatter(
+            name="formula: the width of the tile",
+            x=[s.tile for s in savings],
+            y=[i - 0.19 for i in range(len(savings))],
+            mode="markers",
+            marker={"symbol": "line-ns", "size": 30, "line": {"width": 2.5, "color": colours.ink}},
+            hovertemplate="2 S³ / (2 S³ / T) = %{x}<extra></extra>",
+        ),
+    ]  # fmt: skip
+    return go.Figure(
+        traces,
+        layout(
+            colours,
+            height=_ROW * len(savings) + _TOP + _BOTTOM,
+            margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+            showlegend=True,
+            xaxis=axis(colours, "times fewer than without tiles", range=[0, top * 1.02], nticks=8),
+            yaxis=axis(
+                colours,
+                range=[len(savings) - 0.5, -0.5],
+                tickvals=list(range(len(savings))),
+                ticktext=[f"tiles of {s.tile}" for s in savings],
+            ),
+        ),
+    )
+
+
+def _bars(
+    name: str,
+    times: Sequence[float | None],
+    shift: float,
+    fill: str,
+    counts: Sequence[tuple[int | None, int | None]],
+    colours: Theme,
+) -> go.Bar:
+    """Draw a bar per tile; where elements were not counted it has no length and says so."""
+    told = ["not counted" if None in pair else f"{pair[0]:,} → {pair[1]:,}" for pair in counts]
+    return go.Bar(
+        name=name,
+        orientation="h",
+        x=[value or 0 for value in times],
+        y=[i + shift for i in range(len(times))],
+        width=0.32,
+        marker={"color": fill, "line": {"color": colours.muted, "width": 1}},
+        text=[
+            f"{number(round(value, 2))} x  {text}" if value else text for value, text in zip(times, told, strict=True)
+        ],
+        textposition="outside",
+        textfont={"size": 12, "color": colours.ink},
+        cliponaxis=False,
+        hovertext=[f"{name}: {text}" for text in told],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )

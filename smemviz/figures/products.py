@@ -1,0 +1,116 @@
+"""The matrix products of one size as data: a row per kernel, for the table and the roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from smemviz.figures.labels import number, percent
+from smemviz.model.matmul import Size, Traffic, intensity, shares
+from smemviz.recording import Dim3
+from smemviz.sweep_file import CUBLAS, Point, Sweep
+
+Counted = Literal["lockstep", "card"]
+
+NO_INTEGER_BLAS = "cuBLAS has no product of 32-bit integers"
+
+
+@dataclass(frozen=True)
+class Product:
+    """One kernel at one size: what was counted and what was measured of it; ``counted`` says where.
+
+    ``formula`` is how many elements it should load, None where its grid is not known. ``of_cublas`` is its rate against
+    that of cuBLAS on the same card.
+    """
+
+    kernel: str
+    size: Size
+    moved: Traffic | None
+    counted: Counted | None
+    formula: int | None
+    point: Point | None
+    of_cublas: float | None
+
+    @property
+    def intensity(self) -> float | None:
+        """Operations per byte moved between global memory and the threads."""
+        return intensity(self.size, self.moved) if self.moved else None
+
+    @property
+    def shares_tiles(self) -> bool:
+        """Whether its threads share what they load by way of shared memory."""
+        return bool(self.moved and self.moved.shared_loads)
+
+    def ratio_text(self) -> str:
+        """Say how fast it is against cuBLAS, or why that is not said."""
+        if self.of_cublas is not None:
+            return percent(self.of_cublas)
+        if self.point and self.point.time and self.point.dtype != "float32":
+            return NO_INTEGER_BLAS if self.point.dtype.startswith(("int", "uint")) else "cuBLAS was timed in float32"
+        return "not known"
+
+    def error_text(self) -> str:
+        """Say how far it is from the product in float64."""
+        if self.point is None or self.point.error is None:
+            return "not measured"
+        return "exact" if self.point.error == 0 else f"{self.point.error:.1e} of {number(self.point.largest or 0)}"
+
+
+@dataclass(frozen=True)
+class Live:
+    """What lockstep counted of one launch, and the grid of it."""
+
+    moved: Traffic
+    grid: Dim3
+
+
+def products(size: Size, tile: int, live: Mapping[str, Live], sweep: Sweep | None) -> tuple[Product, ...]:
+    """Put together what is known of each kernel at a size and tile: counted live, else on the card, and timed."""
+    points = points_at(sweep, size, tile) if sweep else {}
+    cublas = points.get(CUBLAS)
+    names = [*live, *(name for name in points if name not in live and points[name].tile is not None)]
+    return tuple(_product(name, size, live.get(name), points.get(name), cublas) for name in names)
+
+
+def _product(kernel: str, size: Size, live: Live | None, point: Point | None, cublas: Point | None) -> Product:
+    moved = live.moved if live else point.moved if point else None
+    grid = live.grid if live else point.grid if point else None
+    formula = None
+    if moved and grid:
+        formula = size.loads(grid[0], grid[1]) if moved.shared_loads else size.loads()
+    same = point and cublas and point.rate and cublas.rate and point.dtype == cublas.dtype
+    ratio = point.rate / cublas.rate if same and point and cublas and point.rate and cublas.rate else None
+    return Product(kernel, size, moved, ("lockstep" if live else "card") if moved else None, formula, point, ratio)
+
+
+def points_at(sweep: Sweep, size: Size, tile: int) -> dict[str, Point]:
+    """Return what was measured of a size with tiles of ``tile``, by kernel, and of what has no tile."""
+    return {point.kernel: point for point in sweep.points if point.size == size and point.tile in (None, tile)}
+
+
+def nearest_ceiling(one: Product, sweep: Sweep) -> tuple[str, float] | None:
+    """Return the ceiling that a kernel comes closest to, and how close; None where nothing is known."""
+    if one.point is None or one.point.time is None:
+        return None
+    rates = {ceiling.name: ceiling.rate for ceiling in sweep.ceilings}
+    if one.point.dtype != "float32":
+        rates.pop("float32", None)
+    used = shares(one.size, one.moved, one.point.time.median_us * 1e-6, rates)
+    return max(used.items(), key=lambda pair: pair[1], default=None)
+
+
+def headline(rows: Sequence[Product], tile: int) -> str:
+    """Say the one thing to know: how near the fastest comes to cuBLAS, or else what tiles save."""
+    by_name = {row.kernel: row for row in rows}
+    rated = [row for row in rows if row.of_cublas is not None]
+    if rated:
+        best = max(rated, key=lambda row: row.of_cublas or 0)
+        text = f"{best.kernel} reaches {percent(best.of_cublas or 0)} of cuBLAS"
+        naive = by_name.get("naive")
+        return f"{text}, naive {percent(naive.of_cublas)}" if naive and naive.of_cublas is not None else text
+    naive, tiled = by_name.get("naive"), by_name.get("tiled")
+    if naive and tiled and naive.moved and tiled.moved and tiled.moved.load_sectors:
+        fewer = naive.moved.load_sectors / tiled.moved.load_sectors
+        return f"Tiles of {tile} by {tile}: {number(fewer)} times fewer sectors to load"
+    return f"The product of {rows[0].size.name}" if rows else "Nothing is known of this size"
