@@ -182,6 +182,8 @@ def one_line(error: Exception) -> str:
     """Say what an exception says, without the lines in which Numba only names its own stages."""
     lines = [line.strip() for line in str(error).splitlines()]
     said = [line for line in lines if line and not line.startswith("Failed in ")]
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({said[0] if said else 'no size is known'}); make the arrays smaller"
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
 
 

@@ -10,6 +10,7 @@ from smemviz.engines.host import Configuration, launch_refused, main_failed, run
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.cuda import Cuda
 from smemviz.engines.lockstep.device_array import AddressSpace
+from smemviz.engines.lockstep.host_memory import bounded
 from smemviz.engines.lockstep.launching import Progress, launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
@@ -104,7 +105,8 @@ def run(
 
     cuda = Cuda(program.file, start)
     try:
-        run_main(program, cuda)
+        with bounded():
+            run_main(program, cuda)
     except KernelFileError as error:
         if not recorder.launches and not recorder.findings:
             raise

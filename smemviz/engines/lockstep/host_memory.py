@@ -1,0 +1,62 @@
+"""A bound on what ``main()`` allocates while it runs in lockstep, where a wrong size would take the machine down."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+HOST_BYTES = 8 << 30  # beyond what the process has already; a launch has 4 GiB of it
+
+_lock = threading.Lock()
+_inside = 0
+_before = (0, 0)
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Let an allocation fail with ``MemoryError`` that would take this process beyond ``HOST_BYTES`` more.
+
+    The limit is the kernel's on the whole process, so it counts what other threads allocate meanwhile. Linux alone
+    keeps it; elsewhere nothing is bounded.
+    """
+    _enter()
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def _enter() -> None:
+    global _inside, _before
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with _lock:
+        _inside += 1
+        if _inside == 1:
+            soft, hard = _before = resource.getrlimit(resource.RLIMIT_DATA)
+            limit = _data_bytes() + HOST_BYTES
+            for known in (soft, hard):
+                limit = limit if known == resource.RLIM_INFINITY else min(limit, known)
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
+def _leave() -> None:
+    global _inside
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with _lock:
+        _inside -= 1
+        if _inside == 0:
+            resource.setrlimit(resource.RLIMIT_DATA, _before)
+
+
+def _data_bytes() -> int:
+    """Return what the limit counts already: private memory that can be written."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData:"))
