@@ -24,7 +24,13 @@ def control(name: str) -> dict[str, str]:
 
 def knobs(program: Program) -> Component:
     """One control per constant; what is computed from others says so, and is overridden by typing."""
-    return html.Div([_knob(program, constant) for constant in program.constants.values()], className="knobs")
+    each = [_knob(program, constant) for constant in program.constants.values()]
+    return html.Div(each, id="knobs", className="knobs")
+
+
+def knob_kinds(program: Program) -> list[list[str]]:
+    """Return what tells the knobs of one program from those of another: their names and kinds."""
+    return [[name, constant.kind] for name, constant in program.constants.items()]
 
 
 def knob_note(program: Program, constant: Constant) -> str:

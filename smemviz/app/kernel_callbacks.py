@@ -9,10 +9,13 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, no_update
 
+from smemviz.app.controls import knob_kinds, knobs
 from smemviz.app.global_view import GLOBAL_PROPERTIES, view_global
 from smemviz.app.library import Library
 from smemviz.app.look_view import LOOK_PROPERTIES, view_look, view_order
 from smemviz.app.run_view import RUN_PROPERTIES, Filling, Query, view_run
+from smemviz.app.state import RunState
+from smemviz.errors import SmemvizError
 
 _PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
 
@@ -24,17 +27,22 @@ def add_callbacks(app: Dash, library: Library) -> None:
         _outputs(_PROPERTIES),
         Input("run", "data"),
         Input("look", "data"),
+        Input("version", "data"),
         State("shown-run", "data"),
         State("shown-look", "data"),
         prevent_initial_call=True,
     )
     def show(
-        run: Query, look: Query, run_before: dict[str, Any] | None, look_before: dict[str, Any] | None
+        run: Query,
+        look: Query,
+        version: str | None,
+        run_before: dict[str, Any] | None,
+        look_before: dict[str, Any] | None,
     ) -> list[Any]:
         filling = view_look(library, run, look)
         if filling.get("shown-look.data") == look_before:  # a step changes no control, so none need be looked at
             filling.pop("shown-look.data", None)
-        if "run.data" in ctx.triggered_prop_ids:
+        if not {"run.data", "version.data"}.isdisjoint(ctx.triggered_prop_ids):
             filling |= view_run(library, run, run_before["title"] if run_before else None)
             filling["drawn-run.data"] = run
         return _values(_PROPERTIES, filling)
@@ -55,6 +63,24 @@ def add_callbacks(app: Dash, library: Library) -> None:
     def show_order(query: Query, block: str | None) -> Any:
         order = view_order(library, query, block)
         return no_update if order is None else order
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("knobs", "children"),
+        Output("knobs-of", "data"),
+        Input("shown-run", "data"),
+        State("run", "data"),
+        State("knobs-of", "data"),
+        prevent_initial_call=True,
+    )
+    def show_knobs(shown: object, run: Query, before: object) -> tuple[Any, Any]:
+        """Place the knobs of a source with other constants; those that stay are filled as ever."""
+        state = RunState.read(run)
+        try:
+            program = library.program(state.file).with_constants(state.constants)
+        except SmemvizError:  # the page says it
+            return no_update, no_update
+        now = knob_kinds(program)
+        return (no_update, no_update) if now == before else (knobs(program).children, now)
 
 
 def _outputs(properties: tuple[str, ...]) -> list[Output]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from dash import dcc, html
 from dash.development.base_component import Component
 
@@ -9,12 +12,14 @@ from smemviz.app.controls import (
     banks_input,
     choice,
     hardware_select,
+    knob_kinds,
     knobs,
     playback,
     scope_switch,
     source_switch,
     view_switch,
 )
+from smemviz.app.follow import follower, version
 from smemviz.app.global_view import site_panel, view_global
 from smemviz.app.graph import panel
 from smemviz.app.library import Library
@@ -30,14 +35,17 @@ from smemviz.figures.served import H200, Hardware
 from smemviz.program import Program
 
 
-def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query) -> Component:
-    """Lay out the page and fill it with what the URL asks for.
+def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query, *, follow: bool = False) -> Component:
+    """Lay out the page and fill it with what the URL asks for; ``follow`` keeps it up with its file.
 
     Raises:
         InputError: when the file is not there or cannot be read.
     """
     state = RunState.read(run)
-    page = html.Div(_layout(_program(library, state), state.hardware or H200))
+    program = _program(library, state)
+    page = kernel_layout(program, state.hardware or H200, follower() if follow else ())
+    if follow:
+        page["version"].data = version(Path(program.file))
     measured = view_measured(library, stopwatch, run, look["theme"])
     looked = view_look(library, run, look)
     shown = view_run(library, run) | looked | view_global(library, run, look) | measured
@@ -56,7 +64,12 @@ def _program(library: Library, state: RunState) -> Program:
         return program
 
 
-def _layout(program: Program, hardware: Hardware) -> list[Component]:
+def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component] = ()) -> Component:
+    """Lay out the page without what a run fills in; ``lead`` comes before the knobs."""
+    return html.Div(_layout(program, hardware, lead))
+
+
+def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> list[Component]:
     return [
         # What the server found, for the browser's part of the page.
         dcc.Store(id="shown-run"),
@@ -66,6 +79,8 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
         dcc.Store(id="order"),
         dcc.Store(id="playing", data=False),
         dcc.Store(id="measured-last"),
+        dcc.Store(id="version"),  # of a file that is followed
+        dcc.Store(id="knobs-of", data=knob_kinds(program)),
         html.Nav(id="kernels", className="kernels", **{"aria-label": "Kernels of this file"}),
         dcc.Loading(
             html.Header(
@@ -85,6 +100,7 @@ def _layout(program: Program, hardware: Hardware) -> list[Component]:
             [
                 html.Div(
                     [
+                        *lead,
                         html.Section(
                             [
                                 html.Div(
