@@ -71,6 +71,6 @@ def _check(item: pytest.Item, marker: pytest.Mark) -> None:
     try:
         problem = check_budget(recorder, marker.args, marker.kwargs)
     except SmemvizError as error:
-        pytest.fail(str(error), pytrace=False)
+        problem = str(error)
     if problem is not None:
         pytest.fail(problem, pytrace=False)

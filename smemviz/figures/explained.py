@@ -143,7 +143,7 @@ class Explaining:
         self, site: Site, row: int, pattern: Pattern
     ) -> tuple[str | None, Cure[Pad] | None, Cure[Swizzle] | None]:
         if pattern.kind == "data-dependent":
-            return "No pad or swizzle is sure to help: with other data, other words are asked for.", None, None
+            return "No pad or swizzle is sure to help where data decides which words are asked for.", None, None
         index = self.array_of(row)
         if index is None:
             return "No pad or swizzle helps an access that leaves its array.", None, None

@@ -52,7 +52,7 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> st
         return _groups(pattern.levels)
     if pattern.kind == "xor":
         return "the lanes are shuffled by an XOR"
-    return "no stride, group or XOR fits the lanes, so data decides who asks for what"
+    return "no stride, group or XOR fits the lanes, data or another formula decides"
 
 
 def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[int, int]) -> str:

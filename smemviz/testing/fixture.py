@@ -120,7 +120,10 @@ class Smem:
     def assert_no_findings(self, what: Recording | Launch) -> None:
         """Assert that lockstep met no mistake: nothing out of bounds, no race, no barrier that some threads miss."""
         __tracebackhide__ = True
-        problem = self.found(what)
+        try:
+            problem = self.found(what)
+        except SmemvizError as error:
+            raise error.with_traceback(None) from None
         if problem is not None:
             raise AssertionError(problem.text)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from smemviz.errors import SmemvizError
 from smemviz.testing.page import Failure, page
 
 if TYPE_CHECKING:
@@ -72,10 +71,7 @@ class Report:
 
     def _save(self, test: str, number: int, smem: Smem) -> str:
         name = f"{file_name(test)}{f'-{number + 1}' if number else ''}.smem.npz"
-        try:
-            smem.made[number].save(self._folder / name)
-        except SmemvizError as error:
-            pytest.fail(f"--smem-report: {error}", pytrace=False)
+        smem.made[number].save(self._folder / name)
         return name
 
 

@@ -201,7 +201,7 @@ def _change(explaining: Explaining, row: int, exceeding: Exceeding) -> str:
         return "keep the index inside of its array; no pad or swizzle helps."
     found = explaining.steady(index)
     if exceeding.site not in {access.site for access in found}:
-        return "no pad or swizzle is sure to help: with other data, other words are asked for."
+        return "no pad or swizzle is sure to help where data decides which words are asked for."
     array, hardware = explaining.launch.arrays[index], explaining.hardware
     meant = [access.site in exceeding.among for access in found]
 

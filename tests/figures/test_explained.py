@@ -126,10 +126,10 @@ def test_nothing_is_promised_where_data_decides() -> None:
     said = gallery("histogram", "count_in_shared_memory")["cuda.atomic.add(held, values[i], 1)", "reduce_inc"]
     assert said.pattern == "data-dependent"
     assert said.because == (
-        "No stride, group or XOR fits the lanes, so data decides who asks for what: "
+        "No stride, group or XOR fits the lanes, data or another formula decides: "
         "bank 5 has to deliver 5 different words to lanes 2, 20, 25, 27-28, 5-way."
     )
-    assert said.cure == "No pad or swizzle is sure to help: with other data, other words are asked for."
+    assert said.cure == "No pad or swizzle is sure to help where data decides which words are asked for."
 
 
 def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
@@ -149,7 +149,7 @@ def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
 def test_an_atomic_says_how_many_lanes_wait_for_one_word() -> None:
     said = one_site(4 * np.where(LANES < 3, 0, np.where(LANES == 3, 32, LANES)), op="atomic_add")
     assert said.because == (
-        "No stride, group or XOR fits the lanes, so data decides who asks for what: "
+        "No stride, group or XOR fits the lanes, data or another formula decides: "
         "lanes 0-3 meet in bank 0, 3 of them on word 0; an atomic serves them one by one, 4-way."
     )
 

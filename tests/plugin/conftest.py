@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import smemviz
+
+Run = Callable[..., pytest.RunResult]
+
+# By its module's name, so that the tests need no installed smemviz; an installed one is left out.
+ARGUMENTS = (
+    "-p",
+    "no:smemviz",
+    "-p",
+    "smemviz.pytest_plugin",
+    "-p",
+    "no:dash",
+    "-p",
+    "no:playwright",
+    "-p",
+    "no:cacheprovider",
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded() -> None:
+    """Load what a run needs before pytester forgets the modules that a test session imported."""
+    import smemviz.pytest_plugin
+    import smemviz.testing.budget
+    import smemviz.testing.report
+
+    recording = smemviz.run(Path(__file__).parents[2] / "kernels" / "square.py", engine="lockstep")
+    recording.launches[0].summary()
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs pytest in the test's folder, with the plugin."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(smemviz.__file__).parents[1]))
+    monkeypatch.setenv("COLUMNS", "400")
+    kernels = Path(__file__).parents[2] / "kernels"
+    for name in ("square.py", "transpose.py"):
+        (pytester.path / name).write_text((kernels / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (pytester.path / "square.smem.npz").write_bytes((kernels / "recordings/h200/square.smem.npz").read_bytes())
+
+    def go(*arguments: str, in_process: bool = True) -> pytest.RunResult:
+        how = pytester.runpytest_inprocess if in_process else pytester.runpytest_subprocess
+        return how(*ARGUMENTS, *arguments)
+
+    return go

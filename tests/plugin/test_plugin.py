@@ -1,0 +1,459 @@
+"""The plugin as a test session meets it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import smemviz
+from smemviz.testing.report import file_name
+
+pytest_plugins = ["pytester"]
+
+WITNESS = """\
+square.py:53: load of tile[tx, ty] in set_row_read_col is 32-way; at most 1-way is allowed
+  block 0, warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do
+  bank 0: lanes 0-31 ask for words 0, 32, 64, 96, ..., 992
+
+  bank          0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+  wavefront  1  0  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .
+  wavefront  2  1  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .
+  wavefront  3  2  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .
+  wavefront  4  3  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .
+  ... and 28 more
+
+  why: Neighbouring lanes are 32 words apart, 1 row down: gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way.
+  to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle, tile[r, c ^ r]: no excess is left at its 2 accesses, 992 before.
+"""  # noqa: E501
+
+COLUMN = """
+def test_column(smem):
+    recording = smem.run("square.py", constants={"IPAD": 1}, engine="lockstep")
+    smem.assert_max_degree(recording["set_row_read_col_pad"], 1)
+    smem.assert_max_degree(recording["set_row_read_col"], 1)
+"""
+
+
+TAKES = "smem_budget takes a limit for max_degree, excess, sectors_per_request, findings, and kernel and cc; "
+
+
+def errors(result: pytest.RunResult) -> list[str]:
+    """Return the lines that pytest marks with an E, without the mark."""
+    return [line.removeprefix("E").removeprefix("   ") for line in result.outlines if re.match(r"E(   |$)", line)]
+
+
+def test_a_failure_is_a_witness_at_the_line_of_the_test(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(COLUMN)
+    result = run()
+    result.assert_outcomes(failed=1)
+    first, *rest = WITNESS.splitlines()
+    shown = errors(result)
+    assert shown[0] == f"    AssertionError: {first}"
+    assert [line.strip() for line in shown[1:]] == [line.strip() for line in rest]
+    assert '>       smem.assert_max_degree(recording["set_row_read_col"], 1)' in result.outlines
+    assert not any("fixture.py" in line for line in result.outlines)
+
+
+def test_what_keeps_its_limits_passes(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        def test_limits(smem):
+            recording = smem.run("square.py", engine="lockstep")
+            launch = recording["set_row_read_col"]
+            smem.assert_max_degree(launch, 32)
+            smem.assert_max_degree(launch, 1, line=51)
+            smem.assert_max_degree(launch, 1, source="tile[ty, tx]")
+            smem.assert_max_degree(launch, 1, site=launch.sites[0])
+            smem.assert_excess(launch, 992)
+            smem.assert_excess(launch, 0, line=51)
+            smem.assert_sectors_per_request(recording, 4)
+            smem.assert_no_findings(recording)
+            smem.assert_no_findings(launch)
+        """
+    )
+    run().assert_outcomes(passed=1)
+
+
+def test_a_kernel_of_the_test_file_is_recorded(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        import numpy as np
+        from numba import cuda, float64
+
+        @cuda.jit
+        def columns(out):
+            tile = cuda.shared.array((32, 32), float64)
+            t = cuda.threadIdx.x
+            tile[t, 0] = t
+            cuda.syncthreads()
+            out[t] = tile[t, 0]
+
+        def test_columns(smem):
+            out = np.zeros(32)
+            recording = smem.record(columns, 1, 32, (out,), engine="lockstep")
+            assert out[31] == 31
+            smem.assert_excess(recording, 0)
+        """
+    )
+    result = run()
+    result.assert_outcomes(failed=1)
+    shown = errors(result)
+    place = "test_a_kernel_of_the_test_file_is_recorded.py"
+    assert shown[0].endswith(
+        f"{place}:8: store of tile[t, 0] in columns takes 30 wavefronts in excess of 60 in all; at most 0 are allowed"
+    )
+    assert shown[-1].strip() == (
+        "to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (256 bytes more), or swizzle, tile[r, c ^ (r % 16)]: "
+        "no excess is left at its 2 accesses, 60 before."
+    )
+
+
+def test_a_budget_holds_for_every_launch(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.smem_budget(max_degree=32, excess=992, sectors_per_request=32, findings=0, kernel="tile")
+        def test_within(smem):
+            smem.run("square.py", engine="lockstep")
+            smem.run("transpose.py", engine="lockstep")
+
+        @pytest.mark.smem_budget(max_degree=1)
+        @pytest.mark.smem_budget(excess=99999)
+        def test_over(smem):
+            smem.run("square.py", {"IPAD": 0}, "lockstep")
+        """
+    )
+    result = run()
+    result.assert_outcomes(passed=0, failed=2)
+    text = "\n".join(result.outlines)
+    # 6 blocks of 32 requests, 31 wavefronts in excess each
+    assert (
+        "transpose.py:54: load of held[tx, ty] in tile takes 5952 wavefronts in excess; at most 992 are allowed" in text
+    )
+    assert "square.py:38: store of tile[tx, ty] in set_col_read_col is 32-way; at most 1-way is allowed" in text
+
+
+def test_budgets_of_a_file_a_class_and_a_test_all_hold(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        pytestmark = pytest.mark.smem_budget(excess=1984, findings=0)
+
+        @pytest.mark.smem_budget(max_degree=1, excess=0, sectors_per_request=4, kernel="set_row_read_col_pad")
+        class TestSquare:
+            @pytest.mark.smem_budget(sectors_per_request=4)
+            def test_it(self, smem):
+                smem.run("square.py", engine="lockstep")
+
+            @pytest.mark.smem_budget(max_degree=31, kernel="set_row_read_col_dyn")
+            def test_one_of_four(self, smem):
+                smem.run("square.py", engine="lockstep")
+        """
+    )
+    run().assert_outcomes(passed=1, failed=1)
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        (
+            "",
+            TAKES + "not nothing",
+        ),
+        (
+            "degree=1",
+            TAKES + "not degree",
+        ),
+        (
+            "1",
+            TAKES + "not 1",
+        ),
+        ("findings=2", "smem_budget allows findings=0 or says nothing of them, not 2"),
+        ("max_degree=0", "max_degree must be a number of 1 or more, not 0"),
+        ("excess=0, kernel='none'", "smem_budget: the test recorded no launch of none through smem"),
+        ("excess=0, kernel='copy'", "smem_budget: no recorded launch has an access to shared memory for excess"),
+    ],
+)
+def test_a_budget_that_means_nothing_fails_in_one_line(
+    pytester: pytest.Pytester, run, budget: str, message: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.smem_budget({budget})
+        def test_it(smem):
+            smem.run("transpose.py", engine="lockstep")
+        """
+    )
+    result = run()
+    result.assert_outcomes(failed=1)
+    start = next(i for i, line in enumerate(result.outlines) if " test_it " in line)
+    end = next(i for i, line in enumerate(result.outlines) if i > start and line.startswith("="))
+    assert [line for line in result.outlines[start + 1 : end] if line] == [message]
+
+
+def test_a_budget_needs_the_fixture(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.smem_budget(excess=0)
+        def test_it():
+            pass
+        """
+    )
+    result = run("--strict-markers")
+    result.assert_outcomes(failed=1)
+    assert "smem_budget: the test does not use the fixture smem, so nothing was recorded" in result.outlines
+
+
+def test_a_test_that_fails_by_itself_is_not_held_against_its_budget(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.smem_budget(excess=0)
+        def test_it(smem):
+            smem.run("square.py", engine="lockstep")
+            assert 1 == 2
+        """
+    )
+    result = run()
+    result.assert_outcomes(failed=1)
+    assert errors(result) == ["    assert 1 == 2"]
+
+
+def test_findings_are_shown_with_their_line(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        far="""
+        import numpy as np
+        from numba import cuda
+
+        @cuda.jit
+        def far(out):
+            out[cuda.threadIdx.x + 1] = 1
+
+        def main():
+            far[1, 32](np.zeros(32))
+        """
+    )
+    pytester.makepyfile(
+        """
+        def test_far(smem):
+            smem.assert_no_findings(smem.run("far.py", engine="lockstep"))
+        """
+    )
+    result = run()
+    result.assert_outcomes(failed=1)
+    shown = errors(result)
+    assert shown[0].startswith(
+        "    AssertionError: far.py:6: out of bounds in far, block (0, 0, 0), thread (31, 0, 0): "
+    )
+    assert shown[1].strip() == "out[cuda.threadIdx.x + 1] = 1"
+
+
+def test_a_recording_of_a_gpu_is_replayed_without_one(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.smem_budget(excess=0, kernel="set_row_read_col_pad")
+        def test_replayed(smem):
+            recording = smem.load("square.smem.npz", source="square.py")
+            assert recording.device.name == "NVIDIA H200"
+            smem.assert_max_degree(recording["set_row_read_col"], 1)
+        """
+    )
+    result = run()
+    result.assert_outcomes(failed=1)
+    # the recording names its file as it was called then
+    assert errors(result)[0] == f"    AssertionError: kernels/{WITNESS.splitlines()[0]}"
+
+
+def one_error(result: pytest.RunResult) -> str:
+    """Return the one line that a test fails with."""
+    (line,) = errors(result)
+    return line.removeprefix("    smemviz.errors.")
+
+
+def test_a_stale_recording_fails_in_one_line(pytester: pytest.Pytester, run) -> None:
+    file = pytester.path / "square.py"
+    file.write_text(file.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+    pytester.makepyfile('def test_it(smem):\n    smem.load("square.smem.npz", source="square.py")\n')
+    result = run()
+    result.assert_outcomes(failed=1)
+    assert one_error(result) == (
+        "InputError: square.smem.npz: was recorded from another version of square.py; record it again"
+    )
+
+
+def test_a_recording_without_its_kernel_file_fails_in_one_line(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile('def test_it(smem):\n    smem.load("square.smem.npz")\n')
+    result = run()
+    assert one_error(result) == (
+        "InputError: square.smem.npz: was recorded from kernels/square.py, which is not here; "
+        "name the kernel file: smem.load(path, source=...)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ('smem.run("none.py")', "InputError: none.py: no such file in {path}"),
+        ('smem.run("square.py", {"IPAD": "x"}, "lockstep")', "ConstantError: square.py:*"),
+        ('smem.run("square.py", engine="fast")', "InputError: there is no engine 'fast'; use auto, gpu or lockstep"),
+        ("smem.record(print, 1, 32, ())", "InputError: <built-in function print> is no kernel;*"),
+        ('smem.load("square.py")', "RecordingError: square.py: *"),
+        (
+            'smem.assert_no_findings(smem.load("square.smem.npz", "square.py"))',
+            "InputError: kernels/square.py: was recorded on a GPU, which looks for no mistakes; "
+            "record with engine='lockstep'",
+        ),
+        (
+            'import smemviz; smem.assert_excess(smemviz.load("square.smem.npz").launches[0], 0)',
+            "InputError: *is no launch that came from smem.run, smem.record or smem.load",
+        ),
+    ],
+)
+def test_a_mistake_in_a_test_is_one_line(pytester: pytest.Pytester, run, statement: str, message: str) -> None:
+    pytester.makepyfile(f"def test_it(smem):\n    {statement}\n")
+    result = run()
+    result.assert_outcomes(failed=1)
+    pattern = re.escape(message.format(path=pytester.path)).replace(r"\*", ".*")
+    assert re.fullmatch(pattern, one_error(result))
+
+
+def test_paths_start_at_the_test_file_or_at_the_root(pytester: pytest.Pytester, run) -> None:
+    inner = pytester.mkpydir("inner")
+    (inner / "test_inner.py").write_text(
+        'def test_it(smem):\n    assert smem.run("square.py", engine="lockstep").file == "square.py"\n'
+        '    assert smem.run("own.py", engine="lockstep").file == "inner/own.py"\n',
+        encoding="utf-8",
+    )
+    (inner / "own.py").write_text((pytester.path / "square.py").read_text(encoding="utf-8"), encoding="utf-8")
+    run("--rootdir", str(pytester.path)).assert_outcomes(passed=1)
+
+
+def test_the_report_has_recordings_and_a_page_of_what_failed(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(COLUMN + '\ndef test_good(smem):\n    smem.run("transpose.py", engine="lockstep")\n')
+    result = run("--smem-report=out/report")
+    result.assert_outcomes(passed=1, failed=1)
+    folder = pytester.path / "out" / "report"
+    name = "test_the_report_has_recordings_and_a_page_of_what_failed.py"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "index.html", f"{name}-test_column.smem.npz", f"{name}-test_good.smem.npz"
+    ]  # fmt: skip
+    assert smemviz.load(folder / f"{name}-test_column.smem.npz").file == "square.py"
+    assert f"smemviz report: {folder / 'index.html'}" in result.outlines
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "<h1>1 test failed</h1>" in page
+    assert f"<h2>{name}::test_column</h2>" in page
+    assert "square.py:53: load of tile[tx, ty] in set_row_read_col is 32-way; at most 1-way is allowed</h3>" in page
+    assert "<mark>   53     out[idx] = tile[tx, ty]</mark>" in page
+    assert page.count('<td class="conflict">') == 32
+    assert f'<a href="{name}-test_column.smem.npz">' in page
+    assert "test_good" not in page
+
+
+def test_the_page_is_small_and_asks_nobody_for_anything(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(COLUMN)
+    run("--smem-report=out")
+    page = (pytester.path / "out" / "index.html").read_text(encoding="utf-8")
+    assert len(page) < 20_000
+    assert re.findall(r"https?:|//|<script|<link|<img|url\(|@import|sendDataToCloud|plotly", page) == []
+
+
+def test_the_page_shows_text_as_text(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("name", ["<b>bold</b>"])
+        def test_it(smem, name):
+            smem.run("square.py", engine="lockstep")
+            raise ValueError(name + "<script>alert(1)</script>")
+        """
+    )
+    run("--smem-report=out")
+    page = (pytester.path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "<b>" not in page
+    assert "<script>" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert len(list((pytester.path / "out").glob("*-test_it__b_bold*-????????.smem.npz"))) == 1
+
+
+def test_without_a_failure_the_page_says_so(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile("def test_it():\n    pass\n")
+    run("--smem-report=out").assert_outcomes(passed=1)
+    assert "<h1>No test failed</h1>" in (pytester.path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_report_that_cannot_be_written_stops_before_the_first_test(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile("def test_it():\n    pass\n")
+    (pytester.path / "taken").write_text("", encoding="utf-8")
+    result = run("--smem-report=taken")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: --smem-report: {pytester.path / 'taken'}: cannot be a folder: File exists" in (
+        result.errlines + result.outlines
+    )
+
+
+def test_tests_are_filed_under_different_names() -> None:
+    assert file_name("tests/test_a.py::test_b") == "tests.test_a.py-test_b"
+    names = {file_name(f"test_a.py::test_b[{sign}]") for sign in "<>|*?"}
+    assert len(names) == 5
+    assert all(re.fullmatch(r"test_a\.py-test_b___-[0-9a-f]{8}", name) for name in names)
+    assert len(file_name("x" * 1000)) == 129
+
+
+@pytest.mark.skipif(find_spec("xdist") is None, reason="pytest-xdist is not installed")
+def test_workers_of_xdist_save_and_one_page_is_written(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(test_one=COLUMN, test_two=COLUMN)
+    result = run("-n2", "--smem-report=out", in_process=False)
+    result.assert_outcomes(failed=2)
+    folder = pytester.path / "out"
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "<h1>2 tests failed</h1>" in page
+    assert page.count('<td class="conflict">') == 64
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "index.html", "test_one.py-test_column.smem.npz", "test_two.py-test_column.smem.npz"
+    ]  # fmt: skip
+
+
+def test_a_session_that_does_not_use_it_loads_nothing_of_it(pytester: pytest.Pytester, run) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_light():
+            mine = sorted(name for name in sys.modules if name.partition(".")[0] == "smemviz")
+            assert mine == ["smemviz", "smemviz.errors", "smemviz.pytest_plugin"]
+            assert not {"numba", "numpy", "plotly", "rich", "dash"} & set(sys.modules)
+        """
+    )
+    run("-p", "no:playwright", "-p", "no:hypothesispytest", in_process=False).assert_outcomes(passed=1)
+
+
+def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = Path(smemviz.__file__).parents[1]
+    text = (repository / "pyproject.toml").read_text(encoding="utf-8")
+    declared = re.search(r'\[project\.entry-points\.pytest11\]\nsmemviz = "(.+)"', text)
+    assert declared
+    assert declared[1] == "smemviz.pytest_plugin"
+    info = pytester.mkdir("installed") / "smemviz-0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: smemviz\nVersion: 0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[pytest11]\nsmemviz = {declared[1]}\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{repository}:{info.parent}")
+    for option, found in (([], True), (["-p", "no:smemviz"], False)):
+        command = [sys.executable, "-m", "pytest", "--markers", "-p", "no:dash", *option]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert ("@pytest.mark.smem_budget(max_degree, excess" in done.stdout) == found
