@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from smemviz.app.compare_picks import PICKS, entries, offered, picked, queries
+from smemviz.app.compare_requests import side_by_side
 from smemviz.app.compare_table import compare_matters, compare_table
 from smemviz.app.graph import graph
 from smemviz.app.library import Library
@@ -18,17 +19,18 @@ from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
-from smemviz.figures.compare import time_bars, wavefront_bars
+from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 from smemviz.figures.compared import Row, compared, headline, time_origin, to_csv
 from smemviz.figures.sentences import rule
 
 CSV_PATH = "/compare.csv"
-_PICTURES = ("compare-wavefronts", "compare-times")
+_PICTURES = ("compare-wavefronts", "compare-times", "compare-sectors")
 _PROPERTIES = (
     "compare-headline.children",
     "compare-origin.children",
     "compare-notices.children",
     *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
+    "compare-requests.children",
     "compare-table.children",
     "compare-matters.children",
     "compare-csv.href",
@@ -39,6 +41,10 @@ _PROPERTIES = (
 _TIME_NOTE = (
     "Hatched: the floor, an empty kernel of the same size. The whisker is the 95 % interval of the median; the factor "
     "is against the fastest here."
+)
+_SECTOR_NOTE = (
+    "A sector is 32 bytes. Hatched: what requests move beyond the sectors that would hold the bytes they use, because "
+    "those lie apart."
 )
 
 
@@ -66,7 +72,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
             "compare-results.hidden": True,
         }
     look = LookState.read({"theme": theme})
-    figures = (wavefront_bars(rows, theme=look.theme), time_bars(rows, theme=look.theme))
+    figures = [draw(rows, theme=look.theme) for draw in (wavefront_bars, time_bars, sector_bars)]
     filling: Filling = {}
     for picture, figure in zip(_PICTURES, figures, strict=True):
         filling[f"{picture}.figure"] = figure
@@ -75,6 +81,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-headline.children": headline(rows),
         "compare-origin.children": _origin(rows),
         "compare-notices.children": [],
+        "compare-requests.children": side_by_side(rows, look.theme),
         "compare-table.children": compare_table(rows, queries(library, query, picks)),
         "compare-matters.children": compare_matters(rows),
         "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
@@ -154,6 +161,12 @@ def _layout() -> list[Component]:
                         _picture("Time", "compare-times", _TIME_NOTE),
                     ],
                     className="pair",
+                ),
+                _picture("Sectors of global memory", "compare-sectors", _SECTOR_NOTE),
+                html.Section(
+                    [html.H2("A request of each site", id="requests-title"), html.Div(id="compare-requests")],
+                    className="panel",
+                    **{"aria-labelledby": "requests-title"},
                 ),
                 html.Section(
                     [

@@ -9,8 +9,8 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.run_view import Query
-from smemviz.figures.compared import KINDS, Row
-from smemviz.figures.labels import duration, percent
+from smemviz.figures.compared import KINDS, Row, all_moved
+from smemviz.figures.labels import duration, efficiency_text, percent
 
 NOT_MEASURED = "not measured"
 NO_TIME = "Not known: its time was not measured."
@@ -20,7 +20,7 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
     """Show everything that is compared, a row per launch; ``links`` are the queries of their kernel pages."""
     kinds = [kind for kind in KINDS if kind != "update" or any(row.traffic[kind].wavefronts for row in rows)]
     heads = ["Launch", *(f"{kind.capitalize()} wavefronts" for kind in kinds), "Excess", "Degree", "Shared bytes"]
-    heads += ["Sectors", "Time", "Net", "Against best", "Does it matter?"]
+    heads += ["Sectors", "Sectors per request", "Efficiency", "Time", "Net", "Against best", "Does it matter?"]
     return html.Table(
         [
             html.Caption("Launches side by side", className="visually-hidden"),
@@ -43,6 +43,7 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
         degree,
         f"{row.entry.launch.shared_bytes:,}",
         f"{row.sectors:,}",
+        *_moved(row),
         duration(time.median_us) if time else NOT_MEASURED,
         duration(time.net_us) if time else NOT_MEASURED,
         f"{row.against_best:.2f} x" if row.against_best else NOT_MEASURED,
@@ -50,6 +51,13 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
     ]
     name = dcc.Link(row.entry.name, href="/kernel?" + urlencode(link))
     return html.Tr([html.Th(name, scope="row"), *(html.Td(cell) for cell in cells)])
+
+
+def _moved(row: Row) -> tuple[str, str]:
+    """Return sectors per request and the part of the bytes moved that is used."""
+    moved = all_moved(row)
+    each, used = moved.sectors_per_request, moved.efficiency
+    return "none" if each is None else f"{each:.4g}", "none" if used is None else efficiency_text(used)
 
 
 def _matter(row: Row) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dash import html
+from urllib.parse import urlencode
+
+from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.compare_picks import pick_of
 from smemviz.app.graph import graph
-from smemviz.app.library import Library
+from smemviz.app.library import Library, Shown
 from smemviz.app.look_view import moment_of
-from smemviz.app.run_view import Filling, Query, hardware_of
+from smemviz.app.run_view import Filling, Query, hardware_of, launch_name
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import look_at, told_touches, touched_elements
 from smemviz.figures.labels import efficiency_text
 from smemviz.figures.sectors import spread, used_of
-from smemviz.model.traffic import Traffic, traffic_of
+from smemviz.model.traffic import Traffic, same_accesses, traffic_of
 from smemviz.recording import Launch
 
 GLOBAL_PROPERTIES = (
@@ -22,6 +25,8 @@ GLOBAL_PROPERTIES = (
     "site-traffic-title.children",
     "site-facts.children",
     "site-traffic-note.children",
+    "site-peers.children",
+    "spread-area.hidden",
     "spread.figure",
     "spread.style",
     "elements-panel.hidden",
@@ -38,7 +43,10 @@ def site_panel() -> Component:
             html.H2(id="site-traffic-title"),
             html.Dl(id="site-facts", className="facts"),
             html.P(id="site-traffic-note", className="note"),
-            html.Div(graph("spread"), role="img", **{"aria-label": "Requests of the site by sectors moved"}),
+            html.P(id="site-peers"),
+            html.Div(
+                graph("spread"), id="spread-area", role="img", **{"aria-label": "Requests of the site by sectors moved"}
+            ),
         ],
         id="site-traffic-panel",
         className="panel",
@@ -58,7 +66,7 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     looked = look_at(now, look.elements, whole=look.whole)
     figure = touched_elements(now, looked, theme=look.theme)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
-    return _site(launch, site, look) | {
+    return _site(shown, launch, site, run_query, look) | {
         "elements-panel.hidden": looked is None,
         "elements.figure": figure,
         "elements.style": {"height": figure.layout.height},
@@ -66,7 +74,7 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     }
 
 
-def _site(launch: Launch, site: int | None, look: LookState) -> Filling:
+def _site(shown: Shown, launch: Launch, site: int | None, query: Query, look: LookState) -> Filling:
     """Show what all requests of the site moved; the panel is hidden for a site in shared memory."""
     traffic = traffic_of(launch, site) if site is not None else None
     if site is None or traffic is None:
@@ -79,9 +87,26 @@ def _site(launch: Launch, site: int | None, look: LookState) -> Filling:
             html.Div([html.Dt(name), html.Dd(value)], className="fact") for name, value in _facts(traffic)
         ],
         "site-traffic-note.children": used_of(traffic),
+        "site-peers.children": _peers(shown, launch, query),
+        "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,
         "spread.figure": figure,
         "spread.style": {"height": figure.layout.height},
     }
+
+
+def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
+    """Link to the comparison with the launches that access as much in another order."""
+    alike = {id(one): (one, nth) for one, nth in (group[0] for group in shown.groups())}
+    peers = same_accesses(launch, [one for one, _ in alike.values()])
+    if not peers:
+        return []
+    chosen = next((one, nth) for one, nth in shown.numbered() if one is launch)
+    named = [chosen, *(alike[id(one)] for one in peers)]
+    kept = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
+    picks = [("launch", pick_of(query["file"], one.kernel, nth)) for one, nth in named]
+    names = " and ".join(launch_name(*alike[id(one)]) for one in peers)
+    link = dcc.Link(f"side by side with {names}", href="/compare?" + urlencode(kept + picks))
+    return ["The same accesses in another order: ", link]
 
 
 def _facts(traffic: Traffic) -> list[tuple[str, str]]:

@@ -9,10 +9,11 @@ import plotly.graph_objects as go
 
 from smemviz.figures.compared import KINDS, Row, time_text
 from smemviz.figures.labels import count, duration
+from smemviz.figures.sectors import used_of
 from smemviz.figures.style import MONO, THEMES, Theme, ThemeName, axis, empty, layout
 
 _BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
-_TOP, _BOTTOM, _LEFT, _RIGHT = 34, 44, 52, 118
+_TOP, _BOTTOM, _LEFT, _RIGHT, _WIDE_RIGHT = 34, 44, 52, 118, 170
 _TICKS = 4
 
 
@@ -47,6 +48,42 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
         _names(rows, places, colours),
     ]
     return go.Figure(traces, _layout(colours, places, names, "wavefronts", max(total)))
+
+
+def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
+    """Draw a bar per kind of access of each launch: the sectors that would do plain, those beyond them hatched.
+
+    Of a launch that was logged in part only the sectors are known of all requests, and its bar is plain.
+    """
+    colours = THEMES[theme]
+    kinds = [kind for kind in KINDS if any(row.moved[kind].sectors for row in rows)]
+    if not kinds:
+        return empty(colours, "No sector of global memory to compare.")
+    places = _places(len(rows), len(kinds))
+    moved = [row.moved[kind] for row in rows for kind in kinds]
+    names = [kind for _ in rows for kind in kinds]
+    fewest = [one.fewest if one.complete else one.sectors for one in moved]
+    over = [i for i, one in enumerate(moved) if one.sectors > fewest[i]]
+    hover = [f"{kind}: {used_of(one)}" for kind, one in zip(names, moved, strict=True)]
+    labels = [
+        f"{one.sectors:,}" + (f", {one.sectors_per_request:.4g} a request" if one.sectors_per_request else "")
+        for one in moved
+    ]
+    traces = [
+        _bar("would do", places.bars, [0] * len(moved), fewest, hover, _plain(colours)),
+        _bar(
+            "beyond that",
+            [places.bars[i] for i in over],
+            [fewest[i] for i in over],
+            [moved[i].sectors - fewest[i] for i in over],
+            [hover[i] for i in over],
+            _hatched(colours),
+        ),
+        _at_end([one.sectors for one in moved], places.bars, labels, [i in over for i in range(len(moved))], colours),
+        _names(rows, places, colours),
+    ]
+    most = max(one.sectors for one in moved)
+    return go.Figure(traces, _layout(colours, places, names, "sectors", most, right=_WIDE_RIGHT))
 
 
 def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -191,12 +228,18 @@ def _names(rows: Sequence[Row], places: _Places, colours: Theme) -> go.Scatter:
 
 
 def _layout(
-    colours: Theme, places: _Places, ticks: Sequence[str], title: str, most: float, left: int = _LEFT
+    colours: Theme,
+    places: _Places,
+    ticks: Sequence[str],
+    title: str,
+    most: float,
+    left: int = _LEFT,
+    right: int = _RIGHT,
 ) -> dict[str, object]:
     return layout(
         colours,
         height=places.height + _TOP + _BOTTOM,
-        margin={"l": left, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+        margin={"l": left, "r": right, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
         barmode="overlay",
         showlegend=True,
         xaxis=axis(colours, title, range=[0, most], nticks=_TICKS, rangemode="tozero"),

@@ -11,6 +11,9 @@ from smemviz.figures.labels import duration
 from smemviz.figures.matter import Matter, Measured, matter
 from smemviz.figures.served import Hardware
 from smemviz.model.summary import summarize
+from smemviz.model.touches import kind_of
+from smemviz.model.traffic import Traffic as Moved
+from smemviz.model.traffic import add_traffic, traffic_of
 from smemviz.recording import Launch
 
 KINDS = ("store", "load", "update")
@@ -45,12 +48,14 @@ class Traffic:
 class Row:
     """What is compared of one launch.
 
-    ``traffic`` has a row per kind of access of ``KINDS``; ``uncounted`` shared sites are left out of it, for their
-    wavefronts depend on the data. ``against_best`` is the median as a multiple of the least among those compared.
+    ``traffic`` and ``moved`` have a row per kind of access of ``KINDS``, for shared and for global memory.
+    ``uncounted`` shared sites are left out, for their wavefronts depend on the data. ``against_best`` is the median as
+    a multiple of the least among those compared.
     """
 
     entry: Entry
     traffic: dict[str, Traffic]
+    moved: dict[str, Moved]
     excess: int
     degree: int
     sectors: int
@@ -74,6 +79,11 @@ def headline(rows: Sequence[Row]) -> str:
         fast = min(timed, key=lambda row: row.against_best or 0)
         return f"{slow.entry.name} takes {slow.against_best:.2f} times as long as {fast.entry.name}"
     most, least = max(rows, key=wavefronts), min(rows, key=wavefronts)
+    if wavefronts(most) == 0 and any(row.sectors for row in rows):
+        many, few = (choose(rows, key=lambda row: row.sectors) for choose in (max, min))
+        if many.sectors == few.sectors:
+            return f"{many.sectors:,} sectors each"
+        return f"{many.entry.name} moves {many.sectors:,} sectors, {few.entry.name} {few.sectors:,}"
     if wavefronts(most) == wavefronts(least):
         return f"{wavefronts(most):,} wavefronts each"
     return f"{most.entry.name} takes {wavefronts(most):,} wavefronts, {least.entry.name} {wavefronts(least):,}"
@@ -82,6 +92,11 @@ def headline(rows: Sequence[Row]) -> str:
 def wavefronts(row: Row) -> int:
     """Return the wavefronts of all kinds."""
     return sum(traffic.wavefronts for traffic in row.traffic.values())
+
+
+def all_moved(row: Row) -> Moved:
+    """Return what the requests of all kinds moved in global memory."""
+    return add_traffic(row.moved.values())
 
 
 def time_origin(measured: Measured) -> str:
@@ -104,12 +119,13 @@ def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
     shared = [pair for pair in zip(entry.launch.sites, summary, strict=True) if pair[0].space == "shared"]
     traffic = {}
     for kind in KINDS:
-        rows = [row for site, row in shared if _kind(site.op) == kind]
+        rows = [row for site, row in shared if kind_of(site.op) == kind]
         traffic[kind] = Traffic(sum(row.wavefronts or 0 for row in rows), sum(row.ideal or 0 for row in rows))
     time = entry.measured.time.median_us if entry.measured else None
     return Row(
         entry,
         traffic,
+        {kind: _moved(entry.launch, kind) for kind in KINDS},
         sum(row.excess for row in traffic.values()),
         max((row.max_degree or 0 for _, row in shared), default=0),
         sum(row.sectors or 0 for row in summary),
@@ -119,8 +135,9 @@ def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
     )
 
 
-def _kind(op: str) -> str:
-    return "store" if op.startswith("st") else "load" if op.startswith("l") else "update"
+def _moved(launch: Launch, kind: str) -> Moved:
+    found = [traffic_of(launch, i) for i, site in enumerate(launch.sites) if kind_of(site.op) == kind]
+    return add_traffic(one for one in found if one is not None)
 
 
 def _record(row: Row) -> dict[str, object]:
@@ -142,6 +159,8 @@ def _record(row: Row) -> dict[str, object]:
         "data_dependent_sites": row.uncounted,
         "shared_bytes": entry.launch.shared_bytes,
         "sectors": row.sectors,
+        "sectors_per_request": _number(all_moved(row).sectors_per_request),
+        "efficiency": _number(all_moved(row).efficiency),
         "requests_from": entry.origin,
     }
     for name in ("median_us", "low_us", "high_us", "p5_us", "p95_us", "floor_us", "net_us", "samples", "nodes"):

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from smemviz.figures.cells import cells, key, strikes
 from smemviz.figures.labels import count, efficiency_text, element_name, lane_ranges, lanes_briefly
-from smemviz.figures.moment import Moment
+from smemviz.figures.moment import Moment, moment
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
 from smemviz.model.sectors import SECTOR_BYTES
+from smemviz.model.sectors import sectors as count_sectors
 from smemviz.model.touches import elements
 from smemviz.model.traffic import Traffic
 from smemviz.recording import Launch
@@ -21,11 +22,11 @@ from smemviz.recording import Launch
 LINE_BYTES = 128
 _SECTOR_STARTS = range(0, LINE_BYTES, SECTOR_BYTES)
 _NOT_MOVED, _UNUSED, _USED = 0, 1, 2
-_TOP, _BOTTOM, _LEFT = 30, 44, 112
+_TOP, _BARE_TOP, _BOTTOM, _LEFT = 30, 8, 44, 112
 _LONGEST = 15  # characters of an element's name that fit left of its line
 
 
-def sectors(now: Moment, *, theme: ThemeName = "light") -> go.Figure:
+def sectors(now: Moment, *, theme: ThemeName = "light", legend: bool = True) -> go.Figure:
     """Draw the present request where it goes: a row per line, a frame per sector moved, lanes in the bytes they use.
 
     A byte that is moved and not used is struck through.
@@ -37,6 +38,7 @@ def sectors(now: Moment, *, theme: ThemeName = "light") -> go.Figure:
         return empty(colours, "No request of this block was logged.")
     if site.space != "global":
         return empty(colours, "This request goes to shared memory: no sector is moved.")
+    top = _TOP if legend else _BARE_TOP
     placed = _place(now.launch.requests.addresses[row], site.width)
     z, texts, size = placed.states(), placed.texts(), placed.size
     x, y = np.arange(z.shape[1]), np.arange(z.shape[0])
@@ -60,9 +62,9 @@ def sectors(now: Moment, *, theme: ThemeName = "light") -> go.Figure:
         ],
         layout(
             colours,
-            height=len(y) * height + _TOP + _BOTTOM,
-            margin={"l": _LEFT, "r": 16, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
-            showlegend=True,
+            height=len(y) * height + top + _BOTTOM,
+            margin={"l": _LEFT, "r": 16, "t": top, "b": _BOTTOM, "autoexpand": False},
+            showlegend=legend,
             xaxis=axis(
                 colours,
                 "bytes of the 128-byte line, a sector each",
@@ -157,11 +159,24 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
     )
 
 
+def largest_moment(launch: Launch, site: int) -> Moment | None:
+    """Return the first request of a site that moves the most sectors, None where none was logged."""
+    requests = launch.requests
+    rows = np.flatnonzero(requests.site == site)
+    if not len(rows):
+        return None
+    row = rows[np.argmax(count_sectors(requests.addresses[rows], launch.sites[site].width))]
+    return moment(launch, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row]), site)
+
+
 def used_of(traffic: Traffic) -> str:
     """Say what part of the bytes moved is used, and of which requests that is known."""
     if traffic.efficiency is None:
         return "No request of this site was logged."
-    said = f"{traffic.used:,} of {count(traffic.moved, 'byte')} moved are used, {efficiency_text(traffic.efficiency)}"
+    moved = np.flatnonzero(traffic.spread)
+    each = "" if len(moved) > 1 else f"Every request moves {count(int(moved[0]), 'sector')}; "
+    share = efficiency_text(traffic.efficiency)
+    said = f"{each}{traffic.used:,} of {count(traffic.moved, 'byte')} moved are used, {share}"
     if traffic.complete:
         return f"{said}."
     return f"{said}, in the {traffic.logged:,} requests that were logged of {traffic.requests:,}."

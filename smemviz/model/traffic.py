@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
+from smemviz.model.summary import summarize
 from smemviz.recording import Launch
 
 
@@ -70,3 +73,39 @@ def traffic_of(launch: Launch, site: int) -> Traffic | None:
         fewest=int(fewest_sectors(used).sum()),
         spread=np.bincount(moved, minlength=33),
     )
+
+
+def add_traffic(several: Iterable[Traffic]) -> Traffic:
+    """Return the traffic of several sites together."""
+    total = Traffic(0, 0, 0, 0, 0, 0, np.zeros(33, np.int64))
+    for one in several:
+        total = Traffic(
+            total.requests + one.requests,
+            total.sectors + one.sectors,
+            total.logged + one.logged,
+            total.logged_sectors + one.logged_sectors,
+            total.used + one.used,
+            total.fewest + one.fewest,
+            total.spread + one.spread,
+        )
+    return total
+
+
+def same_accesses(launch: Launch, others: Sequence[Launch]) -> list[Launch]:
+    """Return the launches that make as many requests of each kind, of which every lane accesses as much, elsewhere.
+
+    They move other sectors, so that setting them side by side shows what the order of the indices is worth.
+    """
+    made, moved = _made(launch)
+    found = [other for other in others if other is not launch and other.block == launch.block]
+    return [other for other in found if _made(other)[0] == made and _made(other)[1] != moved]
+
+
+def _made(launch: Launch) -> tuple[Counter[tuple[str, str, int]], int]:
+    """Count the requests by space, operation and width, and all sectors."""
+    made: Counter[tuple[str, str, int]] = Counter()
+    sectors_moved = 0
+    for site, row in zip(launch.sites, summarize(launch), strict=True):
+        made[site.space, site.op, site.width] += row.requests
+        sectors_moved += row.sectors or 0
+    return made, sectors_moved

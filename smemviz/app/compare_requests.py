@@ -1,0 +1,65 @@
+"""Launches side by side in global memory: the request of each site that moves the most, in its lines and sectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.graph import graph
+from smemviz.figures.compared import Row
+from smemviz.figures.labels import efficiency_text
+from smemviz.figures.sectors import largest_moment, sectors
+from smemviz.figures.sentences import operation
+from smemviz.figures.style import ThemeName
+from smemviz.model.traffic import traffic_of
+from smemviz.recording import Launch
+
+_MOST = 3  # launches that fit beside each other
+_KEY = (
+    "A row is a 128-byte line. Filled, with the number of the lane: bytes that it uses. Framed: a sector that is "
+    "moved. Struck through: moved and not used."
+)
+_PICK_FEWER = f"Pick {_MOST} launches or fewer to see their requests side by side."
+
+
+def side_by_side(rows: Sequence[Row], theme: ThemeName) -> list[Component]:
+    """Show for each launch, in a column, what a request of each of its global sites moves."""
+    if len(rows) > _MOST:
+        return [html.P(_PICK_FEWER, className="note")]
+    if len(rows) < 2:
+        return [html.P("Pick a second launch to see requests side by side.", className="note")]
+    columns = [_column(row, i, theme) for i, row in enumerate(rows)]
+    return [html.P(_KEY, className="note"), html.Div(columns, className="requests-of")]
+
+
+def _column(row: Row, place: int, theme: ThemeName) -> Component:
+    launch = row.entry.launch
+    sites = [i for i, site in enumerate(launch.sites) if site.space == "global"]
+    pictures = [_picture(launch, site, place, theme) for site in sites]
+    none = [html.P("No request goes to global memory.", className="note")]
+    return html.Div([html.H3(row.entry.name), *(pictures or none)])
+
+
+def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Component:
+    chosen, now, traffic = launch.sites[site], largest_moment(launch, site), traffic_of(launch, site)
+    if now is None or traffic is None or traffic.sectors_per_request is None or traffic.efficiency is None:
+        return html.P([html.Code(chosen.source), ": no request was logged"], className="note")
+    figure = sectors(now, theme=theme, legend=False)
+    picture = graph({"type": "request-of", "launch": place, "site": site})
+    picture.figure, picture.style = figure, {"height": figure.layout.height}
+    cost = f": {traffic.sectors_per_request:.4g} sectors per request, efficiency {efficiency_text(traffic.efficiency)}"
+    return html.Figure(
+        [
+            html.Figcaption([f"{operation(chosen)} ", html.Code(chosen.source), cost]),
+            html.Div(
+                html.Div(picture, className="sheet narrow"),
+                className="scroller",
+                tabIndex=0,
+                role="region",
+                **{"aria-label": f"{operation(chosen)} {chosen.source}{cost}"},
+            ),
+        ],
+        className="request-of",
+    )
