@@ -12,6 +12,7 @@ import inspect
 import linecache
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import EnumMeta
 from functools import lru_cache
 from types import FunctionType, ModuleType
 
@@ -20,6 +21,9 @@ import numpy as np
 from smemviz.constants import DTYPES
 from smemviz.errors import InputError
 from smemviz.program import find_function
+
+# The parts of numba.cuda whose functions go by their own names.
+_PARTS = ("cuda.libdevice", "cuda.random", "cuda.cg", "cuda.fp16")
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ def resolve(node: ast.expr, function: Function) -> object:
         return function.lookup(node.id)
     if isinstance(node, ast.Attribute) and not node.attr.startswith("_"):
         base = resolve(node.value, function)
+        if isinstance(base, EnumMeta):
+            return base[node.attr]
         if isinstance(base, ModuleType) or _is_cuda(base):
             try:
                 return getattr(base, node.attr)
@@ -102,9 +108,11 @@ def canonical_name(node: ast.expr, function: Function) -> str:
         return ""
     if isinstance(value, ModuleType):
         name = value.__name__
-        return "cuda" if name == "numba.cuda" else name
+        return name.removeprefix("numba.") if name == "numba.cuda" or name.startswith("numba.cuda.") else name
     if _is_cuda(value):
-        return f"cuda.{getattr(value, '__qualname__', None) or getattr(value, '__name__', node.id)}"
+        place = value.__module__.removeprefix("numba.")
+        own = getattr(value, "__qualname__", None) or getattr(value, "__name__", node.id)
+        return f"{place if place in _PARTS else 'cuda'}.{own}"
     module = getattr(value, "__module__", None)
     if module in ("math", "builtins", "operator", "_operator"):
         return f"{module.strip('_')}.{getattr(value, '__qualname__', node.id)}"

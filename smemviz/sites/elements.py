@@ -26,6 +26,7 @@ class Walk:
     refs: dict[Calls, dict[str, Ref]]
     sites: list[Site] = field(default_factory=list)
     declarations: list[Declaration] = field(default_factory=list)
+    grids: list[ast.AST] = field(default_factory=list)
 
 
 class ElementWalk:

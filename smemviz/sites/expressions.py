@@ -132,7 +132,9 @@ class ExpressionWalk(ElementWalk):
             return TupleRef((None,) * rank) if isinstance(rank, int) and rank > 1 else None
         if name == "cuda.const.array_like" and isinstance(arguments[0], ArrayRef):
             return replace(arguments[0], space="constant")
-        if name == "cuda.misc.special.literal_unroll" and arguments:
+        if name == "cuda.cg.this_grid":
+            self.walk.grids.append(node)
+        if name == "cuda.literal_unroll" and arguments:
             return arguments[0]
         return TupleRef((None, None)) if name in ("cmath.polar", "math.frexp", "math.modf") else None
 

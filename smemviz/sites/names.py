@@ -6,6 +6,7 @@ import ast
 from functools import lru_cache
 
 from smemviz.functions import Function, canonical_name, function_of, python_function, resolve
+from smemviz.library import xoroshiro
 
 
 class Names:
@@ -32,6 +33,8 @@ class Names:
         definition = getattr(value, "definition", None)
         if isinstance(definition, Function):  # of a text that Python never executes
             return definition
+        if self.canonical(node).startswith("cuda.random."):
+            value = xoroshiro.DEVICE.get(self.canonical(node).rpartition(".")[2])
         inner = python_function(value)
         if inner is None:
             return None

@@ -77,11 +77,12 @@ class SiteTree:
 
 @dataclass(frozen=True)
 class SiteTable:
-    """All sites and shared declarations of a kernel, and the tree that finds them."""
+    """All sites and shared declarations of a kernel, and the tree that finds them; do blocks wait for each other?"""
 
     root: SiteTree
     sites: tuple[Site, ...]
     declarations: tuple[Declaration, ...]
+    cooperative: bool = False
 
 
 def argument_ref(name: str, value: object) -> Ref:

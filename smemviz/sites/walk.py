@@ -36,7 +36,7 @@ def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
         tree = SiteTree(kernel)
         _FunctionWalk(walk, tree, bound, ()).run()
         if before == refs:
-            return SiteTable(tree, tuple(walk.sites), tuple(walk.declarations))
+            return SiteTable(tree, tuple(walk.sites), tuple(walk.declarations), bool(walk.grids))
 
 
 class _FunctionWalk(ExpressionWalk):

@@ -10,7 +10,7 @@ import numpy as np
 from smemviz.constants import evaluate
 from smemviz.engines.lockstep import access, intrinsics
 from smemviz.engines.lockstep.frame import Frame
-from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.machine import Grid, Machine
 from smemviz.engines.lockstep.memory import Memory, View, c_strides
 from smemviz.engines.lockstep.operators import binary
 from smemviz.engines.lockstep.records import field_view, is_known
@@ -87,6 +87,9 @@ def method(frame: Calls, node: ast.Call, base: Value) -> Value:
     """Call a method of an array that gives another view of it."""
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
+    if isinstance(base, Grid) and name == "sync" and not node.args:
+        frame.machine.barrier(node, frame.mask)
+        return None
     if isinstance(base, View) and not node.keywords:
         try:
             match name:

@@ -6,6 +6,7 @@ no reader takes for a measurement.
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -16,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.constants import DTYPES
 from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep import names
 from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
+from smemviz.engines.lockstep.random import Random
 from smemviz.errors import KernelFileError, UnsupportedError
 
 Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None]
@@ -40,8 +43,12 @@ class Cuda(ModuleType):
         for name in _device_names():
             setattr(self, name, DeviceOnly(name, file))
         self.gpus = [Device()]
+        self.random = Random(self)
 
     def __getattr__(self, name: str) -> Any:
+        if name in DTYPES or name == "types":
+            types = importlib.import_module("numba").types
+            return types if name == "types" else getattr(types, name)
         text = f"cuda.{name} is not known to the lockstep engine; run with engine gpu"
         if sys._getframe(1).f_code.co_filename == self._file:
             raise UnsupportedError(*launch_place(self._file), text)

@@ -30,6 +30,7 @@ Place = tuple[str, int]
 
 # The device that lockstep stands in for: shared memory starts and ends where it does there.
 COMPUTE_CAPABILITY = (9, 0)
+_MOST_COOPERATING = 132 * 2048  # threads at once on the H200, which is what a cooperative launch may have
 
 
 def launch(
@@ -68,11 +69,13 @@ def launch(
     """
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
-    _check_threads(place, configuration, limits)
+    _check_threads(place, configuration, limits.threads, "")
     names = parameters(kernel, args, place)
     given = Arguments(place, space or AddressSpace())
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
     table = find_sites(kernel, [described(value) for value in values])
+    if table.cooperative:
+        _check_threads(place, configuration, _MOST_COOPERATING, " together, as cuda.cg.this_grid() wants it")
     layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
@@ -86,7 +89,9 @@ def launch(
     )
     with np.errstate(all="ignore"):
         at_once = _blocks_at_once(warps * WARP_SIZE, layout.nbytes, limits)
-        for first, count in batches(blocks, at_once, announcing(progress, kernel.name)):
+        # Blocks that wait for each other run together.
+        together = ((0, blocks),) if table.cooperative else None
+        for first, count in together or batches(blocks, at_once, announcing(progress, kernel.name)):
             machine.begin(first, count)
             Interpreter(machine, table.root, machine.root).run(arguments)
             machine.end()
@@ -109,12 +114,12 @@ def launch(
     return made, findings.all()
 
 
-def _check_threads(place: Place, configuration: Configuration, limits: Limits) -> None:
+def _check_threads(place: Place, configuration: Configuration, most: int, how: str) -> None:
     threads = math.prod(configuration.grid) * math.prod(configuration.block)
-    if threads > limits.threads:
+    if threads > most:
         raise LaunchError(
             *place,
-            f"the launch has {threads:,} threads; lockstep runs {limits.threads:,} at most. "
+            f"the launch has {threads:,} threads; lockstep runs {most:,} at most{how}. "
             "Make the grid smaller, or run with engine gpu.",
         )
 

@@ -47,6 +47,10 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+class Grid:
+    """What ``cuda.cg.this_grid()`` gives."""
+
+
 @dataclass
 class Machine:
     """One launch as it runs; ``begin`` moves it to the next batch of blocks."""
@@ -61,6 +65,7 @@ class Machine:
     findings: Findings
     constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
     iterations: int = 0
+    printed: int = 0
 
     @property
     def warps_per_block(self) -> int:

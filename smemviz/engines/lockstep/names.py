@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smemviz.engines.lockstep import intrinsics, mathematics, warp
+from smemviz.engines.lockstep import half, hints, intrinsics, libdevice, mathematics, output, ufuncs, vectors, warp
 from smemviz.engines.lockstep.atomics import ATOMICS, atomic, compare_and_swap
-from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.machine import Grid, Machine
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.operators import binary, truth
 from smemviz.engines.lockstep.rules import Rule, plain
@@ -137,6 +137,16 @@ def _array_like(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     return arguments[0]
 
 
+def _this_grid(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    return Grid()
+
+
+def _unrolled(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    if not isinstance(arguments[0], tuple):
+        raise frame.wrong(node, f"{ast.unparse(node)}: literal_unroll takes a tuple")
+    return arguments[0]
+
+
 def _register(name: str) -> Callable[[Machine], Value]:
     return lambda machine: machine.registers[name]
 
@@ -151,7 +161,7 @@ VALUES: dict[str, Callable[[Machine], Value]] = {
     for axis in "xyz"
 }
 VALUES |= {"cuda.laneid": _register("cuda.laneid"), "cuda.warpsize": _constant(WARP_SIZE)}
-VALUES |= {name: _constant(value) for name, value in mathematics.CONSTANTS.items()}
+VALUES |= {name: _constant(value) for name, value in (mathematics.CONSTANTS | ufuncs.CONSTANTS).items()}
 
 CALLS: dict[str, Rule] = {
     "builtins.abs": plain(_abs, 1),
@@ -169,10 +179,13 @@ CALLS: dict[str, Rule] = {
     "cuda.threadfence_block": Rule(_nothing, 0, 0),
     "cuda.threadfence_system": Rule(_nothing, 0, 0),
     "cuda.const.array_like": Rule(_array_like, 1, 1),
+    "cuda.cg.this_grid": Rule(_this_grid, 0, 0),
+    "cuda.literal_unroll": Rule(_unrolled, 1, 1),
     "cuda.atomic.cas": Rule(compare_and_swap, 4, 4),
     "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),
 }
-CALLS |= warp.CALLS | intrinsics.CALLS
+CALLS |= warp.CALLS | intrinsics.CALLS | half.CALLS | libdevice.CALLS | vectors.CALLS | ufuncs.CALLS
+CALLS |= hints.CALLS | output.CALLS
 CALLS |= {f"cuda.atomic.{name}": Rule(partial(atomic, name), 3, 3) for name in ATOMICS}
 CALLS |= {name: plain(function, 1) for name, function in mathematics.UNARY.items()}
 CALLS |= {name: plain(function, 2) for name, function in mathematics.BINARY.items()}

@@ -1,0 +1,37 @@
+"""Loads and stores that say how to use the caches, ``cuda.ldcg`` and its kin; what moves is the same."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from smemviz.engines.lockstep import access
+from smemviz.engines.lockstep.memory import View
+from smemviz.engines.lockstep.rules import Rule
+from smemviz.engines.lockstep.typing import Value
+from smemviz.sites.expressions import CACHE_HINTS
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.calls import Calls
+
+
+def _indices(frame: Calls, node: ast.Call, array: Value, index: Value) -> tuple[Value, ...]:
+    if not isinstance(array, View) or array.memory.space != "global":
+        raise frame.refuse(node, f"{ast.unparse(node.func)} on anything but a global array")
+    return index if isinstance(index, tuple) else (index,)
+
+
+def _load(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    array, index = arguments
+    return access.load(frame, node, array, _indices(frame, node, array, index))
+
+
+def _store(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    array, index, value = arguments
+    indices = _indices(frame, node, array, index)
+    access.write(frame, node, array, *access.locate(frame, node, array, indices), value)
+
+
+CALLS: dict[str, Rule] = {
+    f"cuda.{name}": Rule(_load, 2, 2) if op == "load" else Rule(_store, 3, 3) for name, op in CACHE_HINTS.items()
+}
