@@ -321,7 +321,18 @@ class Recording:
 
     def source_of(self, launch: Launch, site: Site | None = None) -> str:
         """Return the text of that file."""
-        file = self.file_of(launch, site)
+        return self.text(self.file_of(launch, site))
+
+    def file_of_finding(self, finding: Finding) -> str:
+        """Return the name of the file a finding's line is in: that of the sites in such a line, else its kernel's."""
+        if finding.launch is None:
+            return self.file
+        launch = self.launches[finding.launch]
+        files = {self.file_of(launch, site) for site in launch.sites if site.line == finding.line}
+        return files.pop() if len(files) == 1 else self.file_of(launch)
+
+    def text(self, file: str) -> str:
+        """Return the text of a file by its name."""
         return self.source if file == self.file else self.sources[file]
 
     def __getitem__(self, kernel: str) -> Launch:

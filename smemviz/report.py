@@ -162,7 +162,7 @@ def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_js
     if recording.findings:
         console.print()
     for finding in recording.findings:
-        file = recording.file if finding.launch is None else recording.file_of(recording.launches[finding.launch])
+        file = recording.file_of_finding(finding)
         sentence = f"{file}:{finding.line}: {told(finding, recording)}"
         console.print(sentence, markup=False, highlight=False, style="bold", soft_wrap=True)
 

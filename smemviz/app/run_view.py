@@ -15,6 +15,7 @@ from smemviz.app.controls import knob_note
 from smemviz.app.library import Library, Shown
 from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState, hardware_key
+from smemviz.app.texts import page_of
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.figures.labels import count
 from smemviz.figures.sentences import degree_of, facts, findings_of, headline, origin, rule, told
@@ -64,7 +65,7 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
         "origin.children": _origin(shown, hardware),
         "notices.children": _notices(shown, launch, found),
         "source.children": source_view(
-            shown.recording.source, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
+            shown.recording, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
         ),
         "facts.children": _facts(launch, hardware),
         "facts-note.children": f"From the {'GPU recording' if shown.from_file else 'lockstep run'}; {rule(hardware)}.",
@@ -92,6 +93,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
     if not shown.recording.launches:
         return []
     links = []
+    page = page_of(query.get("file", ""))
     kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
     for alike in shown.groups():
         worst, nth = worst_of(shown, alike, hardware)
@@ -99,7 +101,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
         links.append(
             dcc.Link(
                 [html.Span(group_name(alike)), launch_badge(shown, worst, hardware)],
-                href="/kernel?" + urlencode(kept | launch_query(worst, nth)),
+                href=f"{page}?" + urlencode(kept | launch_query(worst, nth)),
                 className="kernel-link current" if current else "kernel-link",
             )
         )
@@ -108,7 +110,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
         links.append(
             dcc.Link(
                 [html.Span(kernel), refused_badge()],
-                href="/kernel?" + urlencode(kept | {"kernel": kernel}),
+                href=f"{page}?" + urlencode(kept | {"kernel": kernel}),
                 className="kernel-link current" if current else "kernel-link",
             )
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
+from pathlib import Path
 
 from dash import html
 from dash.development.base_component import Component
@@ -15,36 +16,63 @@ from pygments.token import Comment, Keyword, Name, Number, String, Token  # type
 from smemviz.figures.sentences import badge
 from smemviz.model.summary import SiteSummary
 from smemviz.program import find_function
-from smemviz.recording import Finding, Launch
+from smemviz.recording import Finding, Launch, Recording, Site
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
 
 
 def source_view(
-    source: str, launch: Launch, rows: tuple[SiteSummary, ...], findings: Sequence[Finding] = ()
+    recording: Recording, launch: Launch, rows: tuple[SiteSummary, ...], findings: Sequence[Finding] = ()
 ) -> list[Component]:
-    """Show the kernel's lines, and those of the device functions it has sites in, sites and mistakes marked."""
+    """Show the kernel's lines, and those of the device functions it has sites in, sites and mistakes marked.
+
+    The kernel's own file comes first; the lines of any but the recording's stand under the name of theirs.
+    """
+    own = recording.file_of(launch)
+    files: dict[str, list[int]] = {own: []}
+    for i, site in enumerate(launch.sites):
+        files.setdefault(recording.file_of(launch, site), []).append(i)
+    shown: list[Component] = []
+    for file, sites in files.items():
+        if file != recording.file:
+            shown.append(html.Li(Path(file).name, className="file"))
+        mistakes: dict[int, dict[str, None]] = {}
+        for finding in findings:
+            if recording.file_of_finding(finding) == file:
+                mistakes.setdefault(finding.line, {})[finding.kind] = None
+        kernel = find_function(_parse(recording.text(file)), launch.kernel, launch.line) if file == own else None
+        shown += _file_view(recording.text(file), launch, kernel, sites, rows, mistakes)
+    return shown
+
+
+def _file_view(
+    source: str,
+    launch: Launch,
+    kernel: ast.FunctionDef | None,
+    sites: list[int],
+    rows: tuple[SiteSummary, ...],
+    mistakes: Mapping[int, Iterable[str]],
+) -> list[Component]:
+    """Show the lines of one file: the kernel, where it is there, and the functions that have any of these sites."""
     lines = source.splitlines()
     classes = _token_classes(source)
     shown: list[Component] = []
-    for first, last in _spans(source, launch):
+    for first, last in _spans(source, kernel, [launch.sites[i] for i in sites]):
         if shown:
             shown.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
         for number in range(first, min(last, len(lines)) + 1):
-            here = [i for i, site in enumerate(launch.sites) if site.line == number]
-            kinds = tuple(dict.fromkeys(finding.kind for finding in findings if finding.line == number))
+            here = [i for i in sites if launch.sites[i].line == number]
+            kinds = tuple(mistakes.get(number, ()))
             shown.append(_line(number, lines[number - 1], classes[number - 1], launch, here, rows, kinds))
     return shown
 
 
-def _spans(source: str, launch: Launch) -> list[tuple[int, int]]:
+def _spans(source: str, kernel: ast.FunctionDef | None, sites: Sequence[Site]) -> list[tuple[int, int]]:
     """Return the first and last lines of the functions to show, in file order."""
-    tree = _parse(source)
-    kernel = find_function(tree, launch.kernel, launch.line)
     functions = {kernel} if kernel is not None else set()
-    for node in ast.walk(tree):
+    for node in ast.walk(_parse(source)):
         if isinstance(node, ast.FunctionDef) and any(
-            node.lineno <= site.line <= (node.end_lineno or 0) and node.name == site.function for site in launch.sites
+            node.lineno <= site.line <= (node.end_lineno or 0) and node.name == site.function for site in sites
         ):
             functions.add(node)
     spans = [
@@ -56,7 +84,10 @@ def _spans(source: str, launch: Launch) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=16)
 def _parse(source: str) -> ast.Module:
-    return ast.parse(source)
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # in a stranger's recording
+        return ast.Module([], [])
 
 
 @lru_cache(maxsize=16)

@@ -131,7 +131,7 @@ def recording(served: Library) -> Recording:
 def test_the_source_has_the_kernel_s_lines_and_a_badge_at_each_site(served: Library) -> None:
     recorded = recording(served)
     launch = recorded["set_row_read_col"]
-    lines = source_view(recorded.source, launch, launch.summary())
+    lines = source_view(recorded, launch, launch.summary())
     numbers = [int(line.children[0].children) for line in lines]
     assert numbers == list(range(43, 54))
     last = lines[-1]
