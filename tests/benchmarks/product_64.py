@@ -1,10 +1,11 @@
-"""A product of two 64 x 64 matrices by tiles of 16 x 16 in shared memory."""
+"""A product of two square matrices by tiles in shared memory; of ``BLOCKS`` x ``BLOCKS`` blocks, all by default."""
 
 import numpy as np
 from numba import cuda, float32
 
 N = 64
 TILE = 16
+BLOCKS = N // TILE
 
 
 @cuda.jit
@@ -32,5 +33,5 @@ def main():
     a = rng.random((N, N), dtype=np.float32)
     b = rng.random((N, N), dtype=np.float32)
     c = cuda.device_array((N, N), np.float32)
-    product[(N // TILE, N // TILE), (TILE, TILE)](cuda.to_device(a), cuda.to_device(b), c)
+    product[(BLOCKS, BLOCKS), (TILE, TILE)](cuda.to_device(a), cuda.to_device(b), c)
     return c.copy_to_host()
