@@ -12,7 +12,12 @@ from smemviz.sites import find_sites
 
 
 def carried(body):
-    """Rewrite a kernel of one argument, ``out``; return its text, names shortened."""
+    """Rewrite a kernel of one argument, ``out``; return the text of what was its body, names shortened."""
+    return with_beginning(body).partition("\n")[2]
+
+
+def with_beginning(body):
+    """Return that text with the statement before it."""
     source = "def kernel(out):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     tree = parse_program(source, "f.py").tree
     scope = {"cuda": ModuleType("numba.cuda"), "int32": np.int32}
@@ -20,6 +25,11 @@ def carried(body):
     module = carry(find_sites(function, [np.zeros(8, np.int32)])).module
     assert ast.unparse(tree) == ast.unparse(ast.parse(source))  # the original is untouched
     return ast.unparse(module.body[0].body).replace("__smemviz_", "_").replace("_int32", "")
+
+
+def test_a_kernel_begins_with_a_log_that_keeps_a_place_for_each_site():
+    kept = ", ".join(f"_cuda.local.array(2, _{kind})" for kind in ("uint32", "int64", "uint32", "uint32"))
+    assert with_beginning("out[1] = out[0]").splitlines()[0] == f"_log = _begin(_launch, ({kept}))"
 
 
 def test_a_load_and_a_store():

@@ -1,7 +1,7 @@
 """Kernels that hold one difficulty each, as a user would write them."""
 
 import numpy as np
-from numba import cuda, float32, float64, int8, int32, int64
+from numba import complex128, cuda, float32, float64, int8, int32, int64
 
 WIDTH = 32
 PITCH = 33
@@ -130,6 +130,103 @@ def three_dimensions(out):
     out[cuda.blockIdx.x, z, y, x] = tile[z, y, 7 - x]
 
 
+@cuda.jit
+def early_return_before_a_barrier(out, n):
+    tile = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    tile[t] = 3 * t
+    if t >= n:
+        return
+    out[t] = tile[t]
+    cuda.syncthreads()
+    for k in range(3):
+        out[t] += tile[(t * (k + 1)) % n]
+
+
+@cuda.jit
+def wide_patterns(out, index):
+    eight = cuda.shared.array(128, float64)
+    other = cuda.shared.array(128, float64)
+    sixteen = cuda.shared.array(128, complex128)
+    t = cuda.threadIdx.x
+    for i in range(4):
+        eight[t + 32 * i] = t
+        sixteen[t + 32 * i] = t
+    cuda.syncthreads()
+    total = 0.0
+    for k in range(12):
+        total += eight[(index[k] * t + k) % 128] + eight[t // 2 + k] + eight[(t // 16) * 16 + k]
+        if (t + k) % 3 != 0:
+            total += sixteen[(index[k] * t + k) % 128].real + sixteen[t // 4 * 2 + k].real
+            other[(t * index[11 - k]) % 128] = k
+    out[t] = total
+
+
+@cuda.jit
+def moving_by_bytes(out, data):
+    tile = cuda.shared.array(96, int8)
+    t = cuda.threadIdx.x
+    for i in range(3):
+        tile[t + 32 * i] = data[t + i]
+    cuda.syncthreads()
+    total = 0
+    for k in range(40):
+        total += tile[t + k % 60] + tile[2 * t + k % 7] + data[3 * t + k] + data[k] + data[(31 - t) * 4 + k]
+    out[t] = total
+
+
+@cuda.jit
+def data_dependent(out, keys):
+    counts = cuda.shared.array(64, int32)
+    steps = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    counts[t] = 0
+    steps[t] = keys[t]
+    cuda.syncthreads()
+    for i in range(keys.size // 64):
+        key = keys[i * 64 + t]
+        cuda.atomic.add(counts, key, 1)
+        if key % 3 == 0:
+            cuda.atomic.max(out, key, t)
+            while key > 40:
+                key -= steps[key] % 2 + 7
+                cuda.atomic.add(out, 128 + key, 1)
+    cuda.syncthreads()
+    out[64 + t] = counts[t]
+
+
+@cuda.jit
+def far_apart(out, data):
+    t = cuda.grid(1)
+    total = 0
+    for k in range(4):
+        total += data[(k % 2) * 16, t] + data[t % 17, 7 * k]
+    out[t] = total
+
+
+@cuda.jit(device=True)
+def back_and_forth(tile, t):
+    if t % 5 == 0:
+        return tile[63 - t]
+    return tile[t]
+
+
+@cuda.jit
+def the_same_place_with_other_masks(out):
+    tile = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    tile[t] = t
+    cuda.syncthreads()
+    total = 0
+    for k in range(20):
+        if t & k:
+            total += tile[(t * k) % 64]
+        if k > 15 and t > 40:
+            break
+        total += back_and_forth(tile, t) + back_and_forth(tile, 63 - t)
+    out[t] = total
+
+
 def cases():
     """Return (kernel, grid, block, arguments, dynamic shared bytes) for each kernel."""
     float_grid = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
@@ -144,5 +241,11 @@ def cases():
         (writes_its_input, 4, 32, (np.arange(128, dtype=np.int32),), 0),
         (strided, (4, 4), (16, 16), (np.zeros((64, 64), np.float32), float_grid.T[::1, ::1]), 0),
         (swap_elements, 1, 32, (np.arange(32, dtype=np.int16),), 0),
+        (early_return_before_a_barrier, 2, 64, (np.zeros(64, np.int32), 41), 0),
+        (wide_patterns, 1, 32, (np.zeros(32), np.array([1, 2, 3, 4, 8, 16, 0, 5, 7, 32, 1, 1])), 0),
+        (moving_by_bytes, 1, 32, (np.zeros(32, np.int64), (np.arange(256) % 90).astype(np.int8)), 0),
+        (data_dependent, 1, 64, (np.zeros(192, np.int32), np.random.default_rng(0).integers(0, 64, 1024)), 0),
+        (far_apart, 2, 64, (np.zeros(128, np.int64), np.ones((17, 2048), np.int32)), 0),
+        (the_same_place_with_other_masks, 1, 64, (np.zeros(64, np.int64),), 0),
         (three_dimensions, 3, (8, 4, 2), (np.zeros((3, 2, 4, 8), np.int64),), 0),
     ]

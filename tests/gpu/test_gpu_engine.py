@@ -64,6 +64,7 @@ def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, bl
     clean, carried = ([cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
     kernel[grid, block, 0, dynamic](*clean)
     function = function_of(kernel.py_func)
+    config = configuration(("", 1), (grid, block, 0, dynamic))
     outputs = []
 
     class Arguments(launch.Arguments):
@@ -71,11 +72,11 @@ def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, bl
             outputs.append([a.copy_to_host() for a in carried if hasattr(a, "copy_to_host")])
             super().restore()
 
-    carrying = launch.carrying_kernel(function, carried, {})
+    carrying = launch.carrying_kernel(function, carried, config.block[0] * config.block[1] * config.block[2])
     original = launch.Arguments
     launch.Arguments = Arguments
     try:
-        launch.count(function, carrying, configuration(("", 1), (grid, block, 0, dynamic)), carried, 1 << 24)
+        launch.count(function, carrying, config, carried, 1 << 24)
     finally:
         launch.Arguments = original
 

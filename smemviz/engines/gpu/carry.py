@@ -17,12 +17,15 @@ from smemviz.recording import Site
 from smemviz.sites import SiteTable, SiteTree
 
 PREFIX = "__smemviz_"
+LAUNCH = f"{PREFIX}launch"
 LOG = f"{PREFIX}log"
+BEGIN = f"{PREFIX}begin"
 DECLARE = f"{PREFIX}declare"
 BARRIER = f"{PREFIX}barrier"
 
 _Node = TypeVar("_Node", bound=ast.AST)
 _LOG_NAME = ast.Name(LOG, ast.Load())
+_KEPT = ("uint32", "int64", "uint32", "uint32")  # a shared or a global address, a mask, a class
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,19 @@ def probe_name(action: str, site: Site) -> str:
 
 
 def carry(table: SiteTable) -> Carrier:
-    """Rewrite a kernel and the device functions it reaches; the log is each one's last parameter."""
-    return _Rewrite(table, table.root, PREFIX + table.root.function.name).carrier()
+    """Rewrite a kernel and the device functions it reaches.
+
+    What the launch counts into is the kernel's last parameter. The kernel makes the log of it, which is the last
+    parameter of the device functions.
+    """
+    return _Rewrite(table, table.root, PREFIX + table.root.function.name).kernel()
+
+
+def _begin(sites: int) -> ast.stmt:
+    """Return the statement that makes a thread's log, with what the thread keeps for each site."""
+    count = max(sites, 1)
+    kept = ", ".join(f"{PREFIX}cuda.local.array({count}, {PREFIX}{kind})" for kind in _KEPT)
+    return ast.parse(f"{LOG} = {BEGIN}({LAUNCH}, ({kept}))").body[0]
 
 
 class _Rewrite:
@@ -55,17 +69,25 @@ class _Rewrite:
         self.callees: list[Carrier] = []
         self.temporaries = 0
 
-    def carrier(self) -> Carrier:
+    def kernel(self) -> Carrier:
+        node = self.tree.function.node
+        begin = ast.copy_location(_begin(len(self.table.sites)), node)
+        return self.function(LAUNCH, [begin, *self.body(node.body)])
+
+    def device_function(self) -> Carrier:
+        return self.function(LOG, self.body(self.tree.function.node.body))
+
+    def function(self, parameter: str, body: list[ast.stmt]) -> Carrier:
         node = self.tree.function.node
         arguments = ast.arguments(
             posonlyargs=[],
-            args=[*(ast.arg(a.arg) for a in (*node.args.posonlyargs, *node.args.args)), ast.arg(LOG)],
+            args=[*(ast.arg(a.arg) for a in (*node.args.posonlyargs, *node.args.args)), ast.arg(parameter)],
             kwonlyargs=[],
             kw_defaults=[],
             defaults=[],
         )
         function = ast.copy_location(
-            ast.FunctionDef(name=self.name, args=arguments, body=self.body(node.body), decorator_list=[]), node
+            ast.FunctionDef(name=self.name, args=arguments, body=body, decorator_list=[]), node
         )
         module = ast.fix_missing_locations(ast.Module([function], []))
         return Carrier(self.name, module, self.tree, tuple(self.callees))
@@ -144,7 +166,7 @@ class _Rewrite:
             new = self.call(DECLARE, number, node, _LOG_NAME)
         elif node in self.tree.calls:
             assert isinstance(node, ast.Call)
-            callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").carrier()
+            callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").device_function()
             self.callees.append(callee)
             new = self.call(callee.name, *self.arguments(node, callee.tree), _LOG_NAME)
         else:

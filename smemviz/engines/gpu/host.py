@@ -7,6 +7,7 @@ twice, then the clean one, whose results ``main()`` gets.
 from __future__ import annotations
 
 import ast
+import math
 import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from numba.cuda.core import config
 from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.gpu.launch import ROW_BYTES, Carrying, carrying_kernel, count
+from smemviz.engines.gpu.launch import ROW_BYTES, Carrying, carrying_kernel, count, most_registers
 from smemviz.engines.gpu.look import UNSAFE, Look
 from smemviz.engines.host import (
     Configuration,
@@ -108,11 +109,12 @@ class Recorder:
             return False
         if self.progress:
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
-        key = (dispatcher.py_func, *(_kind(argument) for argument in arguments))
+        threads = math.prod(config.block)
+        key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
         if key not in self._carrying:
             options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
             kept = {name: value for name, value in options.items() if value}
-            self._carrying[key] = carrying_kernel(function, arguments, kept)
+            self._carrying[key] = carrying_kernel(function, arguments, threads, kept)
         launch = count(function, self._carrying[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
         self.log_bytes -= len(launch.requests) * ROW_BYTES
         self.launches.append(replace(launch, file=function.file))
@@ -182,7 +184,7 @@ def record(
     """Record one launch of a kernel; its arguments stay as they are."""
     check((function.file, function.node.lineno), config)
     with quiet():
-        carrying = carrying_kernel(function, arguments, {})
+        carrying = carrying_kernel(function, arguments, math.prod(config.block))
         return (count(function, carrying, config, arguments, log_bytes, blocks),)
 
 

@@ -1,15 +1,17 @@
-"""Counting one launch: the carrying kernel in two passes, its log read back.
+"""Counting one launch: the carrying kernel in two passes, its counts and its log read back.
 
-The first pass counts requests per warp and the totals per site over the whole grid; the second writes the log, whose
-size is then known exactly. Arguments are put back as they were after each pass. The log on the device is bounded: when
-all warps do not fit, those of the first, middle and last block are logged and the totals stand for the rest.
+The first pass counts over the whole grid; the second writes the log. Arguments are put back as they were after each
+pass. The log on the device is bounded: when all requests do not fit, or when blocks are asked for, those of some blocks
+are logged and the totals stand for the rest. The first pass counts the requests of these blocks warp by warp, so that
+whole warps are logged.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,15 +19,17 @@ from numba import cuda
 from numba.cuda.cudadrv import driver
 from numpy.typing import NDArray
 
-from smemviz.engines.gpu import probe
+from smemviz.engines.gpu import classes, probe
 from smemviz.engines.gpu.carry import Carrier, carry
 from smemviz.engines.host import Configuration
 from smemviz.engines.selection import Blocks
 from smemviz.functions import Function
-from smemviz.recording import WARP_SIZE, ArrayInfo, Launch, Requests, Totals
+from smemviz.recording import WARP_SIZE, ArrayInfo, Launch, Requests
 from smemviz.sites import Declaration, SiteTable, find_sites
 
-ROW_BYTES = 2 * 8 * WARP_SIZE + 8  # addresses, values, site and epoch
+_MOST_REGISTERS = 255
+
+ROW_BYTES = 2 * 8 * WARP_SIZE + 8 * probe.FACTS  # addresses, values, facts
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,26 @@ class Carrying:
     kernel: Any
 
 
-def carrying_kernel(function: Function, arguments: Sequence[object], options: dict[str, Any]) -> Carrying:
-    """Rewrite a kernel and everything it calls; Numba compiles it at the first launch."""
+def carrying_kernel(
+    function: Function, arguments: Sequence[object], threads: int, options: Mapping[str, Any] = MappingProxyType({})
+) -> Carrying:
+    """Rewrite a kernel and everything it calls, for blocks of so many threads; Numba compiles it at the first launch.
+
+    It takes more registers than the clean one, but no more than blocks of this size can start with.
+    """
     table = find_sites(function, arguments)
     probes = probe.probes(table.sites)
-    return Carrying(table, cuda.jit(**options)(_compiled(carry(table), probes)))
+    registers = min(options.get("max_registers") or _MOST_REGISTERS, most_registers(threads))
+    return Carrying(table, cuda.jit(**{**options, "max_registers": registers})(_compiled(carry(table), probes)))
+
+
+def most_registers(threads: int) -> int:
+    """Return how many registers a thread can have in a block of so many threads on the device in use.
+
+    Registers are given out to four warps at a time and by eight a thread (CUDA programming guide, since 3.0).
+    """
+    in_block = int(cuda.get_current_device().MAX_REGISTERS_PER_BLOCK)
+    return min(_MOST_REGISTERS, in_block // (-(-threads // 128) * 128) // 8 * 8)
 
 
 def _compiled(carrier: Carrier, probes: dict[str, Any]) -> Any:
@@ -48,16 +67,9 @@ def _compiled(carrier: Carrier, probes: dict[str, Any]) -> Any:
     function = carrier.tree.function
     namespace = {**function.scope, **probes}
     for callee in carrier.callees:
-        namespace[callee.name] = cuda.jit(device=True)(_compiled(callee, probes))
+        namespace[callee.name] = cuda.jit(device=True, forceinline=True)(_compiled(callee, probes))
     exec(compile(carrier.module, function.file, "exec", dont_inherit=True), namespace)
     return namespace[carrier.name]
-
-
-@dataclass(frozen=True)
-class _Counts:
-    used: NDArray[np.int32]
-    totals: NDArray[np.int64]
-    bases: NDArray[np.int64]
 
 
 def count(
@@ -78,20 +90,23 @@ def count(
     table = carrying.table
     kernel = carrying.kernel[configuration.grid, configuration.block, 0, configuration.dynamic_shared]
     blocks = math.prod(configuration.grid)
-    chosen = logged.of((function.file, function.node.lineno), function.name, blocks) if logged else None
     warps_per_block = -(-math.prod(configuration.block) // WARP_SIZE)
-    warps = blocks * warps_per_block
+    numbers = logged.of((function.file, function.node.lineno), function.name, blocks) if logged else _some(blocks)
+    capacity = max(log_bytes, 0) // ROW_BYTES
     with Arguments(arguments) as held:
-        counts = _count(kernel, held, warps, table)
-        first = _choose(counts.used, blocks, warps_per_block, chosen, max(log_bytes, 0) // ROW_BYTES)
-        requests = _write(kernel, held, counts, first, table, warps_per_block)
-        held.restore()
-        arrays = tuple(_shared_arrays(table.declarations, counts.bases, configuration))
+        chosen = _warps_of(numbers, blocks, warps_per_block)
+        counts, used, bases = _count(kernel, held, chosen, table)
+        totals = classes.totals(table.sites, counts)
+        everything = logged is None and totals.requests.sum() <= capacity
+        chosen = np.ones_like(chosen) if everything else _fitting(chosen, used, capacity)
+        rows = int(totals.requests.sum() if everything else used[chosen].sum())
+        requests = _write(kernel, held, chosen, rows, table, warps_per_block)
+        arrays = tuple(_shared_arrays(table.declarations, bases, configuration))
         arrays += tuple(held.arrays(function))
     static = max((a.address + a.nbytes for a in arrays if a.space == "shared" and not a.dynamic), default=0)
     start = min((a.address for a in arrays if a.space == "shared"), default=0)
     dynamic_start = min((a.address for a in arrays if a.space == "shared" and a.dynamic), default=static)
-    complete = int(counts.used.sum()) == len(requests)
+    complete = int(totals.requests.sum()) == len(requests)
     return Launch(
         kernel=function.name,
         line=function.node.lineno,
@@ -102,92 +117,90 @@ def count(
         sites=table.sites,
         arrays=arrays,
         requests=requests,
-        totals=None if complete else _totals(counts.totals),
+        totals=None if complete else totals,
     )
 
 
-def _count(kernel: Any, held: Arguments, warps: int, table: SiteTable) -> _Counts:
-    used = cuda.to_device(np.zeros(warps, np.int32))
-    totals = cuda.to_device(np.zeros((max(len(table.sites), 1), probe.TOTAL_COLUMNS), np.int64))
+def _some(blocks: int) -> NDArray[np.int64]:
+    return np.unique([0, blocks // 2, blocks - 1])
+
+
+def _warps_of(numbers: NDArray[np.int64], blocks: int, warps_per_block: int) -> NDArray[np.bool_]:
+    """Return for every warp of the grid whether its block is among these numbers."""
+    chosen = np.zeros((blocks, warps_per_block), np.bool_)
+    chosen[numbers] = True
+    return chosen.ravel()
+
+
+def _fitting(chosen: NDArray[np.bool_], used: NDArray[np.int32], capacity: int) -> NDArray[np.bool_]:
+    """Return which of the chosen warps, in order, have room for all of their requests."""
+    return chosen & (np.cumsum(np.where(chosen, used, 0), dtype=np.int64) <= capacity)
+
+
+def _count(
+    kernel: Any, held: Arguments, chosen: NDArray[np.bool_], table: SiteTable
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the counts, how many requests each chosen warp made, and where the shared arrays begin."""
+    shape = classes.shape_of_counts(table.sites)
+    counts = cuda.to_device(np.zeros(math.prod(shape), np.int64))
+    used = cuda.to_device(np.zeros(len(chosen), np.int32))
     bases = cuda.to_device(np.zeros(max(len(table.declarations), 1), np.int64))
-    first = cuda.to_device(np.full(1, -1, np.int64))
-    nothing = _device_rows(1)
-    kernel(*held.values, (np.int32(probe.COUNT), first, used, used, *nothing, totals, bases))
+    _pass(kernel, held, probe.COUNT, chosen, shape, counts, used, bases, _device_rows(1))
+    return counts.copy_to_host().reshape(shape), used.copy_to_host(), bases.copy_to_host()
+
+
+def _write(
+    kernel: Any, held: Arguments, chosen: NDArray[np.bool_], rows: int, table: SiteTable, warps_per_block: int
+) -> Requests:
+    if rows == 0:
+        return Requests.empty()
+    nothing = cuda.to_device(np.zeros(1, np.int64))
+    used = cuda.to_device(np.zeros(len(chosen), np.int32))
+    bases = cuda.to_device(np.zeros(max(len(table.declarations), 1), np.int64))
+    facts, addresses, values = _device_rows(rows)
+    written = _pass(kernel, held, probe.WRITE, chosen, (1, 1, 1), nothing, used, bases, (facts, addresses, values))
+    host_facts = facts.copy_to_host()[:written]
+    warp, step = host_facts[:, probe.WARP], host_facts[:, probe.STEP]
+    return Requests(
+        addresses=addresses.copy_to_host()[:written],
+        site=host_facts[:, probe.SITE].astype(np.int32),
+        block=warp // warps_per_block,
+        warp=(warp % warps_per_block).astype(np.int32),
+        step=step.astype(np.int32),
+        epoch=host_facts[:, probe.EPOCH].astype(np.int32),
+        values=values.copy_to_host()[:written],
+    ).select(np.lexsort((step, warp)))
+
+
+def _pass(
+    kernel: Any,
+    held: Arguments,
+    mode: int,
+    chosen: NDArray[np.bool_],
+    shape: tuple[int, int, int],
+    counts: Any,
+    used: Any,
+    bases: Any,
+    log: tuple[Any, Any, Any],
+) -> int:
+    """Run the carrying kernel once and put the arguments back; return how many rows the log wanted."""
+    cursor = cuda.to_device(np.zeros(1, np.int64))
+    epochs = cuda.to_device(np.zeros(len(chosen), np.int32))
+    sizes = tuple(np.int32(size) for size in shape)
+    kernel(*held.values, (np.int32(mode), cuda.to_device(chosen), sizes, counts, used, epochs, cursor, *log, bases))
     cuda.synchronize()
     held.restore()
-    return _Counts(used.copy_to_host(), totals.copy_to_host(), bases.copy_to_host())
+    return int(cursor.copy_to_host()[0])
 
 
 def _device_rows(rows: int) -> tuple[Any, Any, Any]:
     """Allocate a log's facts, addresses and values; addresses start as -1 and values as NaN, both all-ones."""
-    facts = cuda.device_array((rows, 2), np.int32)
+    facts = cuda.device_array((rows, probe.FACTS), np.int64)
     addresses = cuda.device_array((rows, WARP_SIZE), np.int64)
     values = cuda.device_array((rows, WARP_SIZE), np.float64)
     for array in (addresses, values):
         driver.device_memset(array, 0xFF, array.alloc_size)
     return facts, addresses, values
-
-
-def _choose(
-    used: NDArray[np.int32], blocks: int, warps_per_block: int, chosen: NDArray[np.int64] | None, capacity: int
-) -> NDArray[np.int64]:
-    """Return where each warp's rows begin in the log, -1 for a warp that is only counted."""
-    ends = np.cumsum(used, dtype=np.int64)
-    if chosen is None and ends[-1] <= capacity:
-        return ends - used
-    if chosen is None:
-        chosen = np.unique([0, blocks // 2, blocks - 1])
-    warps = (chosen[:, None] * warps_per_block + np.arange(warps_per_block)).ravel()
-    ends = np.cumsum(used[warps], dtype=np.int64)
-    fitting = np.searchsorted(ends, capacity, side="right")
-    first = np.full(len(used), -1, np.int64)
-    first[warps[:fitting]] = (ends - used[warps])[:fitting]
-    return first
-
-
-def _write(
-    kernel: Any,
-    held: Arguments,
-    counts: _Counts,
-    first: NDArray[np.int64],
-    table: SiteTable,
-    warps_per_block: int,
-) -> Requests:
-    logged = np.flatnonzero(first >= 0)
-    lengths = counts.used[logged]
-    rows = int(lengths.sum())
-    if rows == 0:
-        return Requests.empty()
-    used = cuda.to_device(np.zeros(len(first), np.int32))
-    epochs = cuda.to_device(np.zeros(len(first), np.int32))
-    totals = cuda.to_device(np.zeros((1, 1), np.int64))
-    bases = cuda.to_device(np.zeros(max(len(table.declarations), 1), np.int64))
-    facts, addresses, values = _device_rows(rows)
-    log = (np.int32(probe.WRITE), cuda.to_device(first), used, epochs, facts, addresses, values, totals, bases)
-    kernel(*held.values, log)
-    cuda.synchronize()
-    warp = np.repeat(logged, lengths)
-    step = np.arange(rows) - np.repeat(first[logged], lengths)
-    host_facts = facts.copy_to_host()
-    return Requests(
-        addresses=addresses.copy_to_host(),
-        site=host_facts[:, probe.SITE].copy(),
-        block=(warp // warps_per_block).astype(np.int64),
-        warp=(warp % warps_per_block).astype(np.int32),
-        step=step.astype(np.int32),
-        epoch=host_facts[:, probe.EPOCH].copy(),
-        values=values.copy_to_host(),
-    ).select(np.lexsort((step, warp)))
-
-
-def _totals(columns: NDArray[np.int64]) -> Totals:
-    return Totals(
-        requests=columns[:, probe.REQUESTS].copy(),
-        wavefronts=columns[:, probe.WAVEFRONTS].copy(),
-        ideal=columns[:, probe.IDEAL].copy(),
-        sectors=columns[:, probe.SECTORS].copy(),
-        degrees=columns[:, probe.DEGREES :].copy(),
-    )
 
 
 def _shared_arrays(

@@ -1,7 +1,13 @@
-"""The device functions that report a site: its address into the warp's log, its cost into the site's totals.
+"""The device functions that report a site: its address into the log, its cost into the counts.
 
-A request is written by the warp together: the first active lane takes the next slot of its warp, every active lane
+A request is written by the warp together: the first active lane takes the next row of the log, every active lane
 writes its address there. The address is the real one: where the element is, not where its index says it should be.
+
+A request is counted as one of its class (``classes``): what it costs. Working that out takes a hundred instructions,
+so every thread keeps, for each site, the address and the mask it last worked it out for. Where the same lanes now stand
+at the same distances, moved together by whole words in shared memory or by whole sectors in global memory, the class
+is the same too: all banks turn alike, all sectors shift alike. What is kept lies in registers, since everything here is
+inlined and each site is a literal.
 
 Masks are cast to unsigned at once: ``activemask`` and ``match_any_sync`` return signed 32-bit, and a sign extension
 would count 33 lanes for 1 (seen on the H200).
@@ -18,18 +24,17 @@ import numpy as np
 from numba import cuda
 
 from smemviz.engines.gpu.address import array_address, element_address, to_shared
-from smemviz.engines.gpu.carry import BARRIER, DECLARE, probe_name
+from smemviz.engines.gpu.carry import BARRIER, BEGIN, DECLARE, PREFIX, probe_name
+from smemviz.engines.gpu.classes import DEGREES, WAVEFRONTS
 from smemviz.recording import WARP_SIZE, Site
 
-# Columns of the totals, per site; behind them a histogram of degrees 0 to 32.
-REQUESTS, WAVEFRONTS, IDEAL, SECTORS, DEGREES = range(5)
-TOTAL_COLUMNS = DEGREES + WARP_SIZE + 1
-
 # Columns of a log row's facts.
-SITE, EPOCH = range(2)
+SITE, EPOCH, WARP, STEP = range(4)
+FACTS = 4
 
-# What a run of the carrying kernel does.
+# What a run of the carrying kernel does, and, from SKIP on, what it does for a warp.
 COUNT, WRITE = range(2)
+_COUNT, _COUNT_ROWS, _SKIP, _WRITE = range(4)
 
 _SECTOR_BYTES = 32
 _ATOMICS = {"and": "and_", "or": "or_"}
@@ -37,6 +42,10 @@ _ATOMICS = {"and": "and_", "or": "or_"}
 
 def _device(function: Callable[..., Any]) -> Any:
     return cuda.jit(device=True)(function)
+
+
+def _inlined(function: Callable[..., Any]) -> Any:
+    return cuda.jit(device=True, forceinline=True)(function)
 
 
 @_device
@@ -49,7 +58,7 @@ def _warp_index() -> Any:
 
 @_device
 def _first_lane(mask: Any) -> Any:
-    return cuda.ffs(mask) - 1
+    return numba.int32(cuda.ffs(mask) - 1)
 
 
 @_device
@@ -66,6 +75,16 @@ def _largest(mask: Any, lanes: Any, value: Any) -> Any:
 
 
 @_device
+def _sum(mask: Any, lanes: Any, value: Any) -> Any:
+    """Return the sum of the values (0 to 63) that ``lanes``, part of the active ``mask``, hold."""
+    result = 0
+    for bit in range(6):
+        votes = numba.uint32(cuda.ballot_sync(mask, (value >> bit) & 1)) & lanes
+        result += cuda.popc(numba.uint32(votes)) << bit
+    return result
+
+
+@_device
 def _different(mask: Any, lanes: Any, key: Any, group: Any) -> Any:
     """Return, among ``lanes``, how many different keys there are whose group equals this lane's."""
     same = numba.uint32(cuda.match_any_sync(mask, key)) & lanes
@@ -76,14 +95,14 @@ def _different(mask: Any, lanes: Any, key: Any, group: Any) -> Any:
 @_device
 def _has_partners(mask: Any, address: Any, distance: Any) -> Any:
     """Tell whether every active lane has, at this distance, an inactive partner or one with the same address."""
-    other = cuda.shfl_xor_sync(mask, address, distance)
+    other = cuda.shfl_xor_sync(mask, numba.int32(address), distance)
     lane = cuda.laneid
     inactive = (mask >> numba.uint32(lane ^ distance)) & numba.uint32(1) == 0
-    return numba.uint32(cuda.ballot_sync(mask, inactive or other == address)) == mask
+    return numba.uint32(cuda.ballot_sync(mask, inactive or other == numba.int32(address))) == mask
 
 
-def _shared_cost(op: str, width: int) -> Any:
-    """Build the device function that adds a shared request's wavefronts, ideal and degree to the totals.
+def _shared_class(op: str, width: int) -> Any:
+    """Build the device function that works out the class of a shared request.
 
     The rules are those of ``model.banks`` for compute capability 5.0 and later.
     """
@@ -94,7 +113,13 @@ def _shared_cost(op: str, width: int) -> Any:
     group_size = WARP_SIZE if by_lane else WARP_SIZE // words
     banks = WARP_SIZE // words
 
-    def cost(totals: Any, site: Any, mask: Any, address: Any) -> None:
+    def degree_of(mask: Any, address: Any) -> Any:
+        key = address // unit
+        if by_lane:
+            return _largest(mask, mask, cuda.popc(numba.uint32(cuda.match_any_sync(mask, key % banks))))
+        return _largest(mask, mask, _different(mask, mask, key, key % banks))
+
+    def by_groups(mask: Any, address: Any) -> Any:
         size = group_size
         if merges and (_has_partners(mask, address, 1) or _has_partners(mask, address, 2)):
             size = group_size * 2
@@ -104,63 +129,82 @@ def _shared_cost(op: str, width: int) -> Any:
         if size < 32:
             lanes = mask & numba.uint32(((1 << size) - 1) << (group * size))
         key = address // unit
-        if by_lane:
-            same_bank = numba.uint32(cuda.match_any_sync(mask, key % banks))
-            degree = cuda.popc(same_bank & lanes)
-        else:
-            degree = _different(mask, lanes, key, key % banks)
-        degree = _largest(mask, lanes, degree)
-        if lane == _first_lane(lanes):
-            cuda.atomic.add(totals, (site, WAVEFRONTS), degree)
-            cuda.atomic.add(totals, (site, IDEAL), 1)
-        worst = _largest(mask, mask, degree)
-        if lane == _first_lane(mask):
-            cuda.atomic.add(totals, (site, DEGREES + worst), 1)
+        degree = _largest(mask, lanes, _different(mask, lanes, key, key % banks))
+        firsts = numba.uint32(cuda.ballot_sync(mask, lane == _first_lane(lanes)))
+        ideal = cuda.popc(numba.uint32(firsts))
+        return (ideal * DEGREES + _largest(mask, mask, degree)) * WAVEFRONTS + _sum(mask, firsts, degree)
 
-    return _device(cost)
+    return _device(degree_of if group_size == WARP_SIZE else by_groups)
 
 
-def _global_cost() -> Any:
-    """Build the device function that adds a global request's sectors to the totals."""
-
-    def cost(totals: Any, site: Any, mask: Any, address: Any) -> None:
-        sectors = _different(mask, mask, address // _SECTOR_BYTES, 0)
-        if cuda.laneid == _first_lane(mask):
-            cuda.atomic.add(totals, (site, SECTORS), sectors)
-
-    return _device(cost)
+@_device
+def _global_class(mask: Any, address: Any) -> Any:
+    """Work out the class of a global request: how many sectors it touches."""
+    sector = address // _SECTOR_BYTES
+    before = mask & ((numba.uint32(1) << numba.uint32(cuda.laneid)) - numba.uint32(1))
+    neighbour = cuda.laneid if before == 0 else 31 - cuda.clz(numba.uint32(before))
+    last = cuda.shfl_sync(mask, sector, neighbour)
+    if cuda.all_sync(mask, last <= sector):
+        return cuda.popc(numba.uint32(cuda.ballot_sync(mask, last != sector))) + 1
+    return _different(mask, mask, sector, 0)
 
 
 @cache
-def _report(space: str, op: str, width: int) -> Any:
+def _report(space: str, op: str, width: int, keeps_value: bool = False) -> Any:
     """Build the device function that reports one address of one kind of site."""
     shared = space == "shared"
-    cost = _shared_cost(op, width) if shared else _global_cost()
+    class_of = _shared_class(op, width) if shared else _global_class
+    whole = max(width, 4) if shared else _SECTOR_BYTES
 
     def report(site: Any, address: Any, value: Any, log: Any) -> None:
-        mode, first, used, epochs, facts, addresses, values, totals, _ = log
+        task, warp, counters, classes, counts, used, epochs, cursor, facts, addresses, values, _, kept = log
+        if task == _SKIP:
+            return
         mask = numba.uint32(cuda.activemask())
         leader = _first_lane(mask)
-        warp = _warp_index()
         if shared:
-            address = to_shared(address)
-        if mode == COUNT:
+            address = numba.uint32(to_shared(address))
+        near, far, masks, known = kept
+        if task <= _COUNT_ROWS:
+            if shared:
+                moved = numba.int32(numba.uint32(address - near[site]))
+                fits = True
+            else:
+                moved = numba.int32(address - far[site])
+                fits = moved == address - far[site]
+            together = moved == cuda.shfl_sync(mask, moved, leader)
+            # Bitwise, so that no lane goes around the vote.
+            same = (masks[site] == mask) & together & fits & (moved & numba.int32(whole - 1) == 0)
+            if not cuda.all_sync(mask, same):
+                if shared:
+                    near[site] = address
+                else:
+                    far[site] = address
+                masks[site] = mask
+                known[site] = site * classes + class_of(mask, address)
             if cuda.laneid == leader:
-                cuda.atomic.add(used, warp, 1)
-                cuda.atomic.add(totals, (site, REQUESTS), 1)
-            cost(totals, site, mask, address)
-        elif first[warp] >= 0:
-            slot = 0
+                cuda.atomic.add(counts, counters + known[site], 1)
+                if task == _COUNT_ROWS:
+                    cuda.atomic.add(used, warp, 1)
+        else:
+            row = 0
             if cuda.laneid == leader:
-                slot = cuda.atomic.add(used, warp, 1)
-            row = first[warp] + cuda.shfl_sync(mask, slot, leader)
-            addresses[row, cuda.laneid] = address
-            values[row, cuda.laneid] = value
+                row = cuda.atomic.add(cursor, 0, 1)
+            row = cuda.shfl_sync(mask, row, leader)
+            step = 0
             if cuda.laneid == leader:
-                facts[row, SITE] = site
-                facts[row, EPOCH] = epochs[warp]
+                step = cuda.atomic.add(used, warp, 1)
+            if row < addresses.shape[0]:
+                addresses[row, cuda.laneid] = address
+                if keeps_value:
+                    values[row, cuda.laneid] = value
+                if cuda.laneid == leader:
+                    facts[row, SITE] = site
+                    facts[row, EPOCH] = epochs[warp]
+                    facts[row, WARP] = warp
+                    facts[row, STEP] = step
 
-    return _device(report)
+    return _inlined(report)
 
 
 def _load(site: Site) -> Any:
@@ -170,13 +214,13 @@ def _load(site: Site) -> Any:
         report(number, element_address(array, index), np.nan, log)
         return array[index]
 
-    return _device(load)
+    return _inlined(load)
 
 
 def _store(site: Site) -> Any:
-    report = _report(site.space, "store", site.width)
-    cast = numba.from_dtype(np.dtype(site.dtype))
     keeps_value = site.space == "shared" and np.dtype(site.dtype).kind != "c"
+    report = _report(site.space, "store", site.width, keeps_value)
+    cast = numba.from_dtype(np.dtype(site.dtype))
 
     def store(number: Any, array: Any, index: Any, value: Any, log: Any) -> None:
         report(number, element_address(array, index), numba.float64(cast(value)), log)
@@ -186,7 +230,7 @@ def _store(site: Site) -> Any:
         report(number, element_address(array, index), np.nan, log)
         array[index] = value
 
-    return _device(store if keeps_value else store_only)
+    return _inlined(store if keeps_value else store_only)
 
 
 # Numba types ``cuda.atomic.add`` only where it stands as written, so these are written for each operation.
@@ -206,7 +250,7 @@ def _update(site: Site, name: str, parameters: str) -> Any:
         "report": _report(site.space, site.op, site.width),
     }
     exec(_UPDATE.format(name=name, parameters=parameters, index=index), namespace)
-    return _device(namespace["update"])
+    return _inlined(namespace["update"])
 
 
 def _atomic(site: Site) -> Any:
@@ -218,22 +262,37 @@ def _swap(site: Site) -> Any:
     return _update(site, "compare_and_swap", "old, value")
 
 
-@_device
+@_inlined
+def _begin(launch: Any, kept: Any) -> Any:
+    """Return what reports of this thread need: the launch's arrays, the warp's task, and what the thread keeps."""
+    mode, chosen, shape, counts, used, epochs, cursor, facts, addresses, values, bases = launch
+    copies, sites, classes = shape
+    warp = _warp_index()
+    masks = kept[2]
+    for site in range(masks.shape[0]):
+        masks[site] = 0
+    task = (_COUNT_ROWS if chosen[warp] else _COUNT) if mode == COUNT else (_WRITE if chosen[warp] else _SKIP)
+    counters = numba.uint32(warp % copies * sites * classes)
+    return task, warp, counters, classes, counts, used, epochs, cursor, facts, addresses, values, bases, kept
+
+
+@_inlined
 def _declare(number: Any, array: Any, log: Any) -> Any:
     """Note where a shared array begins, once a launch, and hand the array on."""
-    bases = log[8]
+    bases = log[11]
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0 and cuda.threadIdx.z == 0:
         bases[number] = to_shared(array_address(array))
     return array
 
 
-@_device
+@_inlined
 def _barrier(log: Any) -> None:
     """Note that the warp reaches a barrier."""
-    mode, _, _, epochs, _, _, _, _, _ = log
-    mask = numba.uint32(cuda.activemask())
-    if mode == WRITE and cuda.laneid == _first_lane(mask):
-        cuda.atomic.add(epochs, _warp_index(), 1)
+    task, warp, epochs = log[0], log[1], log[6]
+    if task == _WRITE:
+        mask = numba.uint32(cuda.activemask())
+        if cuda.laneid == _first_lane(mask):
+            cuda.atomic.add(epochs, warp, 1)
 
 
 _BUILDERS = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
@@ -241,7 +300,8 @@ _BUILDERS = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
 
 def probes(sites: Sequence[Site]) -> dict[str, Any]:
     """Return every device function that carrying kernels of these sites may call, by name."""
-    found: dict[str, Any] = {DECLARE: _declare, BARRIER: _barrier}
+    found: dict[str, Any] = {BEGIN: _begin, DECLARE: _declare, BARRIER: _barrier}
+    found |= {f"{PREFIX}cuda": cuda, f"{PREFIX}uint32": numba.uint32, f"{PREFIX}int64": numba.int64}
     for site in sites:
         for action in [site.op] if site.op in ("load", "store") else ["atomic", "swap"]:
             found.setdefault(probe_name(action, site), _BUILDERS[action](site))
