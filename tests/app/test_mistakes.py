@@ -1,0 +1,122 @@
+"""What the pages show of a file in which mistakes are found: badges, marked lines, notices and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.gallery_page import gallery_page
+from smemviz.app.library import Library
+from smemviz.app.run_view import view_run
+from smemviz.app.state import RunState
+from smemviz.errors import LaunchError
+from smemviz.resources import kernels_dir
+
+LINES = (kernels_dir() / "mistakes.py").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture(scope="module")
+def served() -> Library:
+    return Library([kernels_dir() / "mistakes.py", kernels_dir() / "square.py"])
+
+
+def parts(component: object) -> Iterator[Component]:
+    if isinstance(component, list | tuple):
+        for part in component:
+            yield from parts(part)
+    elif isinstance(component, Component):
+        yield component
+        yield from parts(getattr(component, "children", None))
+
+
+def text(component: object) -> str:
+    if isinstance(component, list | tuple):
+        return "".join(text(part) for part in component)
+    return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
+
+
+def marked(source: object) -> list[tuple[str, str]]:
+    """Return the numbers of marked lines with what is said there."""
+    lines = [part for part in parts(source) if "mistaken" in str(getattr(part, "className", ""))]
+    return [
+        (text(line.children[0]), text([part for part in parts(line) if getattr(part, "className", "") == "mistake"]))
+        for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "lines"),
+    [
+        ("store_past_the_edge", "out of bounds", ["    c[row, column] = total"]),
+        ("block_smaller_than_tile", "unwritten read", ["        total += a_tile[ty, k] * b_tile[k, tx]"]),
+        (
+            "no_second_barrier",
+            "race",
+            ["        a_tile[ty, tx] = a[row, first + tx]", "        b_tile[ty, tx] = b[first + ty, column]"],
+        ),
+        ("barrier_in_a_branch", "barrier divergence", ["        cuda.syncthreads()"]),
+    ],
+)
+def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: str, kind: str, lines: list[str]) -> None:
+    shown = view_run(served, {"file": "mistakes", "kernel": kernel})
+
+    found = marked(shown["source.children"])
+    assert [LINES[int(number) - 1] for number, _ in found] == lines
+    assert {said for _, said in found} == {kind}
+    findings = [f for f in served.show(RunState("mistakes")).recording.findings if f.kernel == kernel]
+    assert len(shown["notices.children"]) == len(findings)
+    for notice, finding in zip(shown["notices.children"], findings, strict=True):
+        assert notice.title == kind.capitalize()
+        assert notice.children.startswith(f"Line {finding.line}: {kind} in {kernel}, block {finding.block}, thread")
+        assert notice.children.endswith(finding.message)
+
+
+def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Library) -> None:
+    links = view_run(served, {"file": "mistakes"})["kernels.children"][:-1]
+
+    assert [text(link) for link in links] == [
+        "store_past_the_edgeout of bounds",
+        "block_smaller_than_tileunwritten read",
+        "no_second_barrierrace",
+        "barrier_in_a_branchbarrier divergence",
+        "too_many_threadsrefused",
+        "too_much_static_memoryrefused",
+        "too_much_dynamic_memoryrefused",
+    ]
+
+
+def test_a_kernel_that_was_refused_says_why_and_keeps_the_way_back(served: Library) -> None:
+    shown = view_run(served, {"file": "mistakes", "kernel": "too_many_threads"})
+
+    assert shown["headline.children"] == "This cannot be launched"
+    line = next(i for i, one in enumerate(LINES, 1) if one.startswith("    too_many_threads["))
+    said = text(shown["notices.children"])
+    assert said.startswith(f"mistakes.py:{line}: a block of 32 x 33 x 1 has 1056 threads; a device takes 1024.")
+    assert said.endswith(LINES[line - 1].strip())
+    current = [link for link in shown["kernels.children"] if "current" in link.className]
+    assert [text(link) for link in current] == ["too_many_threadsrefused"]
+
+
+def test_a_constant_with_which_nothing_is_launched_leaves_the_links_as_they_are(served: Library) -> None:
+    shown = view_run(served, {"file": "square", "kernel": "set_row_read_col", "BDIMX": "64"})
+
+    assert "kernels.children" not in shown
+    assert "a block of 64 x 64 x 1 has 4096 threads" in text(shown["notices.children"])
+
+
+def test_a_refused_kernel_has_no_launch(served: Library) -> None:
+    shown = served.show(RunState("mistakes"))
+    with pytest.raises(LaunchError, match="65536 bytes of static shared memory"):
+        shown.launch(RunState("mistakes", kernel="too_much_static_memory"))
+    assert shown.launch(RunState("mistakes", kernel="no_such_kernel")).kernel == "store_past_the_edge"
+
+
+def test_the_card_counts_the_mistakes(served: Library) -> None:
+    card, other = (part for part in parts(gallery_page(served)) if isinstance(part, html.Article))
+
+    assert "9 mistakes found while it ran" in text(card)
+    assert "mistake" not in text(other)
+    assert "too_much_dynamic_memoryrefused" in text(card)
