@@ -28,7 +28,9 @@
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
   function visit(url, replace) {
-    window.history[replace ? "replaceState" : "pushState"]({}, "", url);
+    // The editor's text is in the link, behind the #, and stays there.
+    const text = url.startsWith("/editor?") && window.location.pathname === "/editor" ? window.location.hash : "";
+    window.history[replace ? "replaceState" : "pushState"]({}, "", url + text);
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
   }
 
@@ -123,7 +125,8 @@
       const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
       const chosen = asked.get("theme") || (dark ? "dark" : "light");
       const next = [
-        { path: window.location.pathname, file: asked.get("file") },
+        // The editor stays the same page whatever text it has run.
+        { path: window.location.pathname, file: window.location.pathname === "/editor" ? null : asked.get("file") },
         pick((name) => RUN.includes(name) || CONSTANT.test(name)),
         { ...pick((name) => LOOK.includes(name)), theme: chosen },
         chosen,

@@ -486,7 +486,7 @@ import sys, types
 app = types.ModuleType("smemviz.app")
 sys.path.insert(0, {tests!r})
 from test_cli import PretendedApp
-app.create_app = lambda paths: PretendedApp()
+app.create_app = lambda paths, **options: PretendedApp()
 sys.modules["smemviz.app"] = app
 import webbrowser
 webbrowser.open = lambda url: print("browser at", url, flush=True)
@@ -541,6 +541,17 @@ def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
+def test_serve_open_to_other_machines_serves_no_files_from_their_paths_and_says_so() -> None:
+    with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), "not-even-there.py") as server:
+        assert server.line().startswith("smemviz: http://0.0.0.0:")
+        server.process.send_signal(signal.SIGINT)
+        _, err = server.process.communicate(timeout=10)
+        assert err == (
+            "smemviz: 0.0.0.0 is open to other machines, so files are not served from their paths; the gallery and the "
+            "editor are\n"
+        )
+
+
 def test_serve_told_to_stop_ends_as_a_program_does() -> None:
     # Not as one that was killed: what runs when an interpreter ends still runs, such as ending a measurement.
     port = free_port()

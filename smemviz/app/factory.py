@@ -9,11 +9,19 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app import browser, compare_page, gallery_page, kernel_callbacks, measured_panels
+from smemviz.app import browser, compare_page, editor_page, gallery_page, kernel_callbacks, measured_panels
+from smemviz.app import follow as following
+from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
+from smemviz.app.matmul_callbacks import add_callbacks as add_matmul_callbacks
+from smemviz.app.matmul_data import Products
+from smemviz.app.matmul_page import PATH as MATMUL
+from smemviz.app.matmul_page import matmul_page
 from smemviz.app.run_view import Query
 from smemviz.app.stopwatch import Stopwatch
+from smemviz.app.texts import Texts
+from smemviz.commands.progress import LINES
 from smemviz.errors import SmemvizError
 from smemviz.resources import assets_dir, gallery
 from smemviz.version import __version__
@@ -43,14 +51,21 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def create_app(paths: Sequence[Path] = ()) -> Dash:
-    """Build the dashboard on kernel files and recordings, or on the gallery when none are named."""
-    library, stopwatch = Library(paths or gallery()), Stopwatch()
+def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool = False) -> Dash:
+    """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
+
+    ``follow`` keeps a kernel's page up with its file, as it is saved in an editor. ``editor`` gives it the page on which
+    kernels are written; its texts run in lockstep, in processes of their own.
+    """
+    texts = Texts() if editor else None
+    job = Job(environment=LINES)  # one GPU: one measurement at a time
+    library, stopwatch = Library(paths or gallery(), texts), Stopwatch(job)
     app = Dash(
         __name__,
         title="smemviz",
         update_title="",
         assets_folder=str(assets_dir()),
+        assets_path_ignore=["codemirror"],  # loaded by the editor page, when there is one
         index_string=_INDEX,
         serve_locally=True,
         suppress_callback_exceptions=True,
@@ -61,30 +76,41 @@ def create_app(paths: Sequence[Path] = ()) -> Dash:
             {"name": "description", "content": "What a CUDA kernel really does to shared memory."},
         ],
     )
-    app.layout = _frame()
+    app.layout = _frame(library)
     browser.add_callbacks(app)
     gallery_page.add_callbacks(app, library)
     kernel_callbacks.add_callbacks(app, library)
     measured_panels.add_callbacks(app, library, stopwatch)
     compare_page.add_callbacks(app, library, stopwatch)
+    add_matmul_callbacks(app, library, Products(job), stopwatch)
+    if follow:
+        following.add_callbacks(app, library)
+    if texts:
+        editor_page.add_callbacks(app, texts)
 
     @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))  # type: ignore[untyped-decorator]
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
-        return _page(library, stopwatch, place, run, look)
+        return _page(library, stopwatch, place, run, look, follow)
 
     return app
 
 
-def _page(library: Library, stopwatch: Stopwatch, place: Query, run: Query, look: Query) -> list[Component] | Component:
-    """Return the page for an address: ``/`` is the gallery, ``/kernel`` a kernel, ``/compare`` several."""
+def _page(
+    library: Library, stopwatch: Stopwatch, place: Query, run: Query, look: Query, follow: bool
+) -> list[Component] | Component:
+    """Return the page for an address: the gallery at ``/``, then a kernel, several of them, or a text."""
     if place["path"] == "/":
         return gallery_page.gallery_page(library)
     if place["path"] == "/compare":
         return compare_page.compare_page(library, stopwatch, run, look["theme"])
+    if place["path"] == MATMUL:
+        return matmul_page()
+    if place["path"] == "/editor" and library.texts:
+        return editor_page.editor_page(library.texts, run)
     if place["path"] != "/kernel":
         return _nothing("There is no such page.")
     try:
-        return kernel_page(library, stopwatch, run, look)
+        return kernel_page(library, stopwatch, run, look, follow=follow)
     except SmemvizError as error:
         return _nothing(str(error))
 
@@ -96,8 +122,9 @@ def _nothing(text: str) -> list[Component]:
     ]
 
 
-def _frame() -> Component:
+def _frame(library: Library) -> Component:
     """What stays when pages change: state, header, footer."""
+    pages = {"Gallery": "/", "Compare": "/compare", "Matmul": MATMUL} | ({"Editor": "/editor"} if library.texts else {})
     return dmc.MantineProvider(
         [
             dcc.Location(id="url", refresh=False),
@@ -108,7 +135,7 @@ def _frame() -> Component:
                 [
                     dcc.Link([html.Span(className="mark"), "smemviz"], href="/", className="wordmark"),
                     html.Nav(
-                        [dcc.Link("Gallery", href="/"), dcc.Link("Compare", href="/compare")],
+                        [dcc.Link(name, href=href) for name, href in pages.items()],
                         **{"aria-label": "Pages"},
                     ),
                     html.Button(

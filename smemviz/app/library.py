@@ -10,6 +10,7 @@ from pathlib import Path
 
 from smemviz.app.helpers import forget, helper_hashes
 from smemviz.app.state import RunState
+from smemviz.app.texts import Texts
 from smemviz.constants import ConstantValue
 from smemviz.engines import run
 from smemviz.errors import InputError, LaunchError, RecordingError, SmemvizError
@@ -90,7 +91,8 @@ class Shown:
 class Library:
     """Kernel files and recordings by the name they have in a URL; runs are kept, the latest ``_MOST_RUNS`` of them."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], texts: Texts | None = None) -> None:
+        self.texts = texts
         self._paths = _names(paths)
         self._runs: OrderedDict[tuple[RunKey, Helpers], Recording | SmemvizError] = OrderedDict()
         self._files: dict[Path, tuple[int, Recording]] = {}
@@ -107,6 +109,8 @@ class Library:
         Raises:
             InputError: when there is no such file, or it cannot be read.
         """
+        if self.texts and file in self.texts:
+            return self.texts.program(file)
         path = self._path(file)
         if path.suffix == ".npz":
             return _program_of(self._load(path))
@@ -127,6 +131,8 @@ class Library:
         Raises:
             SmemvizError: when the file, the constants or the launch are impossible.
         """
+        if self.texts and state.file in self.texts:
+            return self._show_text(self.texts, state)
         path = self._path(state.file)
         recorded = self._recorded(path)
         program = self.program(state.file).with_constants(state.constants)
@@ -140,6 +146,10 @@ class Library:
         if recorded is not None and why is None and state.source != "lockstep":
             return Shown(program, recorded, recorded, None)
         return Shown(program, self._run(program), recorded, why)
+
+    def _show_text(self, texts: Texts, state: RunState) -> Shown:
+        program = texts.program(state.file).with_constants(state.constants)
+        return Shown(program, texts.run(state.file, state.constants).recording, None, "It is a text of the editor.")
 
     def _path(self, file: str) -> Path:
         if file not in self._paths:

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import graph
 from smemviz.app.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
+from smemviz.figures.products import NO_INTEGER_BLAS
 
 POLL_MILLISECONDS = 500
 PATH = "/matmul"
@@ -29,7 +30,7 @@ _QUOTED_NOTE = (
     "first use of the card by a process and compiling the kernel, which Numba does when it first launches it."
 )
 _STEPS_NOTE = (
-    "From a recording in lockstep. ↓ an element that moves, ● a word that is read; numbers say how often an element of "
+    "From a recording in lockstep. ▼ an element that moves, ● a word that is read; numbers say how often an element of "
     "a or b has been loaded so far. Framed: the tiles, and the part of c that the block computes."
 )
 
@@ -50,7 +51,10 @@ def matmul_page() -> Component:
             _controls(),
             html.Div(
                 [
-                    _section("Every kernel at this size", html.Div(id="products-table"), identity="products"),
+                    _section(
+                        "Every kernel at this size", html.Div(id="products-table"), identity="products",
+                        notes=(NO_INTEGER_BLAS,),
+                    ),
                     html.Div(
                         [
                             _picture("What tiles save", "loads", _LOADS_NOTE),

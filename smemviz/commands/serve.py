@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import errno
+import ipaddress
 import logging
 import signal
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 from smemviz.errors import InputError
 
@@ -24,12 +27,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="a kernel file or a *.smem.npz recording")
     parser.add_argument("--port", metavar="N", type=_port, default=8050, help="first port to try (default: 8050)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
+    parser.add_argument("--no-editor", action="store_true", help="leave out the page on which kernels are written")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check the inputs, take a port, then load the server and serve until Ctrl-C."""
-    for path in arguments.paths:
+    paths = arguments.paths
+    if paths and not _is_loopback(arguments.host):
+        # Whoever reaches the port could have the files run, and read what they say of this machine.
+        print(
+            f"smemviz: {arguments.host} is open to other machines, so files are not served from their paths; "
+            "the gallery and the editor are",
+            file=sys.stderr,
+            flush=True,
+        )
+        paths = []
+    for path in paths:
         _check(path)
     listening = _listen(arguments.host, arguments.port)
     with listening:
@@ -40,10 +54,10 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.app import create_app
 
         port = listening.getsockname()[1]
-        app = create_app(arguments.paths)
+        app = create_app(paths, editor=not arguments.no_editor, follow=bool(paths))
         server = make_server(arguments.host, port, app.server, threaded=True, fd=listening.fileno())
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
-        url = f"http://{arguments.host}:{port}/"
+        url = f"http://{arguments.host}:{port}/{_page(paths)}"
         print(f"smemviz: {url} (Ctrl-C to stop)", flush=True)
         if not arguments.no_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
@@ -62,7 +76,26 @@ def _check(path: Path) -> None:
     else:
         from smemviz.program import read_program
 
-        read_program(path).require_main()
+        program = read_program(path)
+        if program.kernels and not program.has_main:
+            saved = path.with_suffix(".smem.npz").name
+            raise InputError(f"{path}: has no main() to run; record it, smemviz run {path} -o {saved}, and show that")
+        program.require_main()
+
+
+def _page(paths: Sequence[Path]) -> str:
+    """Return the page to open: the kernels' own where one file is named, else the gallery of all."""
+    from smemviz.app.library import Library
+
+    return f"kernel?{urlencode({'file': Library(paths).files[0]})}" if len(paths) == 1 else ""
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _port(text: str) -> int:

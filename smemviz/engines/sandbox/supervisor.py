@@ -141,7 +141,9 @@ class Supervisor:
             if self._closed:
                 raise InputError(f"{FILE}: the server is ending")
             worker, self._waiting = self._waiting, None
-            return worker or self._start()
+            if worker is None or worker.process.poll() is not None:
+                return self._start()
+            return worker
 
     def _drop(self, worker: _Worker) -> None:
         worker.end()

@@ -1,0 +1,175 @@
+// The editor page: CodeMirror, the text's way to the server and what comes back. The text itself is in the link, behind
+// the #, which browsers keep to themselves.
+(function () {
+  "use strict";
+
+  const MOST = 1 << 17; // characters that a link may unpack to
+  let view = null; // the editor on the page, if there is one
+  let parts = null; // CodeMirror, once it has been loaded
+  let asked = 0;
+
+  const query = () => new URLSearchParams(window.location.search);
+  const unchanged = () => window.dash_clientside.no_update;
+
+  async function squeeze(text) {
+    const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+    const letters = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+    return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  }
+
+  // What a link holds; null when it is no text, or unpacks to more than any text may have.
+  async function unsqueeze(packed) {
+    try {
+      const letters = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
+      const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+      const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+      const decoder = new TextDecoder("utf-8", { fatal: true });
+      let text = "";
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return text + decoder.decode();
+        text += decoder.decode(value, { stream: true });
+        if (text.length > MOST) return null;
+      }
+    } catch {
+      return null;
+    }
+  }
+
+  const linked = () => new URLSearchParams(window.location.hash.slice(1)).get("code");
+
+  function colours({ EditorView, HighlightStyle, tags }) {
+    const look = EditorView.theme({
+      "&": { color: "var(--ink)", backgroundColor: "var(--paper)", fontSize: "13px" },
+      "&.cm-focused": { outline: "none" },
+      ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--ink)" },
+      ".cm-cursor": { borderLeftColor: "var(--ink)" },
+      ".cm-gutters": { backgroundColor: "var(--paper)", color: "var(--muted)", border: "none" },
+      ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--accent-wash, transparent)" },
+      "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+        backgroundColor: "var(--accent-soft)",
+      },
+      ".cm-tooltip, .cm-panels": {
+        backgroundColor: "var(--paper)",
+        color: "var(--ink)",
+        border: "1px solid var(--line)",
+      },
+      ".cm-diagnostic": { fontFamily: "var(--sans)" },
+      ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent)", color: "var(--paper)" },
+    });
+    const highlight = HighlightStyle.define([
+      { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword], color: "var(--tok-k)" },
+      { tag: [tags.string, tags.docString], color: "var(--tok-s)" },
+      { tag: [tags.number, tags.bool, tags.null], color: "var(--tok-n)" },
+      { tag: tags.comment, color: "var(--tok-c)", fontStyle: "italic" },
+      { tag: tags.meta, color: "var(--tok-d)" },
+    ]);
+    return [look, highlight];
+  }
+
+  async function place(text) {
+    parts = parts || (await import("/assets/codemirror/codemirror.mjs"));
+    const host = document.getElementById("editor");
+    if (!host) return; // the page was left meanwhile
+    const { EditorView, EditorState, Prec, basicSetup, indentUnit, indentWithTab, keymap, python } = parts;
+    const [look, highlight] = colours(parts);
+    const run = () => {
+      ask();
+      return true;
+    };
+    host.replaceChildren();
+    view = new EditorView({
+      doc: text,
+      parent: host,
+      extensions: [
+        Prec.highest(keymap.of([{ key: "Mod-Enter", run }])),
+        basicSetup,
+        keymap.of([indentWithTab]),
+        indentUnit.of("    "),
+        EditorState.tabSize.of(4),
+        python(),
+        parts.lintGutter(),
+        look,
+        parts.syntaxHighlighting(highlight),
+        EditorView.contentAttributes.of({ "aria-label": "Text of the kernel file" }),
+      ],
+    });
+    // A region that scrolls has to be reachable by keyboard.
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Text, scrolling"]]) {
+      view.scrollDOM.setAttribute(name, value);
+    }
+  }
+
+  function mark(marks) {
+    if (!view) return;
+    const lines = view.state.doc.lines;
+    const found = marks.map(({ line, message, severity }) => {
+      const { from, to, text } = view.state.doc.line(Math.min(Math.max(line, 1), lines));
+      return { from: from + (text.length - text.trimStart().length), to, message, severity };
+    });
+    view.dispatch(parts.setDiagnostics(view.state, found));
+  }
+
+  const say = (text) => window.dash_clientside.set_props("editor-status", { children: text });
+
+  // The text as it is sent to the server, with the time, by which a late answer to an older text is known.
+  function question() {
+    asked = Date.now();
+    say("Running");
+    return { source: view.state.doc.toString(), at: asked };
+  }
+
+  function ask() {
+    if (view) window.dash_clientside.set_props("editor-text", { data: question() });
+  }
+
+  function visit(changes, code) {
+    const next = query();
+    for (const name of [...next.keys()]) {
+      if (/^_?[A-Z]/.test(name) || ["launch", "block", "site", "warp", "step", "array"].includes(name)) next.delete(name);
+    }
+    for (const [name, value] of Object.entries(changes)) next.set(name, value);
+    window.history.replaceState({}, "", `${window.location.pathname}?${next}#code=${code}`);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.smemviz_editor = {
+    async open(start) {
+      const code = linked();
+      const text = code ? await unsqueeze(code) : start;
+      await place(text === null ? start : text);
+      if (text !== null) return question();
+      say("The link holds no text that can be read; this is a file of the gallery.");
+      return unchanged();
+    },
+
+    load(text) {
+      if (!view || typeof text !== "string") return;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+      ask();
+    },
+
+    ask(clicks) {
+      if (clicks) ask();
+    },
+
+    async copy_link(clicks) {
+      if (!clicks || !view) return;
+      const url = new URL(window.location.href);
+      url.hash = `code=${await squeeze(view.state.doc.toString())}`;
+      url.searchParams.delete("file"); // the server's name for the text, which may forget it
+      const copied = await navigator.clipboard.writeText(url.href).then(() => true, () => false);
+      const said = copied ? "The link is copied; it carries the text." : `Copy it by hand: ${url.href}`;
+      say(said);
+    },
+
+    async show(answer) {
+      if (!answer || !view || answer.at !== asked) return unchanged();
+      mark(answer.marks);
+      if (answer.file) visit({ file: answer.file }, await squeeze(view.state.doc.toString()));
+      return answer.said;
+    },
+  };
+})();

@@ -1,0 +1,156 @@
+"""The editor page: a kernel page whose file is a text in the browser, run when it is asked for.
+
+The text reaches the server by one store and goes to ``Texts``, which hands it to a process of its own. What comes back
+has a name; the page then shows that name as it shows any kernel file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.kernel_page import kernel_layout
+from smemviz.app.run_view import Query
+from smemviz.app.state import RunState
+from smemviz.app.texts import Texts
+from smemviz.errors import PlaceError, SmemvizError
+from smemviz.figures.served import H200
+from smemviz.recording import Finding
+from smemviz.resources import gallery
+
+_FIRST = "square"
+
+
+def editor_page(texts: Texts, run: Query) -> Component:
+    """Lay out the page; the browser sends the text it has, its link's or the first, and fills it."""
+    texts.supervisor.warm()
+    state = RunState.read(run)
+    start = _start(_FIRST)
+    program = texts.add(start).program
+    page = kernel_layout(program, state.hardware or H200, [_panel(), dcc.Store(id="editor-start-text", data=start)])
+    page["results"].className = "columns nothing"
+    page["drawn-run"].data = run
+    page["headline"].children = "Write a kernel"
+    return page
+
+
+def add_callbacks(app: Dash, texts: Texts) -> None:
+    """Connect the editor to the texts."""
+
+    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = False) -> None:
+        app.clientside_callback(
+            ClientsideFunction("smemviz_editor", name), *dependencies, prevent_initial_call=not initially
+        )
+
+    clientside("open", Output("editor-text", "data"), Input("editor-start-text", "data"), initially=True)
+    clientside("load", Input("editor-start", "data"))
+    clientside("ask", Input("editor-run", "n_clicks"))
+    clientside("copy_link", Input("editor-link", "n_clicks"))
+    clientside("show", Output("editor-status", "children"), Input("editor-answer", "data"))
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("editor-start", "data"), Input("editor-choice", "value"), prevent_initial_call=True
+    )
+    def start(name: str | None) -> Any:
+        return _start(name) if name else no_update
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("editor-answer", "data"),
+        Output("editor-printed", "children"),
+        Output("editor-printed-panel", "hidden"),
+        Input("editor-text", "data"),
+        prevent_initial_call=True,
+    )
+    def answer(asked: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
+        if not asked or not isinstance(asked.get("source"), str):
+            return no_update, "", True
+        said, printed = run_asked(texts, asked["source"])
+        return {**said, "at": asked.get("at")}, printed, not printed
+
+
+def run_asked(texts: Texts, source: str) -> tuple[dict[str, Any], str]:
+    """Run a text; return what the browser is told, and what the text printed.
+
+    The browser gets the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence.
+    """
+    began = time.perf_counter()
+    try:
+        text = texts.add(source)
+        ran = texts.run(text.name, {})
+    except PlaceError as error:
+        return {"file": None, "marks": [_mark(error.line, error.what, "error")], "said": _refused(error)}, ""
+    except SmemvizError as error:
+        return {"file": None, "marks": [], "said": str(error)}, ""
+    recording = ran.recording
+    number = len(recording.launches)
+    said = f"Ran in {time.perf_counter() - began:.2f} s: {number} launch{'' if number == 1 else 'es'}"
+    if recording.findings:
+        said += f", {len(recording.findings)} mistake{'' if len(recording.findings) == 1 else 's'}"
+    return {"file": text.name, "marks": list(map(_of_finding, recording.findings)), "said": f"{said}."}, ran.printed
+
+
+def _refused(error: PlaceError) -> str:
+    return f"Line {error.line}: {error.what}"
+
+
+def _of_finding(finding: Finding) -> dict[str, Any]:
+    return _mark(finding.line, finding.message, "warning")
+
+
+def _mark(line: int, message: str, severity: str) -> dict[str, Any]:
+    return {"line": line, "message": message, "severity": severity}
+
+
+def _start(name: str) -> str:
+    """Return the text of a gallery file."""
+    return {path.stem: path for path in gallery()}[name].read_text(encoding="utf-8")
+
+
+def _panel() -> Component:
+    starts = [path.stem for path in gallery()]
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2("Kernel file", id="editor-title"),
+                    html.Div(
+                        [
+                            dmc.Select(
+                                id="editor-choice",
+                                data=starts,
+                                placeholder="Start from",
+                                size="xs",
+                                w=130,
+                                **{"aria-label": "Start from a file of the gallery"},
+                            ),
+                            html.Button("Copy link", id="editor-link", className="text-button", type="button"),
+                            html.Button(
+                                "Run", id="editor-run", className="run-button", type="button", title="Ctrl+Enter"
+                            ),
+                        ],
+                        className="panel-controls",
+                    ),
+                ],
+                className="panel-head",
+            ),
+            html.Div(id="editor", className="editor"),
+            html.Output("", id="editor-status", className="editor-status"),
+            html.P(
+                "Ctrl+Enter runs it; Esc, then Tab leaves the text. Nothing is kept on the server.", className="note"
+            ),
+            html.Div(
+                [html.H3("Printed"), html.Pre(id="editor-printed", tabIndex=0)],
+                id="editor-printed-panel",
+                className="printed",
+                hidden=True,
+            ),
+            *(dcc.Store(id=f"editor-{name}") for name in ("text", "answer", "start", "knobs")),
+        ],
+        className="panel editor-panel",
+        **{"aria-labelledby": "editor-title"},
+    )

@@ -1,0 +1,154 @@
+"""The editor as its users meet it: write, run, see, and be told at the line what is wrong."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from smemviz.app import create_app
+from smemviz.app.editor_page import run_asked
+from smemviz.app.texts import Texts
+from smemviz.engines.sandbox import Supervisor
+
+SHORT = """from numba import cuda, float32
+import numpy as np
+
+STRIDE = 2
+
+
+@cuda.jit
+def strided(a):
+    held = cuda.shared.array(1024, float32)
+    i = cuda.threadIdx.x
+    held[i * STRIDE] = a[i]
+
+
+def main():
+    print("stride", STRIDE)
+    strided[1, 32](np.zeros(32, np.float32))
+"""
+
+
+@pytest.fixture
+def texts() -> Texts:
+    return Texts(Supervisor())
+
+
+def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:
+    said, printed = run_asked(texts, SHORT)
+    assert re.fullmatch(r"text-[0-9a-f]{16}", said["file"])
+    assert re.fullmatch(r"Ran in \d+\.\d\d s: 1 launch\.", said["said"])
+    assert printed == "stride 2\n"
+    assert run_asked(texts, SHORT)[0]["file"] == said["file"]
+    assert texts.run(said["file"], {"STRIDE": "4"}).printed == "stride 4\n"
+
+
+def test_what_is_wrong_is_marked_at_its_line(texts: Texts) -> None:
+    said, printed = run_asked(texts, SHORT.replace("a[i]", "a[i"))
+    assert said["file"] is None
+    assert [mark["line"] for mark in said["marks"]] == [11]
+    assert said["said"].startswith("Line 11: is not valid Python")
+    assert printed == ""
+
+
+def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(texts: Texts) -> None:
+    said, _ = run_asked(texts, SHORT.replace("np.zeros(32,", "np.zeros(16,"))
+    assert said["file"]
+    assert said["said"].endswith("1 launch, 1 mistake.")
+    assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "warning")]
+
+
+def test_without_the_editor_its_page_is_not_there() -> None:
+    for editor, there in ((True, True), (False, False)):
+        app = create_app(editor=editor)
+        assert ("/editor" in str(app.layout)) is there
+        assert ("editor-text" in str(app._callback_list)) is there
+
+
+def open_with(page: Page, text: str) -> None:
+    """Open the editor, put a text into it and run it."""
+    page.goto("/editor")
+    status(page, "Ran in")
+    write(page, text)
+
+
+def write(page: Page, text: str) -> None:
+    field = page.get_by_role("textbox", name="Text of the kernel file")
+    field.fill(text)
+    field.press("Control+Enter")
+
+
+def status(page: Page, text: str) -> None:
+    expect(page.locator("#editor-status")).to_contain_text(text, timeout=20_000)
+
+
+@pytest.mark.browser
+def test_a_text_is_run_by_ctrl_enter_and_shown_as_any_kernel_is(quiet: Page) -> None:
+    open_with(quiet, SHORT)
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
+    expect(quiet.locator("#editor-printed")).to_have_text("stride 2\n")
+    expect(quiet.get_by_label("STRIDE", exact=True)).to_have_value("2")
+    quiet.get_by_label("STRIDE", exact=True).fill("8")
+    quiet.get_by_label("STRIDE", exact=True).press("Enter")
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("8-way conflict: 8 wavefronts where 1 would do")
+
+
+@pytest.mark.browser
+def test_an_error_is_underlined_and_the_last_picture_stays(quiet: Page) -> None:
+    open_with(quiet, SHORT)
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
+    write(quiet, SHORT.replace("threadIdx.x", "threadIdx.q"))
+    status(quiet, "Line 10:")
+    expect(quiet.locator(".cm-lintRange-error")).to_have_text("i = cuda.threadIdx.q")
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
+
+
+@pytest.mark.browser
+def test_a_link_carries_the_text(quiet: Page) -> None:
+    open_with(quiet, SHORT.replace("STRIDE = 2", "STRIDE = 16"))
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("16-way conflict: 16 wavefronts where 1 would do")
+    link = quiet.url.replace("file=", "nothing=")
+    quiet.goto("/")
+    quiet.goto(link)
+    status(quiet, "Ran in")
+    expect(quiet.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("STRIDE = 16")
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("16-way conflict: 16 wavefronts where 1 would do")
+
+
+@pytest.mark.browser
+def test_a_link_without_a_text_says_so(quiet: Page) -> None:
+    quiet.goto("/editor#code=nonsense!")
+    status(quiet, "The link holds no text that can be read")
+
+
+@pytest.mark.browser
+def test_the_gallery_files_are_starting_points(quiet: Page) -> None:
+    quiet.goto("/editor")
+    status(quiet, "6 launches")
+    quiet.get_by_role("textbox", name="Start from a file of the gallery").click()
+    quiet.get_by_role("option", name="reverse", exact=True).click()
+    status(quiet, "2 launches")
+    expect(quiet.locator("#kernels a.kernel-link")).to_have_count(2)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(page: Page, scheme: str) -> None:
+    page.goto(f"/editor?theme={scheme}")
+    status(page, "Ran in")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("wavefronts")
+    assert Axe().run(page).violations_count == 0, Axe().run(page).generate_report()
+
+
+@pytest.mark.browser
+def test_escape_and_tab_leave_the_text(quiet: Page) -> None:
+    quiet.goto("/editor")
+    status(quiet, "Ran in")
+    field = quiet.get_by_role("textbox", name="Text of the kernel file")
+    field.focus()
+    field.press("Escape")
+    field.press("Tab")
+    expect(field).not_to_be_focused()
