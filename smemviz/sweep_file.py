@@ -20,6 +20,7 @@ from smemviz.recording import Device
 
 SCHEMA = 1
 CUBLAS, NUMPY, LOOPS = "cuBLAS", "NumPy", "three loops"
+SIZE_CONSTANTS = ("M", "K", "N")
 
 _MAX_BYTES = 1 << 24
 
@@ -48,7 +49,7 @@ class Point:
 
     ``error`` is the largest difference from the product in float64, and ``largest`` the largest element of that.
     ``skipped`` says why there is no time. ``moved`` was counted on the same card, None where that was not done;
-    ``grid`` is that of the launch.
+    ``grid`` is that of the launch, empty where there was none.
     """
 
     kernel: str
@@ -60,7 +61,7 @@ class Point:
     largest: float | None = None
     moved: Traffic | None = None
     skipped: str | None = None
-    grid: tuple[int, int, int] | None = None
+    grid: tuple[int, ...] = ()
 
     @property
     def rate(self) -> float | None:

@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemviz.commands.settings import add_file_and_settings, main_output
-from smemviz.errors import InputError
+from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
     from smemviz.model.matmul import Size
+    from smemviz.program import Program
     from smemviz.sweep_file import Sweep
 
 SIZES = "64,128,256,512,1024,2048,4096,8192"
 _LARGEST = 1 << 15
+_PARAMETERS = ("c", "a", "b")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +60,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.sweep_file import joined, load_sweep, save_sweep, sweep_facts
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
+    _require_products(program)
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
     if arguments.output and not arguments.output.parent.is_dir():
         raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was measured")
@@ -77,6 +80,19 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         _print(found)
     return 1 if found.notes else 0
+
+
+def _require_products(program: Program) -> None:
+    """Refuse a kernel file that does not multiply matrices of a size that can be set."""
+    from smemviz.sweep_file import SIZE_CONSTANTS
+
+    program.require_main()
+    missing = [name for name in SIZE_CONSTANTS if name not in program.constants]
+    if missing:
+        raise KernelFileError(program.file, 1, f"a sweep sets M, K and N; there is no constant {', '.join(missing)}")
+    for name, node in program.kernels.items():
+        if tuple(argument.arg for argument in node.args.args) != _PARAMETERS:
+            raise KernelFileError(program.file, node.lineno, f"a sweep needs kernels of (c, a, b); {name} is none")
 
 
 def _print(sweep: Sweep) -> None:

@@ -15,7 +15,7 @@ from smemviz.figures.text import cell_text
 from smemviz.recording import ArrayInfo, Launch
 
 _IDLE, _HELD, _MOVES, _READ = range(4)
-_SIGNS = {_MOVES: "↓", _READ: "●"}
+_SIGNS = {_MOVES: "▼", _READ: "●"}
 _GAP = 2.4  # cells between the matrices, where their names stand
 _CELLS_PIXELS = 560
 _NUMBERED = 16  # the widest matrix whose cells have room for a number

@@ -13,7 +13,7 @@ from smemviz.sweep_file import CUBLAS, Point, Sweep
 
 Counted = Literal["lockstep", "card"]
 
-NO_INTEGER_BLAS = "cuBLAS has no product of 32-bit integers"
+NO_INTEGER_BLAS = "cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it."
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Product:
         return bool(self.moved and self.moved.shared_loads)
 
     def ratio_text(self) -> str:
-        """Say how fast it is against cuBLAS, or why that is not said."""
+        """Say how fast it is against cuBLAS, which was timed in float32; another type stands for itself."""
         if self.of_cublas is not None:
             return percent(self.of_cublas)
         if self.point and self.point.time and self.point.dtype != "float32":
-            return NO_INTEGER_BLAS if self.point.dtype.startswith(("int", "uint")) else "cuBLAS was timed in float32"
+            return self.point.dtype
         return "not known"
 
     def error_text(self) -> str:
@@ -75,7 +75,7 @@ def products(size: Size, tile: int, live: Mapping[str, Live], sweep: Sweep | Non
 
 def _product(kernel: str, size: Size, live: Live | None, point: Point | None, cublas: Point | None) -> Product:
     moved = live.moved if live else point.moved if point else None
-    grid = live.grid if live else point.grid if point else None
+    grid = live.grid if live else point.grid if point else ()
     formula = None
     if moved and grid:
         formula = size.loads(grid[0], grid[1]) if moved.shared_loads else size.loads()

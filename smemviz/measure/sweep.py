@@ -31,15 +31,14 @@ from smemviz.measure.matrices import Matrices
 from smemviz.measure.replays import Timed, queued, replayed
 from smemviz.model.matmul import Size, Traffic, traffic
 from smemviz.program import Program
-from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Clocked, Point, Sweep
+from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Sweep
 from smemviz.version import __version__
 
 Progress = Callable[[int, int, str], None]
 
-SIZE_CONSTANTS = ("M", "K", "N")
-_PARAMETERS = ("c", "a", "b")
 _LAUNCHES_OF_A_POINT = 6  # at the least: one to compile, the pilots, the samples
 _LOG_NOTHING = 0
+_SMALL_SECONDS = 0.05  # what takes no longer tells nothing of how it grows
 _FLOAT32 = np.dtype(np.float32)
 _START_UP = """
 import time
@@ -60,10 +59,8 @@ def sweep(program: Program, sizes: Sequence[Size], limit_s: float, progress: Pro
         progress: called as ``progress(done, total, text)``.
 
     Raises:
-        KernelFileError: when the file has no such constants or kernels.
         MissingError: when there is no GPU.
     """
-    _check(program)
     card = gpu_engine().device()
     start_up = _start_up_seconds()
     blas = find_blas()
@@ -88,18 +85,6 @@ def sweep(program: Program, sizes: Sequence[Size], limit_s: float, progress: Pro
         points=tuple(job.points),
         notes=tuple(job.notes),
     )
-
-
-def _check(program: Program) -> None:
-    program.require_main()
-    missing = [name for name in SIZE_CONSTANTS if name not in program.constants]
-    if missing:
-        raise KernelFileError(program.file, 1, f"a sweep sets M, K and N; there is no constant {', '.join(missing)}")
-    for name, node in program.kernels.items():
-        if tuple(argument.arg for argument in node.args.args) != _PARAMETERS:
-            raise KernelFileError(
-                program.file, node.lineno, f"a sweep needs kernels of (c, a, b), c = a b; {name} is none"
-            )
 
 
 def _start_up_seconds() -> float:
@@ -128,9 +113,9 @@ class _Job:
         self._done += 1
 
     def foretold(self, kernel: str, what: str, size: Size) -> float:
-        """Return how many seconds something will take, by its number of operations; 0 where nothing is known."""
+        """Return how many seconds something will take, by its number of operations; 0 where too little is known."""
         before, seconds = self._known.get((kernel, what), (size, 0.0))
-        return seconds * size.operations / before.operations
+        return seconds * size.operations / before.operations if seconds > _SMALL_SECONDS else 0.0
 
     def learn(self, kernel: str, what: str, size: Size, seconds: float) -> None:
         """Keep how long something took."""

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from swept import SIZES, sweep
+
+from smemviz.figures.matmul_loads import Saving, loads_bars
+from smemviz.figures.products import Live, headline, nearest_ceiling, points_at, products
+from smemviz.figures.quoted import FAILED_LAUNCH, QUOTED, beside
+from smemviz.figures.roofline import roofline
+from smemviz.figures.sweep import measured_sizes, spread_labels, sweep_lines
+from smemviz.model.matmul import Size, Traffic
+from smemviz.sweep_file import CUBLAS
+
+SIZE = SIZES[2]
+
+
+def test_products_have_what_was_measured_of_them_and_the_ratio_to_cublas() -> None:
+    naive, tiled, integer = products(SIZE, 32, {}, sweep())
+    assert (naive.kernel, tiled.kernel, integer.kernel) == ("naive", "tiled", "tiled_integer")
+    assert (naive.ratio_text(), tiled.ratio_text()) == ("5 %", "50 %")
+    assert integer.of_cublas is None
+    assert integer.ratio_text() == "int32"
+    assert (tiled.error_text(), integer.error_text()) == ("1.5e-04 of 100", "exact")
+    assert tiled.counted == "card"
+
+
+def test_live_counts_go_before_those_of_the_card() -> None:
+    moved = Traffic(1, 2, 3, 4, 5, 0, 1, 6)
+    rows = products(SIZES[0], 32, {"tiled": Live(moved, (2, 2, 1))}, sweep())
+    assert [row.kernel for row in rows] == ["tiled", "naive", "tiled_integer"]
+    assert (rows[0].moved, rows[0].counted, rows[0].formula) == (moved, "lockstep", 2 * 64**3 // 32)
+
+
+def test_without_shared_memory_the_formula_is_2_s_cubed() -> None:
+    moved = Traffic(1, 2, 3, 0, 0, 0, 0)
+    (row,) = products(SIZES[0], 32, {"naive": Live(moved, (2, 2, 1))}, None)
+    assert row.formula == 2 * 64**3
+    assert row.ratio_text() == "not known"
+    assert row.error_text() == "not measured"
+
+
+def test_other_tiles_are_not_mixed_in() -> None:
+    assert products(SIZE, 16, {}, sweep()) == ()
+    assert points_at(sweep(), SIZE, 16).keys() == {CUBLAS, "NumPy", "three loops"}
+    assert measured_sizes(sweep(), 16) == []
+
+
+def test_the_headline_compares_with_cublas_or_says_what_tiles_save() -> None:
+    assert headline(products(SIZE, 32, {}, sweep()), 32) == "tiled reaches 50 % of cuBLAS, naive 5 %"
+    live = {
+        "naive": Live(Traffic(1, 40, 3, 0, 0, 0, 0), (1, 1, 1)),
+        "tiled": Live(Traffic(1, 5, 3, 9, 0, 0, 1), (1, 1, 1)),
+    }
+    assert headline(products(SIZE, 16, live, None), 16) == "Tiles of 16 by 16: 8 times fewer sectors to load"
+
+
+def test_the_nearest_ceiling_is_the_one_a_kernel_uses_most_of() -> None:
+    naive, tiled, integer = products(SIZE, 32, {}, sweep())
+    assert nearest_ceiling(naive, sweep()) == ("float32", pytest.approx(2.5 / 60))
+    assert nearest_ceiling(tiled, sweep()) == ("float32", pytest.approx(25 / 60))
+    assert nearest_ceiling(integer, sweep())[0] == "shared read"  # type: ignore[index]
+
+
+def test_the_roofline_shows_each_kernel_where_it_was_measured() -> None:
+    rows = products(SIZE, 32, {}, sweep())
+    figure = roofline(rows, sweep(), points_at(sweep(), SIZE, 32)[CUBLAS])
+    kernels, memory, cache, cublas = figure.data
+    assert list(kernels.y) == pytest.approx([2.5e12, 25e12, 20e12])
+    assert list(kernels.x) == pytest.approx([row.intensity for row in rows])
+    assert max(memory.y) == max(cache.y) == 60e12
+    assert memory.x[1] == pytest.approx(60e12 / 4e12)  # where the two roofs meet
+    assert list(cublas.x) == pytest.approx([4096 / 6])
+    said = [note.text for note in figure.layout.annotations]
+    assert "<b>float32 60 TFLOP/s</b>" in said
+    assert {"memory copy 4 TB/s", "L2 read 6 TB/s", "each element once: 682.7 "} <= set(said)
+
+
+def test_without_times_there_is_a_sentence_in_place_of_the_roofline() -> None:
+    figure = roofline(products(SIZE, 16, {}, sweep()), sweep(), None)
+    assert figure.layout.annotations[0].text == "No kernel was both timed and counted at this size."
+
+
+def test_the_sweep_has_a_line_per_kernel_named_at_its_end() -> None:
+    figure = sweep_lines(sweep(), 32)
+    lines = {line.name: list(zip(line.x, line.y, strict=True)) for line in figure.data}
+    assert [x for x, _ in lines["tiled"]] == [64, 1024, 4096]
+    assert [x for x, _ in lines["three loops"]] == [1024]
+    assert lines["cuBLAS"][0] == (64, pytest.approx(50e12))
+    assert "three loops (to 1024)" in [note.text for note in figure.layout.annotations]
+    assert sweep_lines(sweep(), 8).data[0].name == CUBLAS  # it has no tile
+    assert sweep_lines(None, 8).layout.annotations[0].text == "Nothing was measured with tiles of 8."
+
+
+def test_labels_are_moved_apart_and_keep_their_order() -> None:
+    assert spread_labels([0.5, 0.1, 0.52], 0.1) == pytest.approx([0.5, 0.1, 0.6])
+    moved = spread_labels([1.0, 0.99, 0.98], 0.1)
+    assert moved == pytest.approx([1.0, 0.9, 0.8])
+    assert np.argsort(moved).tolist() == [2, 1, 0]
+
+
+def test_savings_are_drawn_against_the_width_of_the_tile() -> None:
+    size = Size(64, 64, 64)
+    saving = Saving(16, size, Traffic(0, 32768, 0, 0, 0, 0, 0, 524288), Traffic(0, 4096, 0, 1, 1, 0, 1, 32768))
+    elements, sectors, formula = loads_bars([saving]).data
+    assert (list(elements.x), list(sectors.x), list(formula.x)) == ([16.0], [8.0], [16])
+    assert elements.text[0] == "16 x  524,288 → 32,768"
+    unknown = Saving(16, size, Traffic(0, 32768, 0, 0, 0, 0, 0), Traffic(0, 4096, 0, 1, 1, 0, 1))
+    assert loads_bars([unknown]).data[0].text[0] == "not counted"
+
+
+def test_published_times_stand_beside_ours_with_their_hardware() -> None:
+    rows = {(row.quoted.size.name, row.quoted.work): row for row in beside(sweep(), 32)}
+    assert len(rows) == len(QUOTED)
+    naive = rows["1024", "naive"]
+    assert (naive.published, naive.quoted.hardware) == ("1.359 ms", "GeForce RTX 3080, kernel time by events")
+    # 2 * 1024^3 operations at 2.5e12 per second; twice that with copies; start-up 0.14 s and compiling 0.25 s on top.
+    assert (naive.kernel, naive.copies, naive.scratch) == ("859.0 µs", "1.718 ms", "391.7 ms")
+    assert rows["1024", "on the host"].kernel == "2.147 s"
+    assert rows["2000", "integers by tiles"].published == "25.73 ms"
+    assert rows["2000", "integers by tiles"].kernel == "not measured"
+    assert rows["512", "cuBLAS sgemm"].published == "no time published"
+    assert "345.838 ms" in FAILED_LAUNCH

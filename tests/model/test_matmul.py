@@ -1,0 +1,101 @@
+"""The formulas of a matrix product, and what lockstep counts of the gallery's kernels against them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from smemviz.engines import run
+from smemviz.model.matmul import Size, Traffic, attainable, best_intensity, intensity, shares, traffic
+from smemviz.recording import Recording
+from smemviz.resources import kernels_dir
+
+CUBE = Size(64, 64, 64)
+
+
+@cache
+def product(tile: int, m: int = 64, k: int = 64, n: int = 64) -> Recording:
+    constants = {"M": m, "K": k, "N": n, "TILE": tile}
+    return run(kernels_dir() / "matmul.py", constants, "lockstep")
+
+
+def test_a_cube_is_2_s_cubed_operations_and_3_s_squared_elements() -> None:
+    assert CUBE.operations == 2 * 64**3
+    assert CUBE.elements == 3 * 64**2
+    assert (CUBE.name, Size(228, 240, 112).name) == ("64", "228x240x112")
+
+
+def test_without_tiles_2_s_cubed_elements_are_loaded_and_with_tiles_the_tth_part() -> None:
+    assert CUBE.loads() == 2 * 64**3
+    assert [CUBE.loads(64 // tile, 64 // tile) for tile in (8, 16, 32)] == [2 * 64**3 // tile for tile in (8, 16, 32)]
+
+
+def test_blocks_over_an_edge_load_each_row_and_column_once() -> None:
+    # 228 x 240 x 112 by tiles of 32 is 4 blocks across and 8 down: a four times over, b eight times.
+    assert Size(228, 240, 112).loads(4, 8) == 4 * 228 * 240 + 8 * 240 * 112
+
+
+@pytest.mark.parametrize("tile", [8, 16, 32])
+def test_lockstep_counts_the_elements_of_the_formula(tile: int) -> None:
+    recording = product(tile)
+    assert traffic(recording["naive"]).elements_loaded == 2 * 64**3
+    assert traffic(recording["naive_swapped"]).elements_loaded == 2 * 64**3
+    for kernel in ("tiled", "tiled_dynamic", "tiled_any"):
+        assert traffic(recording[kernel]).elements_loaded == 2 * 64**3 // tile
+
+
+# Per warp and k the naive kernel moves a sector of a for each of its 32/T rows and T/8 of b; a warp of the tiled kernel
+# moves 4 of each once per T. The quotients are 5, 8 and 20: less than T, for a warp's lanes share sectors anyway.
+@pytest.mark.parametrize(("tile", "naive", "tiled"), [(8, 40960, 8192), (16, 32768, 4096), (32, 40960, 2048)])
+def test_sectors_fall_less_than_elements(tile: int, naive: int, tiled: int) -> None:
+    recording = product(tile)
+    assert traffic(recording["naive"]).load_sectors == naive
+    assert traffic(recording["tiled"]).load_sectors == tiled
+
+
+def test_any_size_loads_what_its_blocks_share() -> None:
+    moved = traffic(product(16, 20, 24, 36)["tiled_any"])
+    assert moved.elements_loaded == Size(20, 24, 36).loads(3, 2)
+
+
+def test_the_swapped_indices_move_a_sector_per_lane() -> None:
+    moved = traffic(product(32)["naive_swapped"])
+    requests = 64 * 64 // 32 * 64
+    assert moved.load_requests == 2 * requests
+    assert moved.load_sectors == requests * (32 + 1)  # 32 rows of a, one element of b for all
+    assert moved.store_sectors == 64 * 64
+
+
+def test_the_transposed_tile_has_31_wavefronts_too_many_for_each_row_it_stores() -> None:
+    moved = traffic(product(32)["tiled_transposed"])
+    stores = 32 * 2 * 4  # rows of a tile, tiles along k, blocks
+    assert moved.excess == 31 * stores
+    assert moved.max_degree == 32
+    assert traffic(product(32)["tiled_transposed_padded"]).excess == 0
+
+
+def test_a_log_that_is_cut_short_has_no_elements() -> None:
+    cut = run(kernels_dir() / "matmul.py", {"TILE": 32}, "lockstep", log_bytes=0)
+    moved = traffic(cut["tiled"])
+    assert moved.elements_loaded is None
+    assert moved.load_sectors == 2048
+
+
+def test_intensity_is_operations_by_bytes_of_sectors() -> None:
+    moved = traffic(product(32)["tiled"])
+    assert moved.global_bytes == 32 * (2048 + 512)
+    assert intensity(CUBE, moved) == 2 * 64**3 / (32 * 2560)
+    assert best_intensity(CUBE, 4) == pytest.approx(64 / 6)
+
+
+def test_under_a_roof_memory_is_the_limit_first_and_then_the_arithmetic() -> None:
+    assert attainable(0.5, 4e12, 60e12) == 2e12
+    assert attainable(100, 4e12, 60e12) == 60e12
+
+
+def test_shares_are_of_operations_and_of_wavefronts() -> None:
+    moved = Traffic(0, 0, 0, shared_loads=900, shared_stores=100, excess=0, max_degree=1)
+    found = shares(CUBE, moved, 1e-6, {"float32": 1e12, "shared read": 1e12})
+    assert found == {"float32": 2 * 64**3 / 1e6, "shared read": 1000 * 128 / 1e6}
+    assert shares(CUBE, None, 1e-6, {"shared read": 1e12}) == {}
