@@ -103,6 +103,41 @@ class LocalMemory(Memory):
         return element * len(self.lanes) + self.lanes
 
 
+class LocalPieces(Memory):
+    """A local array of every thread, seen as elements of another width than its own of ``unit`` bytes."""
+
+    def __init__(self, own: LocalMemory, unit: int) -> None:
+        super().__init__("local", own.data, 0)
+        self.own = own
+        self.unit = np.dtype(f"V{unit}")
+
+    def read(self, element: Index, dtype: Dtype) -> Value:
+        """Return each thread's copy, put together of several elements or cut out of one."""
+        several, many = dtype.itemsize // self.unit.itemsize, self.unit.itemsize // dtype.itemsize
+        if several:
+            parts = [self.own.read(element * several + part, self.unit) for part in range(several)]
+            return np.stack(parts, axis=-1).view(dtype)[..., 0]
+        return self._cut(element // many, dtype)[np.arange(len(self.own.lanes)), element % many]
+
+    def write(self, element: Index, dtype: Dtype, value: Value, mask: Mask) -> None:
+        """Store where the mask is on, into several elements or a part of one."""
+        several, many = dtype.itemsize // self.unit.itemsize, self.unit.itemsize // dtype.itemsize
+        threads = len(self.own.lanes)
+        if several:
+            parts = np.full(threads, value, dtype).view(self.unit).reshape(threads, several)
+            for part in range(several):
+                self.own.write(element * several + part, self.unit, parts[:, part], mask)
+            return
+        whole = self._cut(element // many, dtype)
+        whole[np.arange(threads), element % many] = value
+        self.own.write(element // many, self.unit, whole.view(self.unit)[:, 0], mask)
+
+    def _cut(self, element: Index, dtype: Dtype) -> NDArray[Any]:
+        """Return each thread's copy of an element of the array's own as a row of elements of a smaller type."""
+        found: NDArray[Any] = self.own.read(element, self.unit)[:, None].view(dtype)
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """An array as a kernel sees it; ``shape``, ``strides`` and ``offset`` count elements.
@@ -152,14 +187,19 @@ class View:
         old, new = self.dtype.itemsize, dtype.itemsize
         if old == new:
             return replace(self, dtype=dtype)
-        if self.memory.space == "local" or not self.shape or not self.contiguous:
+        if not self.shape or not self.contiguous:
             raise ValueError(f"{self.name} cannot be viewed as {dtype}: its elements have {old} bytes")
         last = self.shape[-1] * old
         offset = self.offset * old
         if np.any(np.asarray(last) % new) or np.any(np.asarray(offset) % new):
             raise ValueError(f"{self.name} cannot be viewed as {dtype}: its rows do not divide into {new} bytes")
         shape = (*self.shape[:-1], last // new)
-        return replace(self, dtype=dtype, shape=shape, strides=c_strides(shape), offset=offset // new)
+        memory = self.memory
+        if isinstance(memory, LocalPieces):
+            memory = memory.own if memory.unit.itemsize == new else memory
+        elif isinstance(memory, LocalMemory):
+            memory = LocalPieces(memory, old)
+        return replace(self, memory=memory, dtype=dtype, shape=shape, strides=c_strides(shape), offset=offset // new)
 
 
 def c_strides(shape: tuple[Any, ...]) -> tuple[int, ...]:

@@ -1,0 +1,78 @@
+"""A local array seen as elements of another width: the same bytes of each thread."""
+
+import numpy as np
+import pytest
+from lockstep_text import result
+
+LANES = np.arange(32)
+
+
+def test_four_floats_loaded_as_one_element_of_16_bytes_are_the_four_floats():
+    out = result(
+        """
+        table = cuda.shared.array((32, 4), float32)
+        for j in range(4):
+            table[cuda.threadIdx.x, j] = 10 * cuda.threadIdx.x + j
+        part = cuda.local.array(8, float32)
+        vectors = part.view(np.complex128)
+        vectors[1] = table.view(np.complex128)[cuda.threadIdx.x, 0]
+        for j in range(4):
+            out[cuda.threadIdx.x, j] = part[4 + j]
+        """,
+        np.float32,
+        (32, 4),
+    )
+
+    np.testing.assert_array_equal(out, 10 * LANES[:, None] + np.arange(4))
+
+
+def test_what_is_stored_in_the_narrow_elements_is_read_in_the_wide_one():
+    out = result(
+        """
+        part = cuda.local.array((2, 2), uint32)
+        words = part.view(np.uint64)
+        for i in range(2):
+            for j in range(2):
+                part[i, j] = 100 * cuda.threadIdx.x + 10 * i + j
+        out[cuda.threadIdx.x] = words[cuda.threadIdx.x % 2, 0]
+        """,
+        np.uint64,
+    )
+
+    low = 100 * LANES + 10 * (LANES % 2)
+    np.testing.assert_array_equal(out, (low + ((low + 1) << 32)).astype(np.uint64))
+
+
+@pytest.mark.parametrize("index", ["1", "cuda.threadIdx.x % 2"])
+def test_a_part_of_a_wide_element_is_replaced_in_the_active_threads_only(index):
+    out = result(
+        f"""
+        words = cuda.local.array(1, uint64)
+        halves = words.view(np.uint32)
+        words[0] = 0
+        if cuda.threadIdx.x >= 8:
+            halves[{index}] = cuda.threadIdx.x
+        out[cuda.threadIdx.x] = words[0] if cuda.threadIdx.x != 9 else halves[{index}]
+        """,
+        np.uint64,
+    )
+
+    at = LANES % 2 if "thread" in index else np.ones(32, int)
+    wanted = np.where(LANES < 8, 0, LANES << (32 * at))
+    wanted[9] = 9
+    np.testing.assert_array_equal(out, wanted)
+
+
+def test_a_view_seen_at_the_first_width_again_is_the_array():
+    out = result(
+        """
+        part = cuda.local.array(4, float32)
+        again = part.view(np.complex128).view(np.float32)
+        part[2] = cuda.threadIdx.x
+        again[3] = part[2] + 1
+        out[cuda.threadIdx.x] = again[2] + part[3]
+        """,
+        np.float32,
+    )
+
+    np.testing.assert_array_equal(out, 2 * LANES + 1)
