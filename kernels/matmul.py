@@ -28,6 +28,14 @@ SIDE = PANEL // RESULTS
 THREADS = SIDE * SIDE
 LOADED = PANEL * DEPTH // THREADS
 
+# 16 bytes are the most that one instruction loads. No type of Numba's is four floats, but complex128 is as wide; it is
+# moved here and never computed with. VECTOR is how many elements it carries.
+VECTOR = 16 // np.dtype(str(DTYPE)).itemsize
+PANEL_VECTORS = PANEL // VECTOR
+PANEL_PITCH = PANEL + VECTOR
+PART_VECTORS = RESULTS // VECTOR
+LOADED_VECTORS = LOADED // VECTOR
+
 
 @cuda.jit
 def naive(c, a, b):
@@ -306,12 +314,201 @@ def register_2d(c, a, b):
             c[first_row + i * SIDE + ty, first_column + j * SIDE + tx] = sums[i, j]
 
 
+@cuda.jit
+def vector_loads(c, a, b):
+    """VECTOR elements per load; the tile of a is stored transposed, so that a thread's rows lie side by side there.
+
+    M and N have to be multiples of PANEL, K of DEPTH. A row of a's tile is one vector longer than it needs to be, so
+    that the stores, which walk down its columns, do not collide.
+    """
+    a_tile = cuda.shared.array((DEPTH, PANEL_PITCH), DTYPE)
+    b_tile = cuda.shared.array((DEPTH, PANEL_VECTORS), np.complex128)
+    sums = cuda.local.array((RESULTS, RESULTS), DTYPE)
+    a_part = cuda.local.array(RESULTS, DTYPE)
+    b_part = cuda.local.array(RESULTS, DTYPE)
+    passing = cuda.local.array(VECTOR, DTYPE)
+    a_vectors = a.view(np.complex128)
+    b_vectors = b.view(np.complex128)
+    c_vectors = c.view(np.complex128)
+    a_tile_vectors = a_tile.view(np.complex128)
+    a_part_vectors = a_part.view(np.complex128)
+    b_part_vectors = b_part.view(np.complex128)
+    passing_vector = passing.view(np.complex128)
+    sums_vectors = sums.view(np.complex128)
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
+    t = ty * SIDE + tx
+    first_row = cuda.blockIdx.y * PANEL
+    first_column = cuda.blockIdx.x * PANEL_VECTORS
+    for i in range(RESULTS):
+        for j in range(RESULTS):
+            sums[i, j] = 0
+    for first in range(0, a.shape[1], DEPTH):
+        for i in range(LOADED_VECTORS):
+            n = i * THREADS + t
+            y = n // (DEPTH // VECTOR)
+            x = n % (DEPTH // VECTOR)
+            passing_vector[0] = a_vectors[first_row + y, first // VECTOR + x]
+            for j in range(VECTOR):
+                a_tile[x * VECTOR + j, y] = passing[j]
+            y = n // PANEL_VECTORS
+            x = n % PANEL_VECTORS
+            b_tile[y, x] = b_vectors[first + y, first_column + x]
+        cuda.syncthreads()
+        k = 0
+        while k < DEPTH:
+            for i in range(PART_VECTORS):
+                a_part_vectors[i] = a_tile_vectors[k, i * SIDE + ty]
+                b_part_vectors[i] = b_tile[k, i * SIDE + tx]
+            for i in range(RESULTS):
+                for j in range(RESULTS):
+                    sums[i, j] += a_part[i] * b_part[j]
+            k += 1
+        cuda.syncthreads()
+    for i in range(RESULTS):
+        row = first_row + (i // VECTOR * SIDE + ty) * VECTOR + i % VECTOR
+        for j in range(PART_VECTORS):
+            c_vectors[row, first_column + j * SIDE + tx] = sums_vectors[i, j]
+
+
+@cuda.jit
+def double_buffered(c, a, b):
+    """Two tiles of each matrix: while a block multiplies one pair, the next is on its way from global memory.
+
+    M and N have to be multiples of PANEL, K of DEPTH. One barrier per tile is enough: who stores the next pair has
+    passed the barrier that follows the last use of its place.
+    """
+    a_tiles = cuda.shared.array((2, DEPTH, PANEL_PITCH), DTYPE)
+    b_tiles = cuda.shared.array((2, DEPTH, PANEL_VECTORS), np.complex128)
+    sums = cuda.local.array((RESULTS, RESULTS), DTYPE)
+    a_part = cuda.local.array(RESULTS, DTYPE)
+    b_part = cuda.local.array(RESULTS, DTYPE)
+    a_next = cuda.local.array((LOADED_VECTORS, VECTOR), DTYPE)
+    b_next = cuda.local.array(LOADED_VECTORS, np.complex128)
+    a_vectors = a.view(np.complex128)
+    b_vectors = b.view(np.complex128)
+    c_vectors = c.view(np.complex128)
+    a_tiles_vectors = a_tiles.view(np.complex128)
+    a_part_vectors = a_part.view(np.complex128)
+    b_part_vectors = b_part.view(np.complex128)
+    a_next_vectors = a_next.view(np.complex128)
+    sums_vectors = sums.view(np.complex128)
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
+    t = ty * SIDE + tx
+    first_row = cuda.blockIdx.y * PANEL
+    first_column = cuda.blockIdx.x * PANEL_VECTORS
+    for i in range(RESULTS):
+        for j in range(RESULTS):
+            sums[i, j] = 0
+    for i in range(LOADED_VECTORS):
+        n = i * THREADS + t
+        a_next_vectors[i, 0] = a_vectors[first_row + n // (DEPTH // VECTOR), n % (DEPTH // VECTOR)]
+        b_next[i] = b_vectors[n // PANEL_VECTORS, first_column + n % PANEL_VECTORS]
+    now = 0
+    for following in range(DEPTH, a.shape[1] + DEPTH, DEPTH):
+        for i in range(LOADED_VECTORS):
+            n = i * THREADS + t
+            for j in range(VECTOR):
+                a_tiles[now, n % (DEPTH // VECTOR) * VECTOR + j, n // (DEPTH // VECTOR)] = a_next[i, j]
+            b_tiles[now, n // PANEL_VECTORS, n % PANEL_VECTORS] = b_next[i]
+        cuda.syncthreads()
+        if following < a.shape[1]:
+            for i in range(LOADED_VECTORS):
+                n = i * THREADS + t
+                x = following // VECTOR + n % (DEPTH // VECTOR)
+                a_next_vectors[i, 0] = a_vectors[first_row + n // (DEPTH // VECTOR), x]
+                b_next[i] = b_vectors[following + n // PANEL_VECTORS, first_column + n % PANEL_VECTORS]
+        k = 0
+        while k < DEPTH:
+            for i in range(PART_VECTORS):
+                a_part_vectors[i] = a_tiles_vectors[now, k, i * SIDE + ty]
+                b_part_vectors[i] = b_tiles[now, k, i * SIDE + tx]
+            for i in range(RESULTS):
+                for j in range(RESULTS):
+                    sums[i, j] += a_part[i] * b_part[j]
+            k += 1
+        now = 1 - now
+    for i in range(RESULTS):
+        row = first_row + (i // VECTOR * SIDE + ty) * VECTOR + i % VECTOR
+        for j in range(PART_VECTORS):
+            c_vectors[row, first_column + j * SIDE + tx] = sums_vectors[i, j]
+
+
+@cuda.jit
+def paired_lanes(c, a, b):
+    """A warp covers 8 x 4 threads so that lanes 1 apart load the same of a, and lanes 2 apart the same of b.
+
+    Loads of 16 bytes are served 8 lanes at a time, or 16 where every lane shares its address with such a neighbour: a
+    request costs 2 wavefronts instead of 4. M and N have to be multiples of PANEL, K of DEPTH.
+    """
+    a_tiles = cuda.shared.array((2, DEPTH, PANEL_PITCH), DTYPE)
+    b_tiles = cuda.shared.array((2, DEPTH, PANEL_VECTORS), np.complex128)
+    sums = cuda.local.array((RESULTS, RESULTS), DTYPE)
+    a_part = cuda.local.array(RESULTS, DTYPE)
+    b_part = cuda.local.array(RESULTS, DTYPE)
+    a_next = cuda.local.array((LOADED_VECTORS, VECTOR), DTYPE)
+    b_next = cuda.local.array(LOADED_VECTORS, np.complex128)
+    a_vectors = a.view(np.complex128)
+    b_vectors = b.view(np.complex128)
+    c_vectors = c.view(np.complex128)
+    a_tiles_vectors = a_tiles.view(np.complex128)
+    a_part_vectors = a_part.view(np.complex128)
+    b_part_vectors = b_part.view(np.complex128)
+    a_next_vectors = a_next.view(np.complex128)
+    sums_vectors = sums.view(np.complex128)
+    t = uint32(cuda.threadIdx.y * SIDE + cuda.threadIdx.x)
+    warp = t // 32
+    lane = t % 32
+    tx = warp % (SIDE // 8) * 8 + (lane & 1 | lane >> 1 & 6)
+    ty = warp // (SIDE // 8) * 4 + (lane >> 1 & 1 | lane >> 3 & 2)
+    first_row = cuda.blockIdx.y * PANEL
+    first_column = cuda.blockIdx.x * PANEL_VECTORS
+    for i in range(RESULTS):
+        for j in range(RESULTS):
+            sums[i, j] = 0
+    for i in range(LOADED_VECTORS):
+        n = i * THREADS + t
+        a_next_vectors[i, 0] = a_vectors[first_row + n // (DEPTH // VECTOR), n % (DEPTH // VECTOR)]
+        b_next[i] = b_vectors[n // PANEL_VECTORS, first_column + n % PANEL_VECTORS]
+    now = 0
+    for following in range(DEPTH, a.shape[1] + DEPTH, DEPTH):
+        for i in range(LOADED_VECTORS):
+            n = i * THREADS + t
+            for j in range(VECTOR):
+                a_tiles[now, n % (DEPTH // VECTOR) * VECTOR + j, n // (DEPTH // VECTOR)] = a_next[i, j]
+            b_tiles[now, n // PANEL_VECTORS, n % PANEL_VECTORS] = b_next[i]
+        cuda.syncthreads()
+        if following < a.shape[1]:
+            for i in range(LOADED_VECTORS):
+                n = i * THREADS + t
+                x = following // VECTOR + n % (DEPTH // VECTOR)
+                a_next_vectors[i, 0] = a_vectors[first_row + n // (DEPTH // VECTOR), x]
+                b_next[i] = b_vectors[following + n // PANEL_VECTORS, first_column + n % PANEL_VECTORS]
+        k = 0
+        while k < DEPTH:
+            for i in range(PART_VECTORS):
+                a_part_vectors[i] = a_tiles_vectors[now, k, i * SIDE + ty]
+                b_part_vectors[i] = b_tiles[now, k, i * SIDE + tx]
+            for i in range(RESULTS):
+                for j in range(RESULTS):
+                    sums[i, j] += a_part[i] * b_part[j]
+            k += 1
+        now = 1 - now
+    for i in range(RESULTS):
+        row = first_row + (i // VECTOR * SIDE + ty) * VECTOR + i % VECTOR
+        for j in range(PART_VECTORS):
+            c_vectors[row, first_column + j * SIDE + tx] = sums_vectors[i, j]
+
+
 def main():
     """Multiply the same matrices with every kernel and compare with NumPy."""
     assert TILE & (TILE - 1) == 0, "TILE has to be a power of two"
     assert TILE % RESULTS == 0, "TILE has to be a multiple of RESULTS"
-    assert PANEL % RESULTS == 0, "PANEL has to be a multiple of RESULTS"
-    assert PANEL * DEPTH % THREADS == 0, "a tile has to be the same number of elements for every thread"
+    assert PANEL % RESULTS == RESULTS % VECTOR == 0, "PANEL has to be a multiple of RESULTS, and that of VECTOR"
+    assert DEPTH % VECTOR == 0, "DEPTH has to be a multiple of VECTOR"
+    assert PANEL * DEPTH % (THREADS * VECTOR) == 0, "a tile has to be the same number of vectors for every thread"
+    assert SIDE % 8 == 0, "a warp of paired_lanes is 8 threads wide: PANEL has to be a multiple of 8 RESULTS"
     rng = np.random.default_rng(0)
     numbers = np.dtype(str(DTYPE))
     a = rng.integers(-8, 9, (M, K)).astype(numbers)
@@ -383,6 +580,18 @@ def main():
     c = cuda.to_device(np.zeros((down, across), numbers))
     register_2d[grid, block](c, a_filled, b_filled)
     assert np.array_equal(c.copy_to_host()[:M, :N], expected), "register_2d gave something else"
+
+    c = cuda.to_device(np.zeros((down, across), numbers))
+    vector_loads[grid, block](c, a_filled, b_filled)
+    assert np.array_equal(c.copy_to_host()[:M, :N], expected), "vector_loads gave something else"
+
+    c = cuda.to_device(np.zeros((down, across), numbers))
+    double_buffered[grid, block](c, a_filled, b_filled)
+    assert np.array_equal(c.copy_to_host()[:M, :N], expected), "double_buffered gave something else"
+
+    c = cuda.to_device(np.zeros((down, across), numbers))
+    paired_lanes[grid, block](c, a_filled, b_filled)
+    assert np.array_equal(c.copy_to_host()[:M, :N], expected), "paired_lanes gave something else"
 
 
 def whole(size, piece):
