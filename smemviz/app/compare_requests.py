@@ -49,7 +49,7 @@ def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Compone
     figure = sectors(now, theme=theme, legend=False)
     picture = graph({"type": "request-of", "launch": place, "site": site})
     picture.figure, picture.style = figure, {"height": figure.layout.height}
-    cost = f": {traffic.sectors_per_request:.4g} sectors per request, efficiency {efficiency_text(traffic.efficiency)}"
+    cost = f": sectors per request {traffic.sectors_per_request:.4g}, efficiency {efficiency_text(traffic.efficiency)}"
     return html.Figure(
         [
             html.Figcaption([f"{operation(chosen)} ", html.Code(chosen.source), cost]),

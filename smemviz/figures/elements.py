@@ -12,9 +12,9 @@ from smemviz.figures.cells import cells, frames, key
 from smemviz.figures.fold import Fold, fold_of
 from smemviz.figures.labels import count, element_name
 from smemviz.figures.moment import Moment
-from smemviz.figures.style import THEMES, ThemeName, axis, blend, empty, layout
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
-from smemviz.model.touches import Kind, elements, kind_of, touches
+from smemviz.model.touches import Kind, Touches, elements, kind_of, touches
 from smemviz.recording import ArrayInfo, Launch
 
 _MOST_TEXTS = 300  # numbers written into cells; more are slow to draw, and the key says them as well
@@ -71,25 +71,20 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
     shades = _shades(found.times)
     z = np.searchsorted(shades, times, side="right").astype(float)
     z[fold.beyond()] = np.nan
-    deep = blend((colours.ramp[0], colours.ink), 4)[1]
-    strong = blend((colours.faint[0], colours.ramp[0], deep), max(len(shades), 3))[-max(len(shades), 2) :]
-    palette = [colours.unused, *strong[: len(shades)]]
+    palette = _palette(colours, len(shades))
     x, y = np.arange(times.shape[1]), np.arange(times.shape[0])
-    traces = [cells(z, palette, hover=_hover(looked, fold, times, inside), x=x, y=y)]
     height = int(np.clip(520 / len(y), 7, 24))
     size = fitting_size(len(str(times.max(initial=0))), len(x), height)
-    if size and np.count_nonzero(times) <= _MOST_TEXTS:
-        texts = np.where(times > 0, times.astype(str), "").astype(object)
-        traces.append(cell_text(x, y, texts, size=size, colour=colours.ink))
+    texts = np.where(times > 0, times.astype(str), "").astype(object)
+    written = [cell_text(x, y, texts, size=size, colour=colours.ink)] if size and (z > 0).sum() <= _MOST_TEXTS else []
     here = fold.marked(_present(now, looked.array))
-    traces.append(frames(x, y, here, {"color": colours.frame, "width": 1.5}, "this request"))
-    for i, first in enumerate(shades.tolist()):
-        last = shades[i + 1] - 1 if i + 1 < len(shades) else int(found.times.max())
-        traces.append(key(palette[i + 1], f"{_range(first, last)} times" if last > 1 else "once"))
-    if len(found.element) < fold.size:
-        traces.append(key(colours.unused, f"never {_DONE[looked.kind]}"))
     return go.Figure(
-        traces,
+        [
+            cells(z, palette, hover=_hover(looked, fold, times, inside), x=x, y=y),
+            *written,
+            *_keys(palette, shades, found, untouched=len(found.element) < fold.size),
+            frames(x, y, here, {"color": colours.frame, "width": 1.5}, "this request"),
+        ],
         layout(
             colours,
             height=len(y) * height + _TOP + _BOTTOM,
@@ -99,7 +94,23 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
             xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),
             yaxis=axis(colours, fold.y_title, range=[len(y) - 0.5, -0.5], **_ticks(len(y), fold.bin[0])),
         ),
-    )
+    ).update_layout(legend_title={"text": f"times {_DONE[looked.kind]}:", "font": {"color": colours.muted}})
+
+
+def _palette(colours: Theme, shades: int) -> list[str]:
+    """Return the colour of what is never touched, then one for each shade, the stronger the more often."""
+    pale = blend((colours.faint[0], colours.ramp[0]), 4)[1]
+    deep = blend((colours.ramp[0], colours.ink), 4)[1]
+    if shades == 1:
+        return [colours.idle, colours.ramp[0]]
+    return [colours.idle, *blend((pale, colours.ramp[0], deep), shades)]
+
+
+def _keys(palette: list[str], shades: NDArray[np.int64], found: Touches, *, untouched: bool) -> list[go.Scatter]:
+    """Say how often each shade is."""
+    ends = [*(shades[1:] - 1).tolist(), int(found.times.max(initial=0))]
+    keys = [key(palette[i + 1], _range(first, ends[i])) for i, first in enumerate(shades.tolist())]
+    return [*keys, key(palette[0], "never")] if untouched else keys
 
 
 def told_touches(now: Moment, looked: Looked | None) -> str:
@@ -117,7 +128,8 @@ def told_touches(now: Moment, looked: Looked | None) -> str:
             said.append(f"none by {who}")
             continue
         least, most = int(found.times.min()), int(found.times.max())
-        said.append(f"{len(found.element):,} by {who}, {_range(least, most)} times each")
+        often = "once" if most == 1 else f"{_range(least, most)} times"
+        said.append(f"{len(found.element):,} by {who}, {often} each")
     return f"Of the {count(every, 'element')} of {array.name}, {done} by threads: {'; '.join(said)}."
 
 
