@@ -54,8 +54,8 @@ _INDEX = """<!DOCTYPE html>
 def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool = False) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
-    ``follow`` keeps a kernel's page up with its file, as it is saved in an editor. ``editor`` gives it the page on which
-    kernels are written; its texts run in lockstep, in processes of their own.
+    ``follow`` keeps a kernel's page up with its file, as it is saved. ``editor`` gives it the page on which kernels are
+    written; its texts run in lockstep, in processes of their own.
     """
     texts = Texts() if editor else None
     job = Job(environment=LINES)  # one GPU: one measurement at a time
