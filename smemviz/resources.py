@@ -27,6 +27,11 @@ def recording_for(kernel_file: Path) -> Path | None:
     return min(kernel_file.parent.glob(f"recordings/*/{kernel_file.stem}.smem.npz"), default=None)
 
 
+def plain_name(path: Path) -> str:
+    """Return the name of a kernel file or a recording without what it ends with."""
+    return path.name.removesuffix(".smem.npz").removesuffix(path.suffix)
+
+
 def _resolve(name: str) -> Path:
     packaged = _PACKAGE / "_data" / name
     return packaged if packaged.is_dir() else _PACKAGE.parent / name

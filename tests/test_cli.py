@@ -529,6 +529,21 @@ def test_serve_takes_the_next_free_port_prints_it_and_opens_the_browser() -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_serve_opens_the_page_of_a_file_named_alone() -> None:
+    with serving(str(REVERSE), "--port", str(free_port())) as server:
+        url = server.line().split()[1]
+        assert url.endswith("/kernel?file=reverse")
+        assert server.line() == f"browser at {url}\n"
+
+
+def test_serve_says_how_a_script_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("from numba import cuda\n@cuda.jit\ndef kernel(a):\n    a[0] = 1\n")
+    assert cli.main([str(script), "--no-browser"]) == 2
+    recorded = f"record it, smemviz run {script} -o train.smem.npz, and show that\n"
+    assert capsys.readouterr() == ("", f"smemviz: {script}: has no main() to run; {recorded}")
+
+
 def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
     port = free_port()
     with serving("--no-browser", "--port", str(port)) as server:

@@ -17,7 +17,7 @@ from smemviz.errors import InputError, LaunchError, RecordingError, SmemvizError
 from smemviz.program import Program, parse_program, read_program
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
-from smemviz.resources import recording_for
+from smemviz.resources import plain_name, recording_for
 
 _MOST_RUNS = 32
 
@@ -205,7 +205,7 @@ def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
     names: dict[str, Path] = {}
     for path in paths:
         parts = path.resolve().parts
-        stem = path.name.removesuffix(".smem.npz").removesuffix(path.suffix)
+        stem = plain_name(path)
         name, depth = stem, 2
         while name in names and depth <= len(parts):
             name = "/".join((*parts[-depth:-1], stem))

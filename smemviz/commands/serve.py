@@ -85,9 +85,9 @@ def _check(path: Path) -> None:
 
 def _page(paths: Sequence[Path]) -> str:
     """Return the page to open: the kernels' own where one file is named, else the gallery of all."""
-    from smemviz.app.library import Library
+    from smemviz.resources import plain_name
 
-    return f"kernel?{urlencode({'file': Library(paths).files[0]})}" if len(paths) == 1 else ""
+    return f"kernel?{urlencode({'file': plain_name(paths[0])})}" if len(paths) == 1 else ""
 
 
 def _is_loopback(host: str) -> bool:

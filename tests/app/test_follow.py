@@ -1,0 +1,94 @@
+"""A file that is edited while its page is open."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from watching import watched
+from werkzeug.serving import make_server
+
+from smemviz.app import create_app
+from smemviz.app.follow import version
+from smemviz.resources import kernels_dir
+
+SECONDS = 20_000  # as ms: other work may slow the browser down
+CONFLICT = "32-way conflict: 1,024 wavefronts where 32 would do"
+NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as can be"
+SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
+
+
+def test_a_version_follows_what_the_file_says_and_what_it_imports(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    assert version(path) is None
+    path.write_text("import beside\n")
+    alone = version(path)
+    assert version(path) == alone
+    (tmp_path / "beside.py").write_text("ONE = 1\n")
+    both = version(path)
+    (tmp_path / "beside.py").write_text("ONE = 2\n")
+    assert len({alone, both, version(path)}) == 3
+    path.write_text("import beside\nBROKEN = (\n")
+    assert str(version(path)).endswith("mine.py:2: is not valid Python: '(' was never closed")
+
+
+@pytest.fixture
+def followed(tmp_path: Path, page: Page) -> Iterator[tuple[Path, Page]]:
+    """Open the padded kernel of a file and give both; the page must stay quiet."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    path = tmp_path / "mine.py"
+    path.write_text(SQUARE, encoding="utf-8")
+    web = make_server("127.0.0.1", 0, create_app([path], follow=True).server, threaded=True)
+    thread = threading.Thread(target=web.serve_forever, daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{web.server_port}"
+    with watched(page, address):
+        page.goto(f"{address}/kernel?file=mine&kernel=set_row_read_col_pad&site=1")
+        expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT, timeout=SECONDS)
+        yield path, page
+    page.close()
+    web.shutdown()
+    thread.join()
+
+
+@pytest.mark.browser
+def test_a_saved_file_is_on_the_page_and_the_address_stays(followed: tuple[Path, Page]) -> None:
+    path, page = followed
+    address = page.url
+    path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 0"), encoding="utf-8")
+    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT, timeout=SECONDS)
+    expect(page.get_by_label("IPAD", exact=True)).to_have_value("0", timeout=SECONDS)
+    expect(page.locator("#position-text")).to_contain_text("load by warp 0, step 1", timeout=SECONDS)
+    assert page.url == address
+
+
+@pytest.mark.browser
+def test_a_file_that_cannot_be_run_says_where_and_keeps_its_picture(followed: tuple[Path, Page]) -> None:
+    path, page = followed
+    page.locator("#tile .textpoint").first.wait_for(timeout=SECONDS)
+    path.write_text(SQUARE.replace("IPAD = 1", "IPAD = (1"), encoding="utf-8")
+    line = SQUARE[: SQUARE.index("IPAD = 1")].count("\n") + 1
+    error = page.locator("#error")
+    expect(error).to_contain_text(f"mine.py:{line}: is not valid Python: '(' was never closed", timeout=SECONDS)
+    expect(error).to_contain_text("The pictures below are of the last run that worked, set_row_read_col_pad.")
+    expect(page.locator("#tile .textpoint").first).to_be_visible()
+    path.write_text(SQUARE, encoding="utf-8")
+    expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT, timeout=SECONDS)
+    expect(error).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_a_new_constant_gets_a_knob_and_a_set_one_stays_set(followed: tuple[Path, Page]) -> None:
+    path, page = followed
+    page.get_by_label("IPAD", exact=True).fill("0")
+    page.get_by_label("IPAD", exact=True).press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT, timeout=SECONDS)
+    path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 1\nMORE = 5"), encoding="utf-8")
+    expect(page.get_by_label("MORE", exact=True)).to_have_value("5", timeout=SECONDS)
+    expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
+    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT)
+    assert "IPAD=0" in page.url
