@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from dash import html
@@ -12,7 +14,7 @@ from smemviz.app.gallery_page import gallery_page
 from smemviz.app.library import Library
 from smemviz.app.run_view import view_run
 from smemviz.app.state import RunState
-from smemviz.errors import LaunchError
+from smemviz.errors import InputError, LaunchError
 from smemviz.resources import kernels_dir
 
 LINES = (kernels_dir() / "mistakes.py").read_text(encoding="utf-8").splitlines()
@@ -105,6 +107,33 @@ def test_a_constant_with_which_nothing_is_launched_leaves_the_links_as_they_are(
 
     assert "kernels.children" not in shown
     assert "a block of 64 x 64 x 1 has 4096 threads" in text(shown["notices.children"])
+
+
+LONG = """
+import numpy as np
+from numba import cuda, int32
+
+@cuda.jit
+def kernel(out):
+    held = cuda.shared.array(256, int32)
+    t = cuda.threadIdx.x
+    for k in range(100):
+        held[t] = k
+        out[t] = held[t]
+
+def main():
+    kernel[1 << 20, 256](cuda.device_array(256, np.int32))
+"""
+
+
+def test_what_takes_too_long_for_a_page_is_refused_at_once(tmp_path: Path) -> None:
+    """The whole would take many minutes; a second of it tells so."""
+    path = tmp_path / "long.py"
+    path.write_text(LONG, encoding="utf-8")
+    begin = time.monotonic()
+    with pytest.raises(InputError, match=r"long.py: kernel would take about \d+ min in lockstep, too long for a page"):
+        Library([path]).show(RunState("long"))
+    assert time.monotonic() - begin < 30
 
 
 def test_a_refused_kernel_has_no_launch(served: Library) -> None:
