@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smemviz.app.helpers import forget, helper_hashes
+from smemviz.app.patience import Patience
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.constants import ConstantValue
@@ -179,7 +180,7 @@ class Library:
             if key not in self._runs:
                 forget(path for path, _ in helpers)
                 try:
-                    self._runs[key] = run(program, engine="lockstep")
+                    self._runs[key] = run(program, engine="lockstep", progress=Patience(program.file))
                 except SmemvizError as error:
                     self._runs[key] = error
             self._runs.move_to_end(key)
