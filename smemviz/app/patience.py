@@ -24,6 +24,6 @@ class Patience:
         """
         if seconds > _LIMIT_SECONDS:
             raise InputError(
-                f"{self._file}: {text} would take about {seconds / 60:.0f} min in lockstep, too long for a page. Make it "
-                "smaller, or record it with smemviz run and open the recording"
+                f"{self._file}: {text} would take about {seconds / 60:.0f} min in lockstep, too long for a page. "
+                "Make it smaller, or record it with smemviz run and open the recording"
             )
