@@ -1,0 +1,196 @@
+"""The pictures of global memory, on the matrix product in both index orders of document 003."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reading import cells, framed, written
+from synthetic import square_recording
+
+import smemviz
+from smemviz.figures.elements import accessed, look_at, told_touches, touched_elements
+from smemviz.figures.moment import Moment, moment
+from smemviz.figures.sectors import largest_moment, sectors, spread, used_of
+from smemviz.figures.worst import worst_moment
+from smemviz.model.traffic import traffic_of
+from smemviz.recording import ArrayInfo, Recording
+from smemviz.resources import kernels_dir
+
+NOT_MOVED, UNUSED, USED = 0, 1, 2
+
+
+@pytest.fixture(scope="module")
+def product() -> Recording:
+    return smemviz.run(kernels_dir() / "matmul.py", {"M": 64, "K": 64, "N": 64, "TILE": 32}, engine="lockstep")
+
+
+def test_a_row_of_b_fills_one_line(product: Recording) -> None:
+    figure = sectors(moment(product["naive"], warp=3, site=1))
+    assert written(figure) == {(lane, 0): str(lane) for lane in range(32)}
+    assert cells(figure).z.tolist() == [[USED] * 32]
+    assert list(figure.layout.yaxis.ticktext) == ["b[0, 0]"]
+    assert list(figure.layout.xaxis.ticktext) == ["0 to 31", "32 to 63", "64 to 95", "96 to 127"]
+
+
+def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_the_rest_unused(
+    product: Recording,
+) -> None:
+    figure = sectors(moment(product["naive_swapped"], warp=3, site=0))
+    assert written(figure) == {(0, lane): str(lane) for lane in range(32)}
+    assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]] * 32
+    assert list(figure.layout.yaxis.ticktext) == [f"a[{row}, 0]" for row in range(32)]
+    struck = next(trace for trace in figure.data if trace.name == "moved and not used")
+    assert np.isnan(struck.x.astype(float)).sum() == 32 * 7
+    boxes = next(trace for trace in figure.data if trace.name == "sector moved")
+    assert np.isnan(boxes.x.astype(float)).sum() == 32
+    assert cells(figure).hovertext[5, 0] == "<b>line of a[5, 0]</b>, sector 0, bytes 0 to 3<br>lane 5"
+    assert cells(figure).hovertext[5, 1].endswith("bytes 4 to 7<br>moved and not used")
+    assert cells(figure).hovertext[5, 9].endswith("sector 1, bytes 36 to 39<br>not moved")
+
+
+def test_a_broadcast_names_all_its_lanes(product: Recording) -> None:
+    figure = sectors(moment(product["naive"], warp=3, site=0))
+    assert written(figure) == {(0, 0): "0-31"}
+    assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]]
+
+
+def test_bytes_of_a_word_that_are_not_used_are_struck_out_beside_the_lane() -> None:
+    now = moment(square_recording()["set_row_read_row"], site=2)
+    narrow = replace(now.launch, sites=(*now.launch.sites[:2], replace(now.launch.sites[2], width=1)))
+    figure = sectors(moment(narrow, site=2))
+    assert set(cells(figure).z.ravel().tolist()) == {USED}
+    struck = next(trace for trace in figure.data if trace.name == "moved and not used")
+    assert np.isnan(struck.x.astype(float)).sum() == 32
+
+
+def test_sixteen_bytes_a_lane_take_eight_lanes_a_line() -> None:
+    now = moment(square_recording()["set_row_read_row"], site=2)
+    assert now.row is not None
+    log = now.launch.requests.select(np.array([now.row]))
+    log.addresses[:] = (1 << 32) + 16 * np.arange(32)
+    site = replace(now.launch.sites[2], width=16)
+    figure = sectors(moment(replace(now.launch, sites=(*now.launch.sites[:2], site), requests=log), site=2))
+    assert cells(figure).z.shape == (4, 8)
+    assert written(figure)[7, 3] == "31"
+
+
+def test_a_request_to_shared_memory_moves_no_sector() -> None:
+    figure = sectors(moment(square_recording()["set_row_read_row"], site=0))
+    assert figure.layout.annotations[0].text == "This request goes to shared memory: no sector is moved."
+
+
+def test_a_line_that_belongs_to_no_argument_is_named_by_its_address(product: Recording) -> None:
+    launch = replace(product["naive"], arrays=())
+    now = moment(launch, site=1)
+    address = launch.requests.addresses[now.row, 0]
+    assert list(sectors(now).layout.yaxis.ticktext) == [f"{address:#x}"]
+
+
+def test_all_requests_of_a_site_are_counted_by_their_sectors() -> None:
+    reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
+    traffic = traffic_of(reduce["neighbours_in_global_memory"], 0)
+    assert traffic
+    (bars,) = spread(traffic).data
+    # With t % (2 * step) == 0 the lanes of a request are 2, 4, 8, 16, 32 and more words apart: 4, 4, 4, 2, 1 sectors.
+    assert dict(zip(bars.x, bars.y.tolist(), strict=True)) == {"1": 60, "2": 32, "4": 96}
+    assert used_of(traffic) == "4,080 of 16,256 bytes moved are used, 25.1 %."
+
+
+def test_what_is_known_of_a_partial_log_says_so(product: Recording) -> None:
+    traffic = traffic_of(product["naive_swapped"], 0)
+    assert traffic
+    said = "Every request moves 32 sectors; 1,048,576 of 8,388,608 bytes moved are used, 12.5 %"
+    assert used_of(traffic) == f"{said}."
+    assert used_of(replace(traffic, requests=9000)) == f"{said}, in the 8,192 requests that were logged of 9,000."
+
+
+def test_the_largest_request_of_a_site_is_found() -> None:
+    reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
+    launch = reduce["neighbours_in_global_memory"]
+    now = largest_moment(launch, 0)
+    assert now
+    assert cells(sectors(now)).z.shape == (1, 32)
+    assert largest_moment(replace(launch, requests=launch.requests.select(np.zeros(0, np.intp))), 0) is None
+
+
+def test_without_shared_memory_the_request_that_moves_the_most_for_nothing_comes_first(product: Recording) -> None:
+    now = worst_moment(product["naive_swapped"])
+    assert now.row is not None
+    assert product["naive_swapped"].sites[product["naive_swapped"].requests.site[now.row]].source == "a[row, k]"
+
+
+# --- elements
+
+
+def present(product: Recording, kernel: str, site: int) -> Moment:
+    return moment(product[kernel], warp=3, site=site)
+
+
+def test_the_elements_that_a_block_loads_are_shaded_and_the_request_s_are_framed(product: Recording) -> None:
+    now = present(product, "naive_swapped", 0)
+    looked = look_at(now, None)
+    assert looked
+    figure = touched_elements(now, looked)
+    assert cells(figure).z.tolist() == [[1] * 64] * 32 + [[0] * 64] * 32  # rows 0 to 31 of a
+    assert framed(figure, "this request") == {(0, row) for row in range(32)}
+    assert [trace.name for trace in figure.data if trace.name] == ["32", "never", "this request"]
+    assert figure.layout.legend.title.text == "times loaded:"
+    assert cells(figure).hovertext[3, 5] == "<b>a[3, 5]</b><br>loaded 32 times"
+    assert cells(figure).hovertext[40, 5] == "<b>a[40, 5]</b><br>never loaded"
+    whole = look_at(now, None, whole=True)
+    assert cells(touched_elements(now, whole)).z.tolist() == [[1] * 64] * 64
+
+
+def test_a_sentence_says_how_often_by_the_block_and_in_all(product: Recording) -> None:
+    said = told_touches(present(product, "naive", 0), look_at(present(product, "naive", 0), None))
+    assert said == (
+        "Of the 4,096 elements of a, loaded by threads: 2,048 by block 0, 32 times each; "
+        "4,096 by all blocks, 64 times each."
+    )
+    now = present(product, "naive", 2)
+    assert "1,024 by block 0, once each" in told_touches(now, look_at(now, None))
+
+
+def test_the_array_is_the_one_asked_for_or_the_one_last_gone_to(product: Recording) -> None:
+    tiled = product["tiled"]
+    assert accessed(tiled) == ["c", "a", "b"]
+    shared = next(i for i, site in enumerate(tiled.sites) if site.space == "shared" and site.op == "load")
+    now = moment(tiled, site=shared)
+    chosen = [look_at(now, name) for name in (None, "c", "nothing")]
+    assert [(one.array.name, one.kind) for one in chosen if one] == [("b", "load"), ("c", "store"), ("b", "load")]
+
+
+def test_a_large_array_is_drawn_in_cells_of_several_elements(product: Recording) -> None:
+    launch = product["naive"]
+    launch = replace(launch, requests=launch.requests.select(launch.requests.site == 0))
+    larger = ArrayInfo("a", "global", (640, 640), (4, 2560), "float32", launch.arrays[1].address, 1)
+    now = moment(replace(launch, arrays=(launch.arrays[0], larger, launch.arrays[2])), warp=3, site=0)
+    looked = look_at(now, "a")
+    assert looked
+    figure = touched_elements(now, looked)
+    # Column by column: the 2,048 elements of the block are the first 3.2 columns; a cell is 10 x 5 elements.
+    z = cells(figure).z
+    assert z.shape == (64, 128)
+    assert z[:, 0].all()
+    assert not z[:, 1:].any()
+    assert figure.layout.xaxis.title.text == "column (640; a cell is 10 x 5 elements)"
+    assert "40 of its elements loaded, at most 32 times" in cells(figure).hovertext[0, 0]
+
+
+def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells() -> None:
+    reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
+    now = moment(reduce["neighbours_in_global_memory"], site=0)
+    figure = touched_elements(now, look_at(now, "values"))
+    assert cells(figure).z.shape == (32, 32)
+    # The last thread standing loads element 0 in each of 8 steps and for the sum; its neighbour is loaded once.
+    assert [written(figure)[x, 0] for x in (0, 1, 2, 4, 16)] == ["9", "1", "2", "3", "5"]
+
+
+def test_a_launch_without_global_arrays_says_so(product: Recording) -> None:
+    launch = replace(product["naive"], arrays=())
+    now = moment(launch)
+    assert look_at(now, None) is None
+    assert told_touches(now, None) == ""
+    assert touched_elements(now, None).layout.annotations[0].text == "This launch touches no array in global memory."
