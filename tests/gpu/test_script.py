@@ -1,0 +1,121 @@
+"""Scripts and with statements on a real GPU: the same as lockstep, and nothing of it stays."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from script_files import write_script
+
+import smemviz
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    return write_script(tmp_path)
+
+
+def kernel_under_test():
+    from numba import cuda, int32
+
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array(64, int32)
+        i = cuda.threadIdx.x
+        tile[2 * i] = out[i]
+        out[i] = tile[2 * i] + 1
+
+    return kernel
+
+
+def test_a_script_makes_the_same_requests_as_in_lockstep(script):
+    """Its own assertions hold too: the kernels' results are those of the plain run."""
+    seen, predicted = (smemviz.run(script, engine=engine, arguments=["--steps", "3"]) for engine in ("gpu", "lockstep"))
+    assert seen.findings == ()
+    assert [launch.kernel for launch in seen.launches] == ["transpose"] * 3 + ["by_columns"]
+    assert [launch.sites for launch in seen.launches] == [launch.sites for launch in predicted.launches]
+    assert [launch.summary() for launch in seen.launches] == [launch.summary() for launch in predicted.launches]
+    assert [launch.file for launch in seen.launches] == [launch.file for launch in predicted.launches]
+    assert seen.sources == predicted.sources
+    assert seen.device is not None
+
+
+def test_kernels_of_one_definition_and_other_closures_are_told_apart():
+    from numba import cuda
+
+    def made(stride):
+        size = 32 * stride
+
+        @cuda.jit
+        def strided(out):
+            tile = cuda.shared.array(size, np.int32)
+            i = cuda.threadIdx.x
+            tile[i * stride] = i
+            out[i] = tile[i * stride]
+
+        return strided
+
+    out = cuda.to_device(np.zeros(32, np.int32))
+    with smemviz.recording() as recorded:
+        for stride in (1, 2, 32):
+            made(stride)[1, 32](out)
+    assert [launch.summary()[0].wavefronts for launch in recorded.launches] == [1, 2, 32]
+
+
+def test_launches_in_a_with_statement_happen_once_and_are_recorded():
+    from numba import cuda
+
+    kernel, numbers = kernel_under_test(), np.zeros(32, np.int32)
+    before, configured = cuda.to_device(numbers), kernel[1, 32]
+    with smemviz.recording() as recorded:
+        configured(before)  # an array and a configuration from before
+        kernel[1, 32, cuda.stream()](before)
+        kernel[1, 32](numbers)
+        kernel.forall(32, tpb=32)(before)
+    assert before.copy_to_host().tolist() == [3] * 32
+    assert numbers.tolist() == [1] * 32
+    assert [launch.summary()[1].max_degree for launch in recorded.launches] == [2] * 4
+    assert recorded.engine == "gpu"
+    assert recorded.file == Path(__file__).as_posix()
+
+
+def test_one_with_statement_in_another_tells_both():
+    kernel, numbers = kernel_under_test(), np.zeros(32, np.int32)
+    with smemviz.recording() as outer:
+        kernel[1, 32](numbers)
+        with smemviz.recording() as inner:
+            kernel[1, 32](numbers)
+    assert (len(outer.launches), len(inner.launches)) == (2, 1)
+    assert numbers.tolist() == [2] * 32
+
+
+def test_an_exception_passes_and_leaves_everything_as_it_was():
+    from numba.cuda.dispatcher import CUDADispatcher
+
+    before = dict(vars(CUDADispatcher))
+    with pytest.raises(KeyError), smemviz.recording() as recorded:
+        kernel_under_test()[1, 32](np.zeros(32, np.int32)) or {}["mine"]
+    assert dict(vars(CUDADispatcher)) == before
+    assert len(recorded.launches) == 1
+
+
+def test_what_numba_launches_for_itself_happens_and_is_not_recorded():
+    from numba import cuda
+
+    @cuda.reduce
+    def total(a, b):
+        return a + b
+
+    with smemviz.recording() as recorded:
+        kernel_under_test()[1, 32](np.zeros(32, np.int32))
+        assert total(np.arange(100, dtype=np.int64)) == 4950
+    assert [launch.kernel for launch in recorded.launches] == ["kernel"]
+
+
+def test_lockstep_can_be_asked_for_beside_a_gpu():
+    numbers = np.zeros(32, np.int32)
+    with smemviz.recording(engine="lockstep") as recorded:
+        kernel_under_test()[1, 32](numbers)
+    assert (recorded.engine, recorded.device) == ("lockstep", None)
+    assert numbers.tolist() == [1] * 32
