@@ -6,7 +6,7 @@ decides whether its threads collide. Then shared memory is the bottleneck: on th
 results at once, which needs fewer and fewer loads for each of them.
 
 Numba lets a negative index count from the end, and checks each index that might be one. Two habits spare that: thread
-numbers are unsigned, and loops inside a tile count with while, which lets the compiler see where a range begins.
+numbers are unsigned, and loops over k count with while, which lets the compiler see where a range begins.
 """
 
 import numpy as np
@@ -27,6 +27,7 @@ DEPTH = 16
 SIDE = PANEL // RESULTS
 THREADS = SIDE * SIDE
 LOADED = PANEL * DEPTH // THREADS
+DEPTH_PITCH = DEPTH + 1
 
 # 16 bytes are the most that one instruction loads. No type of Numba's is four floats, but complex128 is as wide; it is
 # moved here and never computed with. VECTOR is how many elements it carries.
@@ -280,7 +281,7 @@ def register_2d(c, a, b):
     M and N have to be multiples of PANEL, K of DEPTH. A thread's results lie SIDE apart, so that neighbouring threads
     load neighbouring words.
     """
-    a_tile = cuda.shared.array((PANEL, DEPTH), DTYPE)
+    a_tile = cuda.shared.array((PANEL, DEPTH_PITCH), DTYPE)
     b_tile = cuda.shared.array((DEPTH, PANEL), DTYPE)
     sums = cuda.local.array((RESULTS, RESULTS), DTYPE)
     a_part = cuda.local.array(RESULTS, DTYPE)
@@ -319,7 +320,7 @@ def vector_loads(c, a, b):
     """VECTOR elements per load; the tile of a is stored transposed, so that a thread's rows lie side by side there.
 
     M and N have to be multiples of PANEL, K of DEPTH. A row of a's tile is one vector longer than it needs to be, so
-    that the stores, which walk down its columns, do not collide.
+    that of the stores, which walk down its columns, no more than two collide.
     """
     a_tile = cuda.shared.array((DEPTH, PANEL_PITCH), DTYPE)
     b_tile = cuda.shared.array((DEPTH, PANEL_VECTORS), np.complex128)

@@ -2,7 +2,7 @@
 
 Every kernel leaves one sum per block. Neighbours are added in steps of 1, 2, 4 and so on; if the threads that work are
 kept close together, their elements lie ever further apart, and in one bank. Adding the upper half to the lower half
-keeps both close together.
+keeps both close together. Within a warp shuffles hand values from lane to lane, by no memory at all.
 """
 
 import numpy as np
@@ -10,6 +10,8 @@ from numba import cuda, int32
 
 N = 1024
 THREADS = 256
+WARPS = THREADS // 32
+EVERY_LANE = 0xFFFFFFFF
 
 
 @cuda.jit
@@ -79,9 +81,35 @@ def halves(sums, values):
         sums[cuda.blockIdx.x] = held[0]
 
 
+@cuda.jit
+def shuffles(sums, values):
+    """Halves within each warp, from register to register; shared memory only carries one sum per warp.
+
+    Sums of Numba's integers have 64 bits: int32 brings them back to what one shuffle moves.
+    """
+    held = cuda.shared.array(WARPS, int32)
+    t = cuda.threadIdx.x
+    total = values[cuda.blockIdx.x * THREADS + t]
+    step = 16
+    while step > 0:
+        total = int32(total + cuda.shfl_down_sync(EVERY_LANE, total, step))
+        step //= 2
+    if t % 32 == 0:
+        held[t // 32] = total
+    cuda.syncthreads()
+    if t < 32:
+        total = held[t] if t < WARPS else int32(0)
+        step = 16
+        while step > 0:
+            total = int32(total + cuda.shfl_down_sync(EVERY_LANE, total, step))
+            step //= 2
+        if t == 0:
+            sums[cuda.blockIdx.x] = total
+
+
 def main():
     """Add up the same array with every kernel and compare with NumPy."""
-    assert THREADS & (THREADS - 1) == 0, "THREADS has to be a power of two"
+    assert THREADS in (32, 64, 128, 256, 512, 1024), "THREADS has to be a power of two from 32 to 1024"
     blocks = (N + THREADS - 1) // THREADS
     values = np.zeros(blocks * THREADS, np.int32)
     values[:N] = np.arange(N)
@@ -103,7 +131,11 @@ def main():
     halves[blocks, THREADS](sums, cuda.to_device(values))
     assert np.array_equal(sums.copy_to_host(), expected), "halves added up something else"
 
+    sums = cuda.to_device(np.zeros(blocks, np.int32))
+    shuffles[blocks, THREADS](sums, cuda.to_device(values))
+    assert np.array_equal(sums.copy_to_host(), expected), "shuffles added up something else"
+
 
 if __name__ == "__main__":
     main()
-    print("reduce.py: all four kernels agree with NumPy")
+    print("reduce.py: all five kernels agree with NumPy")
