@@ -15,6 +15,7 @@ from smemviz.app.library import Library
 from smemviz.app.look_view import LOOK_PROPERTIES, view_look, view_order
 from smemviz.app.run_view import RUN_PROPERTIES, Filling, Query, view_run
 from smemviz.app.state import RunState
+from smemviz.app.why_panel import WHY_PROPERTIES, view_why
 from smemviz.errors import SmemvizError
 
 _PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
@@ -56,6 +57,16 @@ def add_callbacks(app: Dash, library: Library) -> None:
     )
     def show_global(run: Query, present: object, look: Query) -> list[Any]:
         return _values(GLOBAL_PROPERTIES, view_global(library, run, look))
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        _outputs(WHY_PROPERTIES),
+        Input("drawn-run", "data"),
+        Input("present", "data"),
+        State("look", "data"),
+        prevent_initial_call=True,
+    )
+    def show_why(run: Query, present: object, look: Query) -> list[Any]:
+        return _values(WHY_PROPERTIES, view_why(library, run, look))
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("order", "data"), Input("drawn-run", "data"), Input("shown-block", "data")

@@ -30,6 +30,7 @@ from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.app.timing_panel import timing_panel
 from smemviz.app.truth_panel import truth_panel
+from smemviz.app.why_panel import view_why, why_panel
 from smemviz.errors import ConstantError
 from smemviz.figures.served import H200, Hardware
 from smemviz.program import Program
@@ -48,7 +49,8 @@ def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query,
         page["version"].data = version(Path(program.file))
     measured = view_measured(library, stopwatch, run, look["theme"])
     looked = view_look(library, run, look)
-    shown = view_run(library, run) | looked | view_global(library, run, look) | measured
+    later = view_why(library, run, look) | view_global(library, run, look)
+    shown = view_run(library, run) | looked | later | measured
     for name, value in (shown | {"drawn-run.data": run}).items():
         identity, attribute = name.rsplit(".", 1)
         setattr(page[identity], attribute, value)
@@ -161,6 +163,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                         ),
                         panel("Warps by sites", "warps"),
                         panel("Banks by wavefront", "request"),
+                        why_panel(),
                         site_panel(),
                         panel("Elements touched", "elements", choice("elements", "Global array"), scope_switch()),
                     ],

@@ -31,7 +31,7 @@ def pad_said(array: ArrayInfo, pad: Pad, more_bytes: int) -> str:
 
 
 def swizzle_said(array: ArrayInfo, swizzle: Swizzle) -> str:
-    """Say how to index instead: ``swizzle, tile[r, c ^ r]``."""
+    """Say how to index instead: ``swizzle to tile[r, c ^ r]``."""
     size, apart = 1 << swizzle.bits, 1 << swizzle.shift
     flat = len(array.shape) < 2
     rows = -(-array.shape[0] // swizzle.row) if flat else array.shape[-2]
@@ -42,7 +42,7 @@ def swizzle_said(array: ArrayInfo, swizzle: Swizzle) -> str:
         row = f"{_bracketed(row)} << {swizzle.base}"
     index = {0: "i", 1: "i", 2: "r, c"}.get(len(array.shape), "..., r, c")
     planes = ", r counted through all planes" if len(array.shape) > 2 and rows % (size * apart) else ""
-    return f"swizzle, {array.name}[{index} ^ {_bracketed(row)}]{planes}"
+    return f"swizzle to {array.name}[{index} ^ {_bracketed(row)}]{planes}"
 
 
 def _bracketed(text: str) -> str:

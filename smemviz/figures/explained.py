@@ -48,11 +48,12 @@ def explain(launch: Launch, hardware: Hardware = H200) -> tuple[Explained, ...]:
 
 
 class Explaining:
-    """A launch with what explanations share: offsets into arrays, and the cures of each array."""
+    """A launch with what explanations share: offsets into arrays, the cures of each array, and what is explained."""
 
     def __init__(self, launch: Launch, hardware: Hardware = H200) -> None:
         self.launch = launch
         self.hardware = hardware
+        self._sites: dict[int, Explained] = {}
         self._cures: dict[int, tuple[Cure[Pad] | None, Cure[Swizzle] | None]] = {}
 
     @cached_property
@@ -61,6 +62,11 @@ class Explaining:
 
     def site(self, i: int) -> Explained:
         """Explain one site by its costliest request."""
+        if i not in self._sites:
+            self._sites[i] = self._explain(i)
+        return self._sites[i]
+
+    def _explain(self, i: int) -> Explained:
         site = self.launch.sites[i]
         rows = np.flatnonzero(self.launch.requests.site == i)
         if not len(rows):

@@ -55,7 +55,7 @@ def page(failures: Sequence[Failure]) -> str:
 
 
 def _section(failure: Failure) -> str:
-    said = f"<pre>{escape(failure.said)}</pre>" if failure.said else ""
+    said = f"{_pre(f'What pytest says of {failure.test}')}{escape(failure.said)}</pre>" if failure.said else ""
     witnesses = "\n".join(_witness(one, failure.test) for one in failure.witnesses)
     links = ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in failure.files)
     files = f'<p class="files">Recorded: {links}</p>' if links else ""
@@ -86,9 +86,12 @@ def _source(witness: Witness, test: str) -> str:
         for number, text in enumerate(witness.source, witness.source_from)
         for tag in ["mark" if number == marked else "span"]
     ]
-    return f'<pre class="scroller" tabindex="0" role="region" aria-label="Source of {escape(test)}">' + (
-        "\n".join(lines) + "</pre>"
-    )
+    return _pre(f"Source of {test}") + "\n".join(lines) + "</pre>"
+
+
+def _pre(label: str) -> str:
+    """Open a box of text that scrolls, which the keyboard can reach."""
+    return f'<pre tabindex="0" role="region" aria-label="{escape(label)}">'
 
 
 def _table(drawing: Drawing, name: str) -> str:

@@ -52,7 +52,7 @@ def test_a_column_meets_in_one_bank_and_a_pad_of_one_cures_it() -> None:
         "gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way."
     )
     assert column.cure == (
-        "Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle, tile[r, c ^ r]: "
+        "Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: "
         "no excess is left at its 2 accesses, 992 before."
     )
     assert column.patterns == ((Pattern("stride", (Level(32, 128),)), 32),)
@@ -78,7 +78,7 @@ def test_a_padded_column_has_a_stride_without_a_common_divisor() -> None:
 def test_dynamic_memory_is_padded_in_the_index() -> None:
     said = gallery("square", "set_row_read_col_dyn")["tile[col_idx]", "load"]
     assert said.cure == (
-        "Leave 1 element of tile unused after every 32, index i + i // 32 (128 bytes more), or swizzle, "
+        "Leave 1 element of tile unused after every 32, index i + i // 32 (128 bytes more), or swizzle to "
         "tile[i ^ (i // 32)]: no excess is left at its 2 accesses, 992 before."
     )
 
@@ -91,7 +91,7 @@ def test_two_columns_side_by_side_need_a_pad_of_two() -> None:
         "bank 0 has to deliver 16 different words to lanes 0-15, 16-way."
     )
     assert said.cure == (
-        "Pad the row of tile by 2, (16, 32) -> (16, 34) (128 bytes more), or swizzle, tile[r, c ^ (r << 1)]: "
+        "Pad the row of tile by 2, (16, 32) -> (16, 34) (128 bytes more), or swizzle to tile[r, c ^ (r << 1)]: "
         "no excess is left at its 2 accesses, 240 before."
     )
 
@@ -246,14 +246,14 @@ def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], t
 @pytest.mark.parametrize(
     ("shape", "swizzle", "text"),
     [
-        ((32, 32), Swizzle(32, 5), "swizzle, tile[r, c ^ r]"),
-        ((64, 32), Swizzle(32, 5), "swizzle, tile[r, c ^ (r % 32)]"),
-        ((64, 32), Swizzle(32, 4, 0, 1), "swizzle, tile[r, c ^ ((r >> 1) % 16)]"),
-        ((64, 32), Swizzle(32, 3, 2), "swizzle, tile[r, c ^ ((r % 8) << 2)]"),
-        ((4, 32, 32), Swizzle(32, 5), "swizzle, tile[..., r, c ^ (r % 32)]"),
-        ((4, 3, 32), Swizzle(32, 5), "swizzle, tile[..., r, c ^ (r % 32)], r counted through all planes"),
-        ((1024,), Swizzle(32, 5), "swizzle, tile[i ^ (i // 32)]"),
-        ((4096,), Swizzle(32, 3, 2, 1), "swizzle, tile[i ^ ((i // 64 % 8) << 2)]"),
+        ((32, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ r]"),
+        ((64, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ (r % 32)]"),
+        ((64, 32), Swizzle(32, 4, 0, 1), "swizzle to tile[r, c ^ ((r >> 1) % 16)]"),
+        ((64, 32), Swizzle(32, 3, 2), "swizzle to tile[r, c ^ ((r % 8) << 2)]"),
+        ((4, 32, 32), Swizzle(32, 5), "swizzle to tile[..., r, c ^ (r % 32)]"),
+        ((4, 3, 32), Swizzle(32, 5), "swizzle to tile[..., r, c ^ (r % 32)], r counted through all planes"),
+        ((1024,), Swizzle(32, 5), "swizzle to tile[i ^ (i // 32)]"),
+        ((4096,), Swizzle(32, 3, 2, 1), "swizzle to tile[i ^ ((i // 64 % 8) << 2)]"),
     ],
 )
 def test_a_swizzle_is_written_as_an_index(shape: tuple[int, ...], swizzle: Swizzle, text: str) -> None:
@@ -261,11 +261,11 @@ def test_a_swizzle_is_written_as_an_index(shape: tuple[int, ...], swizzle: Swizz
     assert swizzle_said(info, swizzle) == text
     if len(shape) == 2:  # what is written is what was scored
         r, c = np.mgrid[: shape[0], : shape[1]]
-        formula = text.removeprefix("swizzle, tile[r, ").removesuffix("]")
+        formula = text.removeprefix("swizzle to tile[r, ").removesuffix("]")
         assert np.array_equal(swizzle.place(r * 32 + c), r * 32 + eval(formula, {"r": r, "c": c}))
     if len(shape) == 1:
         i = np.arange(shape[0])
-        assert np.array_equal(swizzle.place(i), eval(text.removeprefix("swizzle, tile[").removesuffix("]"), {"i": i}))
+        assert np.array_equal(swizzle.place(i), eval(text.removeprefix("swizzle to tile[").removesuffix("]"), {"i": i}))
 
 
 def test_a_pad_is_written_as_a_shape() -> None:

@@ -28,7 +28,7 @@ square.py:53: load of tile[tx, ty] in set_row_read_col is 32-way; at most 1-way 
   ... and 28 more
 
   why: Neighbouring lanes are 32 words apart, 1 row down: gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way.
-  to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle, tile[r, c ^ r]: no excess is left at its 2 accesses, 992 before.
+  to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: no excess is left at its 2 accesses, 992 before.
 """  # noqa: E501
 
 COLUMN = """
@@ -108,7 +108,7 @@ def test_a_kernel_of_the_test_file_is_recorded(pytester: pytest.Pytester, run) -
         f"{place}:8: store of tile[t, 0] in columns takes 30 wavefronts in excess of 60 in all; at most 0 are allowed"
     )
     assert shown[-1].strip() == (
-        "to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (256 bytes more), or swizzle, tile[r, c ^ (r % 16)]: "
+        "to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (256 bytes more), or swizzle to tile[r, c ^ (r % 16)]: "
         "no excess is left at its 2 accesses, 60 before."
     )
 

@@ -65,7 +65,7 @@ def test_the_witness_of_a_column() -> None:
         "\n"
         "  why: Neighbouring lanes are 32 words apart, 1 row down: "
         "gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way.\n"
-        "  to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle, tile[r, c ^ r]: "
+        "  to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: "
         "no excess is left at its 2 accesses, 992 before."
     )
 
@@ -75,7 +75,7 @@ def test_a_looser_limit_takes_a_smaller_change() -> None:
     recording = gallery("square")
     assert text(recording, recording["set_row_read_col"], "max_degree", 4).endswith(
         "  to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more): "
-        "no excess is left at its 2 accesses, 992 before; or swizzle, tile[r, c ^ (r % 8)]: "
+        "no excess is left at its 2 accesses, 992 before; or swizzle to tile[r, c ^ (r % 8)]: "
         "96 of 992 wavefronts in excess are left."
     )
 
@@ -93,7 +93,7 @@ def test_the_witness_of_two_columns_side_by_side() -> None:
         "  why: Lanes in groups of 16 are 32 words apart, the groups 1 word apart: "
         "bank 0 has to deliver 16 different words to lanes 0-15, 16-way.\n"
         "  to pass: pad the row of tile by 2, (16, 32) -> (16, 34) (128 bytes more), "
-        "or swizzle, tile[r, c ^ (r << 1)]: no excess is left at its 2 accesses, 240 before."
+        "or swizzle to tile[r, c ^ (r << 1)]: no excess is left at its 2 accesses, 240 before."
     )
 
 
@@ -156,7 +156,7 @@ def test_lanes_on_one_word_are_drawn_together() -> None:
         "  why: Lanes in groups of 16 ask for the same element, the groups 32 words apart: "
         "bank 0 has to deliver 2 different words to lanes 0-31, 2-way.\n"
         "  to pass: leave 1 element of held unused after every 32, index i + i // 32 (256 bytes more), "
-        "or swizzle, held[i ^ (i // 32 % 2)]: no excess is left at its one access, 1 before."
+        "or swizzle to held[i ^ (i // 32 % 2)]: no excess is left at its one access, 1 before."
     )
 
 
@@ -187,7 +187,7 @@ def test_a_change_that_helps_but_is_not_enough_is_told_as_such() -> None:
         "  why: Lanes in groups of 2 are 32 words apart, the groups at the same place: "
         "lanes 0-31 meet in bank 0, 16 of them on word 0; an atomic serves them one by one, 32-way.\n"
         "  to pass: no pad or swizzle is enough. Leave 1 element of held unused after every 32, "
-        "index i + i // 32 (256 bytes more), or swizzle, held[i ^ (i // 32 % 2)]: "
+        "index i + i // 32 (256 bytes more), or swizzle to held[i ^ (i // 32 % 2)]: "
         "15 of 31 wavefronts in excess are left."
     )
 

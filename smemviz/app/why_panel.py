@@ -1,0 +1,74 @@
+"""Why the present site costs what it costs, and what would cure it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.library import Library
+from smemviz.app.look_view import moment_of
+from smemviz.app.run_view import Filling, Query, hardware_of
+from smemviz.app.state import LookState, RunState
+from smemviz.errors import SmemvizError
+from smemviz.figures.explained import Explained, Explaining
+from smemviz.figures.served import Hardware
+from smemviz.recording import Launch
+
+WHY_PROPERTIES = ("why-panel.hidden", "why-title.children", "why.children")
+
+
+def why_panel() -> Component:
+    """Lay out the panel; it is hidden while there is nothing to explain."""
+    return html.Section(
+        [html.H2(id="why-title"), html.Div(id="why", className="why")],
+        id="why-panel",
+        className="panel",
+        hidden=True,
+        **{"aria-labelledby": "why-title"},
+    )
+
+
+def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
+    """Explain the site that is looked at; nothing where the run is refused, which ``view_run`` says."""
+    state, look = RunState.read(run_query), LookState.read(look_query)
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError:
+        return {}
+    hardware = hardware_of(shown, state)
+    row = moment_of(launch, hardware, look).row
+    if row is None:
+        return {"why-panel.hidden": True}
+    site = int(launch.requests.site[row])
+    return {
+        "why-panel.hidden": False,
+        "why-title.children": ["Why ", html.Code(launch.sites[site].source), " costs what it costs"],
+        "why.children": _paragraphs(_explaining(_Same(launch), hardware).site(site)),
+    }
+
+
+def _paragraphs(said: Explained) -> list[Component]:
+    pattern = f"{said.pattern[0].upper()}{said.pattern[1:]}."
+    lines = [("Pattern", pattern), ("Reason", said.because), ("Cure", said.cure)]
+    return [html.P([html.Strong(f"{name}. "), text]) for name, text in lines if text]
+
+
+class _Same:
+    """A launch as a key: equal only to itself, so that a step on the page explains nothing twice."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.launch is self.launch
+
+    def __hash__(self) -> int:
+        return id(self.launch)
+
+
+@lru_cache(maxsize=2)
+def _explaining(same: _Same, hardware: Hardware) -> Explaining:
+    return Explaining(same.launch, hardware)
