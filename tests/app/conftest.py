@@ -41,8 +41,8 @@ def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """Serve the gallery and one more file; yields the address."""
-    app = create_app([*gallery(), Path(__file__).with_name("many.py")])
+    """Serve the gallery and two more files; yields the address."""
+    app = create_app([*gallery(), *(Path(__file__).with_name(name) for name in ("many.py", "often.py"))])
     web = make_server("127.0.0.1", 0, app.server, threaded=True)
     thread = threading.Thread(target=web.serve_forever, daemon=True)
     thread.start()

@@ -139,7 +139,10 @@ def test_the_source_has_the_kernel_s_lines_and_a_badge_at_each_site(served: Libr
     marked = [span.children for span in last.children[1].children if "site" in span.className]
     assert "".join(marked) == "out[idx]tile[tx, ty]"
     badges = [text(badge) for badge in last.children[2].children]
-    assert badges == ["tile[tx, ty]shared load · 32-way · 992 excess", "out[idx]global store · 128 sectors, 4 a request"]
+    assert badges == [
+        "tile[tx, ty]shared load · 32-way · 992 excess",
+        "out[idx]global store · 128 sectors, 4 a request",
+    ]
     assert [badge.className for badge in last.children[2].children] == ["badge conflict", "badge plain"]
 
 

@@ -1,0 +1,106 @@
+"""Global memory on the page: a site's sectors, the elements touched, and two index orders side by side."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+SWAPPED = "/kernel?file=matmul&kernel=naive_swapped"
+TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
+PAIR = "/compare?file=matmul&launch=matmul%3Anaive_swapped&launch=matmul%3Anaive"
+
+
+def site_fact(page: Page, name: str) -> str:
+    return page.locator("#site-facts div", has=page.get_by_text(name, exact=True)).locator("dd").inner_text()
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(quiet: Page) -> None:
+    page = quiet
+    page.goto(TRANSPOSE)
+    expect(page.locator("#request-title")).to_have_text("Banks by wavefront")
+    expect(page.locator("#site-traffic-panel")).to_be_hidden()
+    page.get_by_role("button", name="out[idx] global store").click()
+    expect(page.locator("#request-title")).to_have_text("Sectors and lines")
+    expect(page.locator("#request .ytick").first).to_have_text("out[0]")
+    expect(page.locator("#site-traffic-title")).to_have_text("All requests of out[idx]")
+    facts = {name: site_fact(page, name) for name in ("requests", "sectors", "sectors per request", "efficiency")}
+    assert facts == {"requests": "32", "sectors": "128", "sectors per request": "4", "efficiency": "100 %"}
+    expect(page.locator("#elements-note")).to_contain_text("1,024 by block 0, once each")
+    page.get_by_role("button", name="Next request").click()
+    expect(page.locator("#request .ytick").first).to_have_text("out[32]")
+    assert query(page)["site"] == ["2"]
+    page.reload()
+    expect(page.locator("#request .ytick").first).to_have_text("out[32]")
+
+
+def test_a_kernel_without_shared_memory_opens_at_its_worst_request(quiet: Page) -> None:
+    page = quiet
+    page.goto(SWAPPED)
+    expect(page.get_by_role("heading", level=1)).to_have_text("32 sectors per request of a[row, k] where 4 would do")
+    expect(page.locator("#tile-panel")).to_be_hidden()
+    expect(page.locator("#request .ytick")).to_have_text([f"a[{row}, 0]" for row in range(32)])
+    assert site_fact(page, "efficiency") == "12.5 %"
+    expect(page.locator("#elements-note")).to_contain_text("2,048 by block 0, 32 times each; 4,096 by all blocks, 64")
+    page.get_by_text("All blocks", exact=True).click()
+    expect(page.locator("#elements .legendtext").first).to_have_text("64")
+    page.get_by_role("textbox", name="Global array").click()
+    page.get_by_role("option", name="c", exact=True).click()
+    expect(page.locator("#elements-note")).to_contain_text("elements of c, stored")
+    assert query(page).items() >= {"scope": ["launch"], "elements": ["c"]}.items()
+
+
+def test_two_index_orders_are_one_link_away_from_each_other(quiet: Page) -> None:
+    page = quiet
+    page.goto(SWAPPED + "&M=32&K=32")
+    page.get_by_role("link", name="side by side with naive").click()
+    # 32 x 64 elements of c, 32 steps each: 64 warps.
+    expect(page.get_by_role("heading", level=1)).to_have_text("naive_swapped moves 69,632 sectors, naive 10,496")
+    assert query(page)["launch"] == ["matmul:naive_swapped", "matmul:naive"]
+    columns = page.locator(".requests-of > div")
+    expect(columns.locator("h3")).to_have_text(["naive_swapped", "naive"])
+    expect(columns.nth(0).locator("figcaption")).to_have_text(
+        [
+            "load a[row, k]: sectors per request 32, efficiency 12.5 %",
+            "load b[k, column]: sectors per request 1, efficiency 12.5 %",
+            "store c[row, column]: sectors per request 32, efficiency 12.5 %",
+        ]
+    )
+    expect(columns.nth(1).locator("figcaption").nth(1)).to_have_text(
+        "load b[k, column]: sectors per request 4, efficiency 100 %"
+    )
+    expect(columns.nth(0).locator(".js-plotly-plot").first.locator(".ytick")).to_have_count(32)
+    expect(page.locator("#compare-table")).to_contain_text("12.5 %")
+
+
+def test_a_launch_among_many_alike_is_chosen_by_its_number(quiet: Page) -> None:
+    page = quiet
+    page.goto("/kernel?file=often")
+    expect(page.get_by_role("link", name=re.compile("^turn"))).to_have_text(["turn × 3004-way"])  # noqa: RUF001
+    page.get_by_role("textbox", name="Launch of this kernel").click()
+    page.get_by_role("option", name="launch 3", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("No bank conflict: 2 wavefronts, as few as can be")
+    assert query(page)["launch"] == ["2"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.parametrize("path", [SWAPPED, PAIR])
+def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, path: str, width: int, theme: str) -> None:
+    page = quiet
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{path}&theme={theme}")
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached(timeout=30_000)
+    page.wait_for_load_state("networkidle")
+    found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
