@@ -16,6 +16,7 @@ from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_re
 from smemviz.model.banks import Counts
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.cure import Access, Cure, Pad, Swizzle, accesses, pads, smallest_cure, swizzles
+from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic, unpredictable
 from smemviz.model.pattern import Pattern, find_patterns, index_steps
 from smemviz.model.relative import relative_addresses
@@ -154,12 +155,23 @@ class Explaining:
         if index is None:
             return "No pad or swizzle helps an access that leaves its array.", None, None
         pad, swizzle = self.cures(index)
-        said = cure_said(self.launch.arrays[index], pad, swizzle)
-        if said is not None and self.launch.missing:
-            said += " This is of the requests that were logged."
+        said = self.cure_said(index, pad, swizzle)
         if said is None and is_atomic(site.op) and site.op != POPULATION_COUNT:
             said = "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
         return said or "No pad and no XOR swizzle helps.", pad, swizzle
+
+    def cure_said(self, index: int, pad: Cure[Pad] | None, swizzle: Cure[Swizzle] | None) -> str | None:
+        """Say what to change in an array, and what that rests on and takes; None where there is nothing to change."""
+        said = cure_said(self.launch.arrays[index], pad, swizzle)
+        if said is not None and self.launch.missing:
+            said += " This is of the requests that were logged."
+        limits, taken = device(self.hardware.cc), self.launch.shared_bytes + (pad.more_bytes if pad else 0)
+        if pad is not None and taken > limits.static_shared >= self.launch.shared_bytes:
+            said = (
+                f"{said} With the pad a block takes {taken:,} bytes, more than the {limits.static_shared:,} of static"
+            )
+            said += " shared memory."
+        return said
 
     def cures(self, index: int) -> tuple[Cure[Pad] | None, Cure[Swizzle] | None]:
         """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""

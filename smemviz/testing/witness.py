@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-from smemviz.figures.cures import cure_said
 from smemviz.figures.explained import Explaining
 from smemviz.figures.labels import count, lane_ranges, number
 from smemviz.figures.patterns import fullest
@@ -220,10 +219,10 @@ def _change(explaining: Explaining, row: int, exceeding: Exceeding) -> str:
     pad = smallest_cure(array, found, pads(array, found), passes, hardware.cc, hardware.bank_bytes)
     swizzle = smallest_cure(array, found, swizzles(array, found), passes, hardware.cc, hardware.bank_bytes)
     passing = (pad if pad and passes(pad.after) else None, swizzle if swizzle and passes(swizzle.after) else None)
-    said = cure_said(array, *passing)
+    said = explaining.cure_said(index, *passing)
     if said is not None:
         return said[0].lower() + said[1:]
-    helps = cure_said(array, pad, swizzle)
+    helps = explaining.cure_said(index, pad, swizzle)
     if helps is None:
         return "no pad or swizzle helps."
     return f"no pad or swizzle is enough. {helps}"

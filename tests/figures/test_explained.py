@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from smemviz.figures.served import Hardware
 from smemviz.model.cure import Pad, Swizzle
 from smemviz.model.pattern import Level, Pattern
 from smemviz.model.summary import summarize
-from smemviz.recording import ArrayInfo
+from smemviz.recording import ArrayInfo, Totals
 
 LANES = np.arange(32, dtype=np.int64)
 TILE = ArrayInfo("tile", "shared", (32, 32), (128, 4), "int32", 1024, 1)
@@ -171,6 +172,29 @@ def test_a_site_whose_wavefronts_are_unknown_says_why() -> None:
         "a float atomic is a compare-and-swap loop; how often it runs depends on the data."
     )
     assert said.cure is None
+
+
+def test_a_pad_that_does_not_fit_is_told_so() -> None:
+    info = array("held", "shared", (96, 128), 1024, (512, 4))
+    one = replace(launch((site("held", "shared", "load"),), [(0, 1024 + 512 * LANES)], (info,)), shared_bytes=49152)
+    (said,) = explain(one)
+    assert said.cure == (
+        "Pad the row of held by 1, (96, 128) -> (96, 129) (384 bytes more), or swizzle to held[r, c ^ (r % 32)]: "
+        "no excess is left at its one access, 31 before. "
+        "With the pad a block takes 49,536 bytes, more than the 49,152 of static shared memory."
+    )
+
+
+def test_what_was_not_logged_is_not_spoken_for() -> None:
+    degrees = np.zeros((1, 33), np.int64)
+    degrees[0, 32] = 7
+    totals = Totals(*(np.array([n]) for n in (7, 224, 7, 0)), degrees)
+    one = launch((site("tile", "shared", "load"),), [(0, 1024 + 128 * LANES)], (TILE,), totals)
+    (said,) = explain(one)
+    assert said.cure is not None
+    assert said.cure.endswith(
+        "no excess is left at its one access, 31 before. This is of the requests that were logged."
+    )
 
 
 def test_a_site_that_logged_nothing_has_nothing_to_explain() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -452,7 +453,7 @@ def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monk
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: smemviz\nVersion: 0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[pytest11]\nsmemviz = {declared[1]}\n", encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", f"{repository}:{info.parent}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repository), str(info.parent)]))
     for option, found in (([], True), (["-p", "no:smemviz"], False)):
         command = [sys.executable, "-m", "pytest", "--markers", "-p", "no:dash", *option]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
