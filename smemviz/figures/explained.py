@@ -167,10 +167,8 @@ class Explaining:
             said += " This is of the requests that were logged."
         limits, taken = device(self.hardware.cc), self.launch.shared_bytes + (pad.more_bytes if pad else 0)
         if pad is not None and taken > limits.static_shared >= self.launch.shared_bytes:
-            said = (
-                f"{said} With the pad a block takes {taken:,} bytes, more than the {limits.static_shared:,} of static"
-            )
-            said += " shared memory."
+            more_than = f"more than the {limits.static_shared:,} of static shared memory"
+            said = f"{said} With the pad a block takes {taken:,} bytes, {more_than}."
         return said
 
     def cures(self, index: int) -> tuple[Cure[Pad] | None, Cure[Swizzle] | None]:

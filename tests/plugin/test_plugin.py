@@ -109,8 +109,8 @@ def test_a_kernel_of_the_test_file_is_recorded(pytester: pytest.Pytester, run) -
         f"{place}:8: store of tile[t, 0] in columns takes 30 wavefronts in excess of 60 in all; at most 0 are allowed"
     )
     assert shown[-1].strip() == (
-        "to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (256 bytes more), or swizzle to tile[r, c ^ (r % 16)]: "
-        "no excess is left at its 2 accesses, 60 before."
+        "to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (256 bytes more), "
+        "or swizzle to tile[r, c ^ (r % 16)]: no excess is left at its 2 accesses, 60 before."
     )
 
 
