@@ -32,6 +32,11 @@ def plain_name(path: Path) -> str:
     return path.name.removesuffix(".smem.npz").removesuffix(path.suffix)
 
 
+def sweep_for(kernel_file: Path) -> Path | None:
+    """Return what a sweep of a kernel file measured on a real GPU, ``recordings/<gpu>/<stem>.sweep.json`` beside it."""
+    return min(kernel_file.parent.glob(f"recordings/*/{kernel_file.stem}.sweep.json"), default=None)
+
+
 def _resolve(name: str) -> Path:
     packaged = _PACKAGE / "_data" / name
     return packaged if packaged.is_dir() else _PACKAGE.parent / name

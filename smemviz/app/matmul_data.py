@@ -20,14 +20,14 @@ from smemviz.figures.sweep import measured_sizes
 from smemviz.model.matmul import Size, traffic
 from smemviz.program import Program
 from smemviz.recording import Launch, Recording
-from smemviz.resources import kernels_dir
+from smemviz.resources import kernels_dir, sweep_for
 from smemviz.sweep_file import Sweep, joined, load_sweep, parse_sweep
 
 FILE = "matmul"
 TILES = (8, 16, 32)
 LARGEST = 8192
 LIVE_OPERATIONS = Size(64, 64, 64).operations  # counting these takes well under a second per kernel
-PICTURED = {"8-4": (8, 4), "16-4": (16, 4), "16-8": (16, 8), "32-8": (32, 8), "32-16": (32, 16)}
+PICTURED = {"16-8": (16, 8), "24-8": (24, 8), "32-8": (32, 8), "32-16": (32, 16)}
 DEFAULT_PICTURED = "16-8"
 _LIMIT_SECONDS = "20"
 _ANIMATED = "tiled"
@@ -97,7 +97,7 @@ class Products:
     @cached_property
     def recorded(self) -> Sweep | None:
         """What comes with smemviz, measured on another machine; None when nothing does."""
-        path = min(self.path.parent.glob(f"recordings/*/{FILE}.sweep.json"), default=None)
+        path = sweep_for(self.path)
         return load_sweep(path) if path else None
 
     def sweep(self, size: Size | None = None, tile: int | None = None) -> tuple[Sweep | None, bool]:

@@ -53,7 +53,7 @@ def matmul_page() -> Component:
                 [
                     _section(
                         "Every kernel at this size", html.Div(id="products-table"), identity="products",
-                        notes=(NO_INTEGER_BLAS,),
+                        notes=(NO_INTEGER_BLAS,), last_note="skipped-note",
                     ),
                     html.Div(
                         [
@@ -177,7 +177,6 @@ def _steps() -> Component:
             ),
         ],
         className="panel steps-panel",
-        **{"aria-labelledby": "steps-title"},
     )  # fmt: skip
 
 

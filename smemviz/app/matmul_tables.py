@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from urllib.parse import urlencode
 
@@ -18,8 +18,9 @@ from smemviz.figures.roofline import told
 from smemviz.figures.sweep import cubes
 from smemviz.sweep_file import LOOPS, NUMPY, Point, Sweep
 
+_ELEMENTS = "Elements counted"
 _HEADS = (
-    "Kernel", "Elements loaded, formula", "counted", "Sectors loaded", "Sectors stored", "Shared wavefronts", "Excess",
+    "Kernel", "Elements loaded, formula", _ELEMENTS, "Sectors loaded", "Sectors stored", "Shared wavefronts", "Excess",
     "Operations per byte", "Time", "GFLOP/s", "Of cuBLAS", "Nearest ceiling", "Largest error",
 )  # fmt: skip
 _NONE = "not counted"
@@ -29,15 +30,25 @@ _YARDSTICKS = {NUMPY: "NumPy on the host", LOOPS: "three loops, one core of the 
 def product_table(
     rows: Sequence[Product], yardsticks: Sequence[Point], sweep: Sweep | None, state: ProductState, linked: bool
 ) -> Component:
-    """Show what is known of every kernel, and below them cuBLAS and the host."""
+    """Show what is known of every kernel, and below them cuBLAS and the host; elements where any were counted."""
+    elements = any(row.moved and row.moved.elements_loaded is not None for row in rows)
+    heads = [head for head in _HEADS if elements or head != _ELEMENTS]
     return _table(
         "Every kernel at this size",
-        _HEADS,
+        heads,
         [
-            *([_link(row, state, linked), *_counted(row), *_measured(row, sweep)] for row in rows),
-            *([_YARDSTICKS.get(point.kernel, point.kernel), *[""] * 7, *_yardstick(point)] for point in yardsticks),
+            *([_link(row, state, linked), *_counted(row, elements), *_measured(row, sweep)] for row in rows),
+            *(
+                [_YARDSTICKS.get(point.kernel, point.kernel), *[""] * (6 + elements), *_yardstick(point)]
+                for point in yardsticks
+            ),
         ],
     )
+
+
+def skipped_note(points: Iterable[Point]) -> str:
+    """Say what was skipped and why, "" when nothing was."""
+    return "; ".join(f"{point.kernel} was skipped: {point.skipped}" for point in points if point.skipped)
 
 
 def _link(row: Product, state: ProductState, linked: bool) -> object:
@@ -49,14 +60,14 @@ def _link(row: Product, state: ProductState, linked: bool) -> object:
     return dcc.Link(row.kernel, href="/kernel?" + urlencode(query))
 
 
-def _counted(row: Product) -> list[object]:
+def _counted(row: Product, elements: bool) -> list[object]:
     moved = row.moved
     if moved is None:
-        return ["", *[_NONE] * 6]
+        return ["", *[_NONE] * (5 + elements)]
     excess: object = html.Span(f"▲ {moved.excess:,}", className="conflict") if moved.excess else "0"
     return [
         f"{row.formula:,}" if row.formula is not None else "",
-        f"{moved.elements_loaded:,}" if moved.elements_loaded is not None else _NONE,
+        *([f"{moved.elements_loaded:,}" if moved.elements_loaded is not None else _NONE] if elements else []),
         f"{moved.load_sectors:,}",
         f"{moved.store_sectors:,}",
         f"{moved.shared_loads + moved.shared_stores:,}" if row.shares_tiles else "none",
@@ -70,14 +81,14 @@ def _measured(row: Product, sweep: Sweep | None) -> list[object]:
     if sweep is None or point is None:
         return ["not measured", "", "", "", ""]
     if point.time is None:
-        return [f"skipped: {point.skipped}", "", "", "", ""]
+        return ["skipped", "", "", "", ""]
     near = told(nearest_ceiling(row, sweep))
     return [duration(point.time.median_us), _gigaflops(point), row.ratio_text(), near, row.error_text()]
 
 
 def _yardstick(point: Point) -> list[object]:
     if point.time is None:
-        return [f"skipped: {point.skipped}", "", "", "", ""]
+        return ["skipped", "", "", "", ""]
     error = "" if point.error is None else f"{point.error:.1e} of {number(point.largest or 0)}"
     return [duration(point.time.median_us), _gigaflops(point), "", "", error]
 

@@ -15,6 +15,7 @@ from smemviz.app.matmul_tables import (
     measured_on,
     product_table,
     quoted_table,
+    skipped_note,
     step_table,
     sweep_table,
 )
@@ -38,6 +39,7 @@ PRODUCT_PROPERTIES = (
     "products-sizes.children",
     "products-table.children",
     *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
+    "skipped-note.children",
     "loads-title.children",
     "sweep-table.children",
     "ceilings-table.children",
@@ -97,6 +99,7 @@ def view_products(data: Products, query: Query, theme: str, linked: bool) -> Fil
         "products-notices.children": _notices(data, sweep),
         "products-sizes.children": _sizes(state, sweep, query),
         "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
+        "skipped-note.children": skipped_note(points.values()),
         "loads-title.children": f"What tiles save, counted at {savings[0].size.name}",
         "sweep-table.children": sweep_table(sweep, state.tile),
         "ceilings-table.children": ceiling_table(sweep) if sweep else "No card was measured.",

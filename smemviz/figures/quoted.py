@@ -12,6 +12,7 @@ from smemviz.sweep_file import CUBLAS, LOOPS, Point, Sweep
 RTX_3080 = "GeForce RTX 3080, kernel time by events"
 V100 = "V100, start-up, allocation and copies included"
 NOT_PRINTED = "no time published"
+NOT_NAMED = "hardware not named"
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,10 @@ _512, _1024 = Size(512, 512, 512), Size(1024, 1024, 1024)
 _ODD, _2000 = Size(228, 240, 112), Size(2000, 2000, 2000)
 
 QUOTED = (
-    Quoted("on the host", _512, LOOPS, None, ""),
-    Quoted("naive", _512, "naive", None, ""),
-    Quoted("shared memory, with bounds", _512, "tiled_any", None, ""),
-    Quoted("cuBLAS sgemm", _512, CUBLAS, None, ""),
+    Quoted("on the host", _512, LOOPS, None, NOT_NAMED),
+    Quoted("naive", _512, "naive", None, NOT_NAMED),
+    Quoted("shared memory, with bounds", _512, "tiled_any", None, NOT_NAMED),
+    Quoted("cuBLAS sgemm", _512, CUBLAS, None, NOT_NAMED),
     Quoted("on the host", _1024, LOOPS, 3065.07, "the RTX 3080's host", _ONE),
     Quoted("naive", _1024, "naive", 1.3591, RTX_3080),
     Quoted("tiled for any size", _1024, "tiled_any", 0.994368, RTX_3080),

@@ -14,7 +14,7 @@ from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Point, Sweep
 
 _HEIGHT = 520
 _TOP, _BOTTOM, _LEFT, _RIGHT = 16, 52, 70, 190
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+_DASHES = ("solid", "dash", "dashdot")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "pentagon", "hexagon", "star")
 _LINE = 15.5  # pixels of a label
 

@@ -1,0 +1,334 @@
+"""The matrix product page, on a sweep with round numbers (tests/figures/swept.py) and counts made in lockstep."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from measured_app import printing, serve
+from playwright.sync_api import Browser, Page, expect
+from swept import SIZES, at_rate, sweep
+from watching import watched
+
+from smemviz.app import matmul_data as module
+from smemviz.app.jobs import Job
+from smemviz.app.matmul_data import Products, ProductState, command
+from smemviz.app.matmul_view import view_job, view_products, view_step
+from smemviz.app.stopwatch import Stopwatch
+from smemviz.commands.progress import LINES
+from smemviz.errors import InputError
+from smemviz.model.matmul import Size
+from smemviz.program import read_program
+from smemviz.resources import gallery, kernels_dir
+from smemviz.sweep_file import Sweep, sweep_facts
+
+SOURCE = read_program(kernels_dir() / "matmul.py").sha256
+
+
+def known() -> Sweep:
+    """Return the sweep as one of the gallery's file, with tiles of 16 at one size too."""
+    points = (*sweep().points, at_rate("tiled", SIZES[1], 20e12, tile=16))
+    return replace(sweep(), sha256=SOURCE, points=points)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def recorded() -> Iterator[None]:
+    """Let the page have the sweep above in place of the one that comes with smemviz."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Products, "recorded", known())
+        yield
+
+
+@pytest.fixture
+def data() -> Products:
+    return Products(Job(environment=LINES))
+
+
+def wait(data: Products) -> None:
+    end = time.monotonic() + 30
+    while data.running():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+# What the URL asks for
+
+
+@pytest.mark.parametrize(
+    ("query", "state"),
+    [
+        ({}, ProductState(SIZES[2], 32, "16-8")),
+        ({"SIZE": "64", "TILE": "8", "PICTURED": "24-8"}, ProductState(Size(64, 64, 64), 8, "24-8")),
+        ({"SIZE": "228 x 240 X 112"}, ProductState(Size(228, 240, 112), 32, "16-8")),
+        ({"TILE": "7", "PICTURED": "x"}, ProductState(SIZES[2], 32, "16-8")),
+        ({"TILE": "16"}, ProductState(SIZES[1], 16, "16-8")),
+        ({"TILE": "8"}, ProductState(Size(64, 64, 64), 8, "16-8")),
+    ],
+)
+def test_the_url_says_what_is_shown(query: dict[str, str], state: ProductState) -> None:
+    assert ProductState.read(query, known()) == state
+
+
+@pytest.mark.parametrize("text", ["", "0", "-4", "64x64", "a", "8193", "1" * 5000])
+def test_a_size_that_makes_no_sense_is_refused_in_words(text: str) -> None:
+    with pytest.raises(InputError, match="is no size: write 64, or 228x240x112"):
+        ProductState.read({"SIZE": text}, None)
+
+
+# What is shown
+
+
+def test_a_small_size_is_counted_here_and_a_large_one_on_the_card(data: Products) -> None:
+    small = data.live(ProductState(Size(32, 32, 32), 16, ""))
+    assert small["naive"].moved.elements_loaded == 2 * 32**3
+    assert small["tiled"].grid == (2, 2, 1)
+    assert data.live(ProductState(SIZES[1], 16, "")) == {}
+
+
+def test_savings_are_of_every_tile(data: Products) -> None:
+    found = data.savings(ProductState(SIZES[2], 32, ""))
+    assert [(s.tile, s.elements, s.sectors) for s in found] == [(8, 8, 5), (16, 16, 8), (32, 32, 20)]
+    assert {s.size for s in found} == {Size(64, 64, 64)}
+
+
+def test_a_refused_size_leaves_a_sentence(data: Products) -> None:
+    filling = view_products(data, {"SIZE": "huge"}, "light", True)
+    assert filling["products-headline.children"] == "This cannot be shown"
+    assert filling["products-results.hidden"] is True
+
+
+def test_a_file_that_changed_since_is_said(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert view_products(data, {}, "light", True)["products-notices.children"] == []
+    monkeypatch.setattr(Products, "recorded", replace(known(), sha256="0" * 64))
+    (notice,) = view_products(data, {}, "light", True)["products-notices.children"]
+    assert notice.title == "Measured of another version"
+
+
+def test_without_a_sweep_the_page_still_counts(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Products, "recorded", None)
+    filling = view_products(data, {"TILE": "16"}, "light", True)
+    assert filling["products-headline.children"] == "Tiles of 16 by 16: 8 times fewer sectors to load"
+    assert filling["products-origin.children"] == "Counts of this size made now, in lockstep; nothing was measured."
+
+
+def test_a_step_beyond_the_last_is_the_last(data: Products) -> None:
+    filling = view_step(data, {"PICTURED": "16-8"}, {"step": "9999"})
+    # 4 blocks, each twice a load, 8 multiplications and 2 barriers, and a store.
+    assert filling["step-count.data"] == {"count": 92, "now": 92}
+    assert filling["step-text.children"].startswith("Step 92 of 92, block (1, 1): store.")
+
+
+# Measuring, with a command of ours in place of ``smemviz sweep``
+
+
+def test_the_command_is_our_own() -> None:
+    state = ProductState(Size(228, 240, 112), 16, "")
+    line = " ".join(command(Path("/a/matmul.py"), state)[1:])
+    assert line == "-m smemviz sweep /a/matmul.py --sizes 228x240x112 --set TILE=16 --limit 20 --json"
+
+
+def test_what_is_measured_here_is_shown_for_its_size_only(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = replace(known(), points=(at_rate("tiled", Size(96, 96, 96), 1e12),))
+    monkeypatch.setattr(module, "command", lambda path, state: printing(json.dumps(sweep_facts(here))))
+    state = ProductState(Size(96, 96, 96), 32, "")
+    assert data.measure(state)
+    wait(data)
+    assert (data.problem, data.latest) == ("", 1)
+    assert data.sweep(state.size, 32) == (here, True)
+    assert data.sweep(SIZES[1], 32) == (known(), False)
+
+
+@pytest.mark.parametrize("output", ["no json", '{"schema": 2}'])
+def test_output_that_cannot_be_read_is_a_problem(data: Products, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    monkeypatch.setattr(module, "command", lambda path, state: printing(output))
+    data.measure(ProductState(SIZES[0], 32, ""))
+    wait(data)
+    assert data.problem.startswith("its output cannot be read: ")
+    assert view_job(data, True)["products-measure-status.children"][0].title == "It could not be measured"
+
+
+def test_progress_is_shown_and_measuring_can_be_cancelled(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "command", lambda path, state: printing("", seconds=60, said="3/9 tiled 64"))
+    data.measure(ProductState(SIZES[0], 32, ""))
+    end = time.monotonic() + 30
+    while (now := data.running()) and not now.said:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    text, bar = view_job(data, True)["products-measure-status.children"]
+    assert text.children.endswith(": tiled 64")
+    assert (bar.value, bar.max) == ("3", "9")
+    data.cancel()
+    wait(data)
+    assert (data.problem, data.latest) == ("", 0)
+
+
+def test_without_a_gpu_there_is_no_button(data: Products) -> None:
+    assert view_job(data, False)["products-measure-area.hidden"] is True
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def address(recorded: None) -> Iterator[str]:
+    with serve(gallery()) as served:
+        yield served
+
+
+@pytest.fixture
+def quiet(browser: Browser, address: str) -> Iterator[Page]:
+    with browser.new_context(base_url=address) as context:
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        expect.set_options(timeout=60_000)
+        with watched(page, address):
+            yield page
+        expect.set_options(timeout=5_000)
+
+
+def row(page: Page, kernel: str) -> list[str]:
+    name = page.get_by_role("rowheader", name=kernel, exact=True)
+    return page.locator("#products-table tr", has=name).locator("td").all_inner_texts()
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def headline(page: Page, text: str) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text(text)
+
+
+@pytest.mark.browser
+def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(quiet: Page) -> None:
+    page = quiet
+    page.goto("/")
+    page.get_by_role("link", name="Matmul").click()
+    headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
+    expect(page.locator("#products-origin")).to_contain_text("times measured on NVIDIA Test Card, driver 600.1")
+    expect(page.locator("#products-origin")).to_contain_text("host Test Processor, 16 cores, NumPy 2.4.6")
+    assert row(page, "tiled")[-5:] == ["5.498 ms", "25,000", "50 %", "42 % of float32", "1.5e-04 of 100"]
+    assert row(page, "tiled_integer")[-3] == "int32"
+    assert row(page, "NumPy on the host")[-5:-3] == ["137.4 ms", "1,000"]
+    expect(page.locator("#skipped-note")).to_have_text("three loops was skipped: expected to take 137 s")
+    expect(page.get_by_label("Size", exact=True)).to_have_value("4096")
+    expect(page.locator("#ceilings-table")).to_contain_text("float32")
+    expect(page.locator("#quoted-table")).to_contain_text("GeForce RTX 3080")
+
+
+@pytest.mark.browser
+def test_size_and_tile_are_in_the_url_and_back_returns(quiet: Page) -> None:
+    page = quiet
+    page.goto("/matmul")
+    headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
+    page.get_by_label("Size", exact=True).fill("48")
+    page.get_by_label("Size", exact=True).press("Enter")
+    expect(page.locator("#loads-title")).to_have_text("What tiles save, counted at 48")
+    expect(page.locator("#products-table")).to_contain_text("221,184")  # 2 * 48^3
+    assert query(page) == {"SIZE": "48"}
+    page.get_by_role("textbox", name="Tile").click()
+    page.get_by_role("option", name="16", exact=True).click()
+    headline(page, "Tiles of 16 by 16: 8 times fewer sectors to load")
+    assert query(page) == {"SIZE": "48", "TILE": "16"}
+    page.go_back()
+    page.go_back()
+    headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
+    expect(page.get_by_label("Size", exact=True)).to_have_value("4096")
+    page.get_by_role("navigation", name="Sizes that were measured").get_by_role("link", name="1024").click()
+    expect(page.get_by_label("Size", exact=True)).to_have_value("1024")
+
+
+@pytest.mark.browser
+def test_a_size_that_makes_no_sense_is_said_and_can_be_corrected(quiet: Page) -> None:
+    page = quiet
+    page.goto("/matmul?SIZE=12x13")
+    expect(page.get_by_role("alert")).to_contain_text("'12x13' is no size")
+    expect(page.locator("#products-results")).to_be_hidden()
+    page.get_by_label("Size", exact=True).fill("20x24x36")
+    page.get_by_label("Size", exact=True).press("Enter")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.locator("#products-table")).to_contain_text("tiled_any")
+
+
+@pytest.mark.browser
+def test_steps_are_taken_by_key_button_and_slider(quiet: Page) -> None:
+    page = quiet
+    page.goto("/matmul")
+    text = page.locator("#step-text")
+    expect(text).to_contain_text("Step 1 of 92, block (0, 0): load tile 1 of 2")
+    expect(page.locator("#step-table")).to_contain_text("a_tile")
+    page.locator("body").press("ArrowRight")
+    expect(text).to_contain_text("Step 2 of 92, block (0, 0): the barrier")
+    expect(page.locator("#step-table")).to_have_text("Nobody touches memory at a barrier.")
+    page.get_by_role("button", name="Next step").click()
+    expect(text).to_contain_text("Step 3 of 92, block (0, 0): multiply, 1 of 8")
+    assert query(page)["step"] == "3"
+    page.get_by_role("button", name="Last step").click()
+    expect(text).to_contain_text("Step 92 of 92, block (1, 1): store")
+    slider = page.get_by_role("slider", name="Step")
+    slider.focus()
+    slider.press("ArrowLeft")
+    expect(text).to_contain_text("Step 91 of 92")
+    page.get_by_role("button", name="First step").click()
+    expect(text).to_contain_text("Step 1 of 92")
+    assert "step" not in query(page)
+    page.get_by_role("textbox", name="Product that is pictured").click()
+    page.get_by_role("option", name="32 x 32, tiles of 16").click()
+    expect(text).to_contain_text("Step 1 of 156")
+
+
+@pytest.mark.browser
+def test_steps_play_and_pause_with_the_space_bar(quiet: Page) -> None:
+    page = quiet
+    page.goto("/matmul")
+    text = page.locator("#step-text")
+    expect(text).to_contain_text("Step 1 of 92")
+    page.locator("body").press("Space")
+    expect(text).to_contain_text(re.compile("Step [3-9] of 92"))
+    page.locator("body").press("Space")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    page.wait_for_timeout(1500)
+    stopped = text.inner_text()
+    page.wait_for_timeout(1500)
+    assert text.inner_text() == stopped
+
+
+@pytest.mark.browser
+def test_a_button_measures_where_there_is_a_gpu(quiet: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Stopwatch, "available", True)
+    here = replace(
+        known(), points=(at_rate("tiled", Size(96, 96, 96), 1e12), at_rate("cuBLAS", Size(96, 96, 96), 4e12, None))
+    )
+    monkeypatch.setattr(
+        module, "command", lambda path, state: printing(json.dumps(sweep_facts(here)), seconds=1, said="1/4 tiled 96")
+    )
+    page = quiet
+    page.goto("/matmul?SIZE=96")
+    expect(page.locator("#products-origin")).to_contain_text("96 with tiles of 32 was not measured on NVIDIA Test Card")
+    page.get_by_role("button", name="Measure here").click()
+    expect(page.locator("#products-measure-status")).to_contain_text("tiled 96")
+    headline(page, "tiled reaches 25 % of cuBLAS")
+    expect(page.locator("#products-origin")).to_contain_text("times measured here, on NVIDIA Test Card")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 400])
+def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme: str) -> None:
+    page = quiet
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"/matmul?theme={theme}")
+    expect(page.locator("#products-table table")).to_be_visible()
+    expect(page.locator("#steps .main-svg").first).to_be_attached()
+    expect(page.locator("#roofline .main-svg").first).to_be_attached()
+    page.get_by_text("As a table").click()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,82 @@
+"""Sweeping matrix products on a real GPU: small sizes, whose counts lockstep knows."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+from smemviz.engines import run
+from smemviz.model.matmul import traffic
+from smemviz.resources import kernels_dir
+from smemviz.sweep_file import load_sweep, parse_sweep
+
+pytestmark = pytest.mark.gpu
+
+FILE = kernels_dir() / "matmul.py"
+
+
+def smemviz(*arguments):
+    command = [sys.executable, "-m", "smemviz", "sweep", str(FILE), "--set", "TILE=16", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@cache
+def small():
+    done = smemviz("--sizes", "64", "--json")
+    assert done.returncode == 0, done.stderr
+    return parse_sweep(done.stdout)
+
+
+def test_the_card_counts_what_lockstep_counts():
+    constants = {"M": 64, "K": 64, "N": 64, "TILE": 16}
+    launches = run(FILE, constants, "lockstep").launches
+    counted = {point.kernel: point for point in small().points if point.tile}
+    assert len(counted) == len(launches)
+    for launch in launches:
+        expected, found = traffic(launch), counted[launch.kernel].moved
+        for name in ("load_requests", "load_sectors", "store_sectors", "shared_loads", "shared_stores", "excess"):
+            assert getattr(found, name) == getattr(expected, name), (launch.kernel, name)
+
+
+def test_every_product_is_right_and_timed():
+    for point in small().points:
+        assert point.time.low_us <= point.time.median_us <= point.time.high_us
+        if point.error is not None:
+            assert point.error <= 1e-6 * point.largest, point.kernel
+        if point.dtype == "int32":
+            assert point.error == 0
+        if point.tile:
+            assert point.time.whole_us > point.time.median_us
+
+
+def test_ceilings_lie_below_what_the_parts_could_do():
+    found = {ceiling.name: ceiling for ceiling in small().ceilings}
+    assert list(found) == ["memory copy", "memory read", "L2 read", "shared read", "float32"]
+    assert found["L2 read"].rate > found["memory read"].rate
+    assert found["shared read"].rate > found["L2 read"].rate
+    # A multiprocessor of 7.0 and later has 128 bytes of shared memory per clock, and at most 128 multiply-adds.
+    assert found["float32"].rate < 2.05 * found["shared read"].rate
+    for ceiling in found.values():
+        assert ceiling.low <= ceiling.rate <= ceiling.high
+
+
+def test_what_would_take_too_long_is_skipped_and_says_so():
+    done = smemviz("--sizes", "256,1024", "--limit", "0.05", "--json")
+    assert done.returncode == 0, done.stderr
+    (loops,) = (p for p in parse_sweep(done.stdout).points if p.kernel == "three loops" and p.size.m == 1024)
+    assert loops.time is None
+    assert loops.skipped.endswith("more than the limit of 0.05 s")
+
+
+def test_results_are_kept_beside_what_is_there(tmp_path):
+    path = tmp_path / "matmul.sweep.json"
+    for size in ("32", "20x24x36"):
+        assert smemviz("--sizes", size, "-o", path).returncode == 0
+    assert {point.size.name for point in load_sweep(path).points} == {"32", "20x24x36"}
+    text = path.read_text()
+    path.write_text(text.replace(json.loads(text)["sha256"], "0" * 64))
+    done = smemviz("--sizes", "32", "-o", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "another version of the kernel file; name another file" in done.stderr
