@@ -1,0 +1,77 @@
+"""``smemviz sweep`` where it refuses, which needs no GPU; what it measures is tested on one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from smemviz.cli import main
+from smemviz.commands.sweep import SIZES, _sizes
+from smemviz.engines.choose import gpu_engine
+from smemviz.model.matmul import Size
+from smemviz.resources import kernels_dir
+
+FILE = str(kernels_dir() / "matmul.py")
+
+OTHER = """\
+from numba import cuda
+M = 1
+K = 1
+N = 1
+@cuda.jit
+def kernel(out):
+    out[0] = 1
+def main():
+    pass
+"""
+
+
+def test_sizes_are_cubes_or_three_numbers() -> None:
+    assert _sizes("64,228x240x112") == [Size(64, 64, 64), Size(228, 240, 112)]
+    assert [size.m for size in _sizes(SIZES)] == [64, 128, 256, 512, 1024, 2048, 4096, 8192]
+
+
+@pytest.mark.parametrize("text", ["", "0", "64,", "64x64", "1x2x3x4", "40000", "-1", "a"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is no size: 1024, or 228x240x112, numbers up to 32768"):
+        _sizes(text)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
+def test_a_limit_is_a_number_of_seconds(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["sweep", FILE, "--limit", seconds])
+    assert ended.value.code == 2
+    assert "is not a number of seconds" in capsys.readouterr().err
+
+
+def test_a_file_without_the_constants_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", str(kernels_dir() / "square.py")]) == 2
+    assert capsys.readouterr().err.endswith("square.py:1: a sweep sets M, K and N; there is no constant M, K, N\n")
+
+
+def test_a_kernel_that_is_no_product_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "other.py"
+    path.write_text(OTHER)
+    assert main(["sweep", str(path)]) == 2
+    assert capsys.readouterr().err == f"smemviz: {path}:6: a sweep needs kernels of (c, a, b); kernel is none\n"
+
+
+def test_where_to_keep_it_is_checked_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", FILE, "-o", str(tmp_path / "none" / "x.sweep.json")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    broken = tmp_path / "broken.sweep.json"
+    broken.write_text("{}")
+    assert main(["sweep", FILE, "-o", str(broken)]) == 2
+    assert "is not a sweep: its schema is not 1" in capsys.readouterr().err
+
+
+def test_without_a_gpu_there_is_nothing_to_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    if gpu_engine().available():
+        pytest.skip("there is a GPU here")
+    assert main(["sweep", FILE]) == 3
+    assert "no GPU here" in capsys.readouterr().err
