@@ -458,3 +458,16 @@ def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monk
         command = [sys.executable, "-m", "pytest", "--markers", "-p", "no:dash", *option]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert ("@pytest.mark.smem_budget(max_degree, excess" in done.stdout) == found
+
+
+def test_the_example_of_the_readme_passes(pytester: pytest.Pytester, run) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    example = re.search(r"## In pytest\n.*?```python\n(.*?)```", readme, re.DOTALL)
+    witness = re.search(r"## In pytest\n.*?```\n(kernels/.*?)```", readme, re.DOTALL)
+    assert example
+    assert witness
+    pytester.makepyfile(example[1])
+    pytester.mkdir("kernels")
+    (pytester.path / "square.py").rename(pytester.path / "kernels" / "square.py")
+    run("--strict-markers", in_process=False).assert_outcomes(passed=2)
+    assert witness[1] == f"kernels/{WITNESS}"
