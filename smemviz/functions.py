@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import EnumMeta
 from functools import lru_cache
 from types import FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,11 @@ _PARTS = ("cuda.libdevice", "cuda.random", "cuda.cg", "cuda.fp16")
 
 @dataclass(frozen=True)
 class Function:
-    """A kernel or device function: its definition and what its free names stand for."""
+    """A kernel or device function: its definition and what its free names stand for.
+
+    ``fixed`` are the parameters for which a call gives a function or a type; they stand in ``scope``. ``literals`` are
+    those for which it gives a number written out, or a constant.
+    """
 
     name: str
     file: str
@@ -36,6 +41,8 @@ class Function:
     tree: ast.Module = field(repr=False)
     node: ast.FunctionDef = field(repr=False)
     scope: Mapping[str, object] = field(repr=False)
+    fixed: frozenset[str] = frozenset()
+    literals: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     def lookup(self, name: str) -> object:
         """Return what a free name stands for; ``KeyError`` when nothing does."""
@@ -55,7 +62,7 @@ def function_of(function: FunctionType, source: str | None = None, tree: ast.Mod
         source = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if tree is None:
         tree = _parse(source)
-    node = find_function(tree, function.__name__, code.co_firstlineno)
+    node = find_function(tree, code.co_name, code.co_firstlineno)
     if node is None:
         raise InputError(
             f"{code.co_filename}:{code.co_firstlineno}: the source of {function.__name__} cannot be found; "
@@ -120,6 +127,8 @@ def canonical_name(node: ast.expr, function: Function) -> str:
 
 
 def _is_cuda(value: object) -> bool:
+    if isinstance(value, EnumMeta):
+        return False
     module = getattr(value, "__module__", None)
     return isinstance(module, str) and module.startswith("numba.cuda")
 
@@ -132,8 +141,24 @@ def as_dtype(value: object) -> np.dtype[np.generic] | None:
         if issubclass(value, np.generic) or value in (bool, int, float, complex):
             return np.dtype(value)
         return None
+    if type(value).__name__ == "Record" and type(value).__module__.startswith("numba"):
+        return _record_dtype(value)
     name = value if isinstance(value, str) else getattr(value, "name", None)
     numba_type = isinstance(value, str) or type(value).__module__.startswith("numba")
     if numba_type and isinstance(name, str) and name in DTYPES:
         return np.dtype(DTYPES[name])
     return None
+
+
+def _record_dtype(record: Any) -> np.dtype[np.generic] | None:
+    """Return the dtype of Numba's type of a record; None where it holds what NumPy has no type for."""
+    formats: list[Any] = []
+    for part in record.fields.values():
+        shape = getattr(part.type, "shape", ())
+        formats.append((as_dtype(part.type.dtype if shape else part.type), shape))
+    if any(dtype is None for dtype, _ in formats):
+        return None
+    offsets = [part.offset for part in record.fields.values()]
+    description: Any = {"names": list(record.fields), "formats": formats, "offsets": offsets, "itemsize": record.size}
+    found: np.dtype[np.generic] = np.dtype(description, align=bool(record.aligned))
+    return found

@@ -63,7 +63,7 @@ def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
     parts = expression.elts if isinstance(expression, ast.Tuple) else [expression]
     sizes: list[int] = []
     for part in parts:
-        value = part.value if isinstance(part, ast.Constant) else names.constant(part)
+        value = names.literal(part)
         if value is None and isinstance(part, ast.Name):
             value = names.once(part.id)
         values = value if isinstance(value, tuple) and part is expression else (value,)

@@ -81,7 +81,7 @@ class ExpressionWalk(ElementWalk):
         """Return what an object of the module is in a kernel: its arrays are constants."""
         if isinstance(value, np.ndarray | np.void):
             return ArrayRef((name,), "constant", value.ndim, value.dtype)
-        return argument_ref(name, value) if isinstance(value, tuple) else None
+        return argument_ref(name, value)  # an array of the device stays one
 
     def attribute(self, node: ast.Attribute) -> Ref:
         if self.names.canonical(node):
@@ -132,6 +132,10 @@ class ExpressionWalk(ElementWalk):
             return TupleRef((None,) * rank) if isinstance(rank, int) and rank > 1 else None
         if name == "cuda.const.array_like" and isinstance(arguments[0], ArrayRef):
             return replace(arguments[0], space="constant")
+        if name.startswith("numpy.") and len(arguments) > 1 and isinstance(arguments[-1], ArrayRef):
+            for one, at in zip(arguments, node.args, strict=False):  # a function of NumPy over whole arrays
+                if isinstance(one, ArrayRef):
+                    self.site(at, one, "store" if at is node.args[-1] else "load")
         if name == "cuda.cg.this_grid":
             self.walk.grids.append(node)
         if name == "cuda.literal_unroll" and arguments:
@@ -145,7 +149,9 @@ class ExpressionWalk(ElementWalk):
             raise self.unsupported(node, f"device functions nested deeper than {_MAX_CALL_DEPTH} are not followed")
         names = [a.arg for a in (*callee.node.args.posonlyargs, *callee.node.args.args)]
         bound = dict(zip(names, arguments, strict=False)) | keywords
-        inner = self.tree.calls[node] = SiteTree(callee)
+        given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
+        given |= {k.arg: k.value for k in node.keywords if k.arg}
+        inner = self.tree.calls[node] = SiteTree(self.names.called_with(callee, given))
         return self.enter(inner, bound, (*self.calls, (node.lineno, node.col_offset)))
 
     def method(self, node: ast.Call, receiver: ArrayRef, arguments: list[Ref]) -> Ref:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
+
+import numpy as np
 
 from smemviz.functions import Function, canonical_name, function_of, python_function, resolve
 from smemviz.library import xoroshiro
@@ -14,7 +18,7 @@ class Names:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.locals = _assigned_names(function.node)
+        self.locals = _assigned_names(function.node) - function.fixed
 
     def canonical(self, node: ast.expr) -> str:
         """Return the canonical name of a rule's subject, empty when there is none."""
@@ -43,7 +47,33 @@ class Names:
 
     def once(self, name: str) -> object:
         """Return the number that a variable is assigned, where that is done once and to a number written out."""
-        return _assigned_once(self.function.node).get(name)
+        return self.function.literals.get(name, _assigned_once(self.function.node).get(name))
+
+    def literal(self, node: ast.expr) -> object:
+        """Return what an argument is where that is known: an object of the module, a number or numbers written out."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Tuple):
+            items = tuple(self.literal(item) for item in node.elts)
+            return None if None in items else items
+        if isinstance(node, ast.Name) and node.id in self.function.literals:
+            return self.function.literals[node.id]
+        return self.constant(node)
+
+    def called_with(self, callee: Function, arguments: Mapping[str, ast.expr]) -> Function:
+        """Return a device function with the functions, types and constants that a call gives it."""
+        stored = stored_names(callee.node)
+        fixed: dict[str, object] = {}
+        literals: dict[str, object] = {}
+        for name, node in arguments.items():
+            value = self.literal(node)
+            if name in stored or value is None:
+                continue
+            is_value = isinstance(value, bool | int | float | complex | str | tuple | np.ndarray | np.generic)
+            (literals if is_value else fixed)[name] = value
+        if not fixed and not literals:
+            return callee
+        return replace(callee, scope={**callee.scope, **fixed}, fixed=frozenset(fixed), literals=literals)
 
     def _is_free(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
@@ -56,9 +86,13 @@ def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
     """Return the arguments of a function and every name it assigns."""
     arguments = function.args
     named = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    return frozenset(
-        named | {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    )
+    return frozenset(named | stored_names(function))
+
+
+@lru_cache(maxsize=256)
+def stored_names(function: ast.FunctionDef) -> frozenset[str]:
+    """Return every name that a function assigns."""
+    return frozenset(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 @lru_cache(maxsize=256)

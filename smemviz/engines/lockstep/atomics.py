@@ -38,8 +38,9 @@ ATOMICS: dict[str, Atomic] = {
     "and_": Atomic(np.bitwise_and, _INTEGERS, np.bitwise_and),
     "or_": Atomic(np.bitwise_or, _INTEGERS, np.bitwise_or),
     "xor": Atomic(np.bitwise_xor, _INTEGERS, np.bitwise_xor),
-    "max": Atomic(np.maximum, _NUMBERS, np.maximum),
-    "min": Atomic(np.minimum, _NUMBERS, np.minimum),
+    # A NaN that is stored stays, one that is given changes nothing.
+    "max": Atomic(lambda old, new: np.where(new > old, new, old), _NUMBERS, np.maximum),
+    "min": Atomic(lambda old, new: np.where(new < old, new, old), _NUMBERS, np.minimum),
     "nanmax": Atomic(np.fmax, _NUMBERS, np.fmax),
     "nanmin": Atomic(np.fmin, _NUMBERS, np.fmin),
     "inc": Atomic(lambda old, top: np.where(old >= top, 0, old + 1), _UNSIGNED),
@@ -97,6 +98,9 @@ def _run(
     for operand in operands:
         dtype_of(operand)
     if at_once is not None and not frame.is_used(node):
+        if at_once in (np.maximum, np.minimum) and dtype.kind == "f":
+            numbers = ~np.isnan(given[0])
+            at, given = at[numbers], [given[0][numbers]]
         at_once.at(flat, at, given[0])
         return None
     slots[lanes] = _in_turn(flat, at, given, update)

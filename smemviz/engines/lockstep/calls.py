@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from smemviz.engines.lockstep import arrays, names, rules
+from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.expressions import Expressions, short
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
@@ -27,7 +28,11 @@ class Calls(Expressions):
     def call(self, node: ast.Call) -> Value:
         inner = self.tree.calls.get(node)
         if inner is not None:
-            return self.call_function(node, inner, self.arguments(node, inner))
+            dispatcher = self.names.constant(node.func)
+            if not isinstance(dispatcher, Dispatcher):
+                return self.call_function(node, inner, self.arguments(node, inner))
+            arguments = dispatcher.cast_arguments(self.arguments(node, inner))
+            return dispatcher.cast_result(self.call_function(node, inner, arguments))
         declaration = self.tree.declarations.get(node)
         if declaration is not None:
             return self.machine.shared_array(declaration)
@@ -62,14 +67,23 @@ class Calls(Expressions):
             raise self.refuse(node, f"{tree.function.name} with * or keyword-only parameters")
         if any(k.arg is None for k in node.keywords):
             raise self.refuse(node, f"** in the call of {tree.function.name}")
-        given = self.values(node.args)
+        given = self.given(node, tree)
         wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
         bound = dict(zip(wanted, given, strict=False))
-        bound |= {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        fixed = tree.function.fixed
+        bound |= {k.arg: None if k.arg in fixed else self.value(k.value) for k in node.keywords if k.arg}
         first_default = len(wanted) - len(parameters.defaults)
         for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
             if name not in bound:
                 bound[name] = Calls(self.machine, tree, self.mask).value(default)
         if len(given) > len(wanted) or set(bound) != set(wanted):
             raise self.wrong(node, f"{tree.function.name} takes ({', '.join(wanted)}); the call does not fit")
-        return bound
+        return {name: value for name, value in bound.items() if name not in fixed}
+
+    def given(self, node: ast.Call, tree: SiteTree) -> list[Value]:
+        """Return the positional arguments of a call; functions and types among them are no values."""
+        fixed = tree.function.fixed
+        if not fixed:
+            return self.values(node.args)
+        wanted = [a.arg for a in (*tree.function.node.args.posonlyargs, *tree.function.node.args.args)]
+        return [None if name in fixed else self.value(a) for name, a in zip(wanted, node.args, strict=False)]

@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, reduce
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from smemviz.constants import DTYPES
 from smemviz.engines.host import Configuration, launch_place
-from smemviz.engines.lockstep import names
+from smemviz.engines.lockstep import names, vectors
 from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
@@ -42,6 +42,9 @@ class Cuda(ModuleType):
         self.addresses = AddressSpace()
         for name in _device_names():
             setattr(self, name, DeviceOnly(name, file))
+        for first, *others in vectors.NAMES:
+            for other in others:
+                setattr(self, other, getattr(self, first))
         self.gpus = [Device()]
         self.random = Random(self)
 
@@ -112,6 +115,10 @@ class Cuda(ModuleType):
 
     managed_array = mapped_array
 
+    def mapped_array_like(self, ary: Any, stream: Any = 0, **where: Any) -> DeviceArray:
+        """Allocate an array that host and device share, like another one."""
+        return self.device_array_like(ary)
+
     def as_cuda_array(self, obj: Any, sync: bool = True) -> DeviceArray:
         """Return a device array as it is."""
         if isinstance(obj, DeviceArray):
@@ -131,6 +138,12 @@ class Cuda(ModuleType):
     def defer_cleanup(self) -> Iterator[None]:
         """Do nothing."""
         yield
+
+    def reduce(self, functor: Callable[[Any, Any], Any]) -> Reduce:
+        """Make a reduction of a function of two numbers."""
+        return Reduce(functor)
+
+    Reduce = reduce
 
     # -- streams, events and devices
 
@@ -179,6 +192,22 @@ class Cuda(ModuleType):
 
     def profile_stop(self) -> None:
         """Do nothing."""
+
+
+class Reduce:
+    """What ``@cuda.reduce`` makes of a function: it goes over an array on the host, and launches nothing."""
+
+    def __init__(self, functor: Callable[[Any, Any], Any]) -> None:
+        self._functor = functor
+
+    def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
+        """Return the reduction of an array, or store it in the first element of ``res``."""
+        values = arr.array if isinstance(arr, DeviceArray) else np.asarray(arr)
+        total = reduce(self._functor, values[:size], init)
+        if res is None:
+            return total
+        res[0] = total
+        return None
 
 
 class Stream:

@@ -46,6 +46,11 @@ class DeviceArray:
         return self.array.strides
 
     @property
+    def flags(self) -> Any:
+        """NumPy's flags: in which order the elements follow each other."""
+        return self.array.flags
+
+    @property
     def ndim(self) -> int:
         return self.array.ndim
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from smemviz.engines.host import Configuration, configuration, launch_place
 from smemviz.engines.lockstep.typing import cast
-from smemviz.errors import KernelFileError, LaunchError
+from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.functions import as_dtype
 
 _FORALL_BLOCK = 128
@@ -34,7 +35,20 @@ class Dispatcher:
         self._device = device
         self._file = file
         self._launcher = launcher
-        self._signatures = _signatures(file, signature)
+        self._globals: dict[Any, dict[str, Any]] = {}
+        self._signatures, self._returns = _signatures(file, signature)
+
+    def cast_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return a device function's arguments, numbers cast to the types of its signature, if it has one."""
+        for signature in self._signatures:
+            if len(signature) == len(arguments):
+                pairs = zip(arguments.items(), signature, strict=True)
+                return {name: _number_as(wanted, value) for (name, value), wanted in pairs}
+        return arguments
+
+    def cast_result(self, result: Any) -> Any:
+        """Return a device function's result, cast to the type of its signature, if it has one."""
+        return _number_as(self._returns[0], result) if self._returns else result
 
     def __call__(self, *args: Any) -> None:
         what = (
@@ -56,15 +70,28 @@ class Dispatcher:
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
         """Return the kernel configured for so many threads, in blocks of ``tpb`` or 128."""
+        if ntasks < 0:
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         block = tpb or _FORALL_BLOCK
         return self[max(1, -(-ntasks // block)), block, stream, sharedmem]
 
     def _configured(self, config: Configuration) -> Callable[..., None]:
         def start(*args: Any) -> None:
             place = launch_place(self._file)
+            self._check_captured(place, args)
             self._launcher(self.py_func, config, self._typed(place, args), place)
 
         return start
+
+    def _check_captured(self, place: tuple[str, int], args: tuple[Any, ...]) -> None:
+        """Refuse a launch for which a global differs from what the first launch with such arguments captured."""
+        now = _captured(self.py_func)
+        types = tuple((getattr(a, "dtype", type(a)), getattr(a, "ndim", 0)) for a in args)
+        first = self._globals.setdefault(types, now)
+        for name, value in first.items():
+            if name not in now or not np.array_equal(value, now[name]):
+                text = f"{name} has changed since {self.__name__} was launched first; the GPU keeps what it was then"
+                raise UnsupportedError(*place, f"{text}. Pass it as an argument.")
 
     def _typed(self, place: tuple[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments with numbers cast to the types of the first signature that takes them."""
@@ -77,13 +104,28 @@ class Dispatcher:
         raise LaunchError(*place, f"{self.__name__} is compiled for {wanted}; the launch gives other types")
 
 
-def _signatures(file: str, given: Any) -> list[Sequence[Any]]:
-    """Return the argument types of signatures, which are text or Numba's objects, one or a list."""
+def _captured(function: FunctionType) -> dict[str, Any]:
+    """Return the numbers and arrays outside a kernel that it names, arrays as copies."""
+    found = inspect.getclosurevars(function)
+    outside = {**found.globals, **found.nonlocals}
+    kept = {name: value for name, value in outside.items() if isinstance(value, bool | int | float | np.ndarray)}
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in kept.items()}
+
+
+def _number_as(wanted: Any, value: Any) -> Any:
+    dtype = as_dtype(wanted)
+    is_number = isinstance(value, bool | int | float | complex | np.generic | np.ndarray)
+    return value if dtype is None or dtype.fields is not None or not is_number else cast(value, dtype)
+
+
+def _signatures(file: str, given: Any) -> tuple[list[Sequence[Any]], list[Any]]:
+    """Return argument types and results of signatures, which are text or Numba's objects, one or a list."""
     if given is None:
-        return []
+        return [], []
     sigutils = importlib.import_module("numba.core.sigutils")
     try:
-        return [sigutils.normalize_signature(one)[0] for one in (given if isinstance(given, list) else [given])]
+        read = [sigutils.normalize_signature(one) for one in (given if isinstance(given, list) else [given])]
+        return [arguments for arguments, _ in read], [result for _, result in read]
     except Exception as error:  # Numba evaluates the text: whatever is wrong in it comes out here
         text = f"the signature {given!r} cannot be read: {error}"
         raise KernelFileError(*launch_place(file), text) from None

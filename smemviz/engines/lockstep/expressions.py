@@ -12,6 +12,7 @@ import numpy as np
 
 from smemviz.engines.lockstep import access, arrays, names
 from smemviz.engines.lockstep.arguments import same_tuple
+from smemviz.engines.lockstep.device_array import DeviceArray, kernel_view
 from smemviz.engines.lockstep.frame import Frame
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
@@ -91,6 +92,8 @@ class Expressions(Frame):
             return same_tuple(value, (self.host_value(node, item) for item in value))
         if isinstance(value, enum.Enum):
             return self.host_value(node, value.value)
+        if isinstance(value, DeviceArray):
+            return kernel_view(ast.unparse(node), value)
         if value is None:
             return None
         if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
@@ -106,8 +109,10 @@ class Expressions(Frame):
             if name.startswith(("cuda.", "math.")):
                 raise self.refuse(node, name)
             return self.host_value(node, self.host_object(node))
-        base = self.value(node.value)
-        return arrays.attribute(self, node, base)
+        value = self.names.constant(node)
+        if value is not None:
+            return self.host_value(node, value)
+        return arrays.attribute(self, node, self.value(node.value))
 
     def host_object(self, node: ast.expr) -> object:
         """Return the object of the module that a chain of attributes stands for."""

@@ -88,9 +88,19 @@ def _round(x: Value, digits: Value = None) -> Value:
     dtype = dtype_of(x)
     if digits is None:
         return cast(np.rint(cast(x, FLOAT64)), INT64)
-    scale = binary(ast.Pow, 10.0, digits)
-    rounded = np.rint(cast(x, FLOAT64) * scale) / scale
-    return cast(rounded, FLOAT32 if dtype == FLOAT16 else dtype)
+    rounded = _round_to(np.asarray(cast(x, FLOAT64)), np.asarray(cast(digits, INT64)))
+    return cast(rounded[()], FLOAT32 if dtype == FLOAT16 else dtype)
+
+
+def _round_to(x: Any, digits: Any) -> Any:
+    """Round to digits as numba-cuda does, halves to even; what would overflow stays as it is."""
+    beyond = np.maximum(digits - _EXACT_POWER, 0)
+    first = 10.0 ** (np.abs(digits) - beyond).astype(np.float64)
+    second = 10.0 ** beyond.astype(np.float64)
+    scaled = np.where(digits >= 0, x * first * second, x / first)
+    whole = np.rint(scaled)
+    back = np.where(digits >= 0, whole / second / first, whole * first)
+    return np.where(np.isfinite(scaled), back, x)
 
 
 def _divmod(x: Value, y: Value) -> Value:
@@ -98,7 +108,9 @@ def _divmod(x: Value, y: Value) -> Value:
 
 
 def _complex(real: Value, imaginary: Value = 0.0) -> Value:
-    return cast(real, FLOAT64) + 1j * np.asarray(cast(imaginary, FLOAT64))[()]
+    if dtype_of(real).kind == "c":
+        return real
+    return ufuncs.complex_of(cast(real, FLOAT64), cast(imaginary, FLOAT64))
 
 
 # -- cuda
@@ -162,6 +174,8 @@ VALUES: dict[str, Callable[[Machine], Value]] = {
 }
 VALUES |= {"cuda.laneid": _register("cuda.laneid"), "cuda.warpsize": _constant(WARP_SIZE)}
 VALUES |= {name: _constant(value) for name, value in (mathematics.CONSTANTS | ufuncs.CONSTANTS).items()}
+
+_EXACT_POWER = 22  # 10**22 is the highest power of ten that a float64 holds exactly
 
 CALLS: dict[str, Rule] = {
     "builtins.abs": plain(_abs, 1),

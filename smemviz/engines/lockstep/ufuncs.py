@@ -5,93 +5,29 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smemviz.engines.lockstep import access
+from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.operators import NoRuleError, binary, unary
 from smemviz.engines.lockstep.rules import Rule, plain
 from smemviz.engines.lockstep.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 
-_UFUNCS = [
-    "absolute",
-    "add",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "ceil",
-    "conjugate",
-    "copysign",
-    "cos",
-    "cosh",
-    "deg2rad",
-    "degrees",
-    "divide",
-    "equal",
-    "exp",
-    "exp2",
-    "expm1",
-    "fabs",
-    "floor",
-    "floor_divide",
-    "fmax",
-    "fmin",
-    "fmod",
-    "greater",
-    "greater_equal",
-    "hypot",
-    "invert",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "ldexp",
-    "left_shift",
-    "less",
-    "less_equal",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logaddexp",
-    "logaddexp2",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "mod",
-    "multiply",
-    "negative",
-    "nextafter",
-    "not_equal",
-    "power",
-    "rad2deg",
-    "radians",
-    "reciprocal",
-    "remainder",
-    "right_shift",
-    "rint",
-    "sign",
-    "signbit",
-    "sin",
-    "sinh",
-    "spacing",
-    "sqrt",
-    "square",
-    "subtract",
-    "tan",
-    "tanh",
-    "true_divide",
-    "trunc",
-]
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.calls import Calls
+
+_UFUNCS = (
+    *("absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and"),
+    *("bitwise_or", "bitwise_xor", "ceil", "conjugate", "copysign", "cos", "cosh", "deg2rad", "degrees", "divide"),
+    *("equal", "exp", "exp2", "expm1", "fabs", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater"),
+    *("greater_equal", "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less", "less_equal"),
+    *("log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or"),
+    *("logical_xor", "maximum", "minimum", "mod", "multiply", "negative", "nextafter", "not_equal", "power"),
+    *("rad2deg", "radians", "reciprocal", "remainder", "right_shift", "rint", "sign", "signbit", "sin", "sinh"),
+    *("spacing", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc"),
+)
 
 _OPERATORS: dict[str, type[ast.AST]] = {
     "add": ast.Add,
@@ -127,7 +63,7 @@ _COMPLEX: dict[str, Callable[[Any], Any]] = {
     "atanh": np.arctanh,
     "cos": np.cos,
     "cosh": np.cosh,
-    "exp": np.exp,
+    "exp": lambda z: _exp(z),
     "isfinite": np.isfinite,
     "isinf": np.isinf,
     "isnan": np.isnan,
@@ -179,8 +115,25 @@ def _polar(z: Value) -> Value:
 def _rect(r: Value, phi: Value) -> Value:
     both = FLOAT32 if dtype_of(r) == dtype_of(phi) == FLOAT32 else FLOAT64
     r, phi = cast(r, both), cast(phi, both)
-    found = np.asarray(r * np.cos(phi) + 1j * (r * np.sin(phi)))
-    return found.astype(COMPLEX64 if both == FLOAT32 else COMPLEX128)[()]
+    nothing = (r == 0) & ~np.isfinite(phi)
+    r, turned = np.where(nothing, both.type(0), r), np.where(nothing, both.type(0), phi)
+    # An infinite length times the sine of 0 is a zero here, not NaN.
+    imaginary = np.where(turned == 0, turned * np.copysign(both.type(1), r), r * np.sin(turned))
+    return complex_of(r * np.cos(turned), imaginary)
+
+
+def complex_of(real: Value, imaginary: Value) -> Value:
+    """Return the complex number of two floats of one type, their zeros signed as they are."""
+    real, imaginary = np.broadcast_arrays(real, imaginary)
+    found = np.empty(real.shape, COMPLEX64 if real.dtype == FLOAT32 else COMPLEX128)
+    found.real, found.imag = real, imaginary
+    return found[()]
+
+
+def _exp(z: Any) -> Any:
+    """Return e to the power z; of minus infinity beside what is not finite, Python's zero."""
+    found = np.exp(z)
+    return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, found).astype(found.dtype)
 
 
 def _binary(op: type[ast.AST]) -> Callable[[Value, Value], Value]:
@@ -191,7 +144,32 @@ def _unary(op: type[ast.unaryop]) -> Callable[[Value], Value]:
     return lambda x: unary(op, x)
 
 
-CALLS: dict[str, Rule] = {f"numpy.{name}": plain(_ufunc(getattr(np, name)), getattr(np, name).nin) for name in _UFUNCS}
+def _rule(function: np.ufunc) -> Rule:
+    """Return the rule of a NumPy function: of numbers its value; with an array to store in, of all elements."""
+    of_numbers = _ufunc(function)
+
+    def run(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+        if len(arguments) == function.nin:
+            return of_numbers(*arguments)
+        return _into(frame, node, of_numbers, arguments)
+
+    return Rule(run, function.nin, function.nin + 1)
+
+
+def _into(frame: Calls, node: ast.Call, function: Callable[..., Value], arguments: list[Value]) -> None:
+    """Compute every element of the last argument, one after the other, as each thread does on the GPU."""
+    *given, out = arguments
+    same = all(one.shape == out.shape for one in given if isinstance(one, View)) if isinstance(out, View) else False
+    if not same or any(not isinstance(size, int) for size in out.shape):
+        raise frame.refuse(node, f"{ast.unparse(node)}: arrays of other shapes")
+    for index in np.ndindex(*out.shape):
+        frame.machine.tick(frame.function.file, node.lineno)
+        pairs = zip(given, node.args, strict=False)
+        numbers = [access.load(frame, at, one, index) if isinstance(one, View) else one for one, at in pairs]
+        access.write(frame, node.args[-1], out, *access.locate(frame, node.args[-1], out, index), function(*numbers))
+
+
+CALLS: dict[str, Rule] = {f"numpy.{name}": _rule(getattr(np, name)) for name in _UFUNCS}
 CALLS |= {f"cmath.{name}": plain(_complex(function), 1) for name, function in _COMPLEX.items()}
 CALLS |= {
     "cmath.log": plain(_log, 1, 2),

@@ -45,14 +45,21 @@ def _constructor(kind: Any, dtype: Dtype) -> Callable[[Calls, ast.Call, list[Val
 
 def _all() -> dict[str, Rule]:
     found: dict[str, Rule] = {}
-    for name, alias in _ALIASES.items():
+    for name in _ALIASES:
         for count in range(1, 5):
-            kind: Any = namedtuple(f"{name}x{count}", "xyzw"[:count])  # type: ignore[misc]
+            kind: Any = namedtuple(f"{name}x{count}", tuple("xyzw"[:count]))  # type: ignore[misc]
             rule = Rule(_constructor(kind, np.dtype(name)), 1, count)
-            names = [f"{name}x{count}", f"{alias}{count}"]
-            names += [f"{_LONG[name]}{count}"] if name in _LONG else []
-            found |= {f"cuda.{one}": rule for one in names}
+            found |= {f"cuda.{one}": rule for one in names_of(name, count)}
     return found
+
+
+def names_of(name: str, count: int) -> list[str]:
+    """Return what a vector type is called, ``float32x4`` first."""
+    names = [f"{name}x{count}", f"{_ALIASES[name]}{count}"]
+    return [*names, f"{_LONG[name]}{count}"] if name in _LONG else names
+
+
+NAMES: list[list[str]] = [names_of(name, count) for name in _ALIASES for count in range(1, 5)]
 
 
 CALLS: dict[str, Rule] = _all()
