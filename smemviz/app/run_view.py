@@ -49,13 +49,13 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
         shown = library.show(state)
         launch = shown.launch(state)
     except SmemvizError as error:
-        links = _kernel_links(shown, None, query, hardware_of(shown, state)) if shown else []
-        return ({"kernels.children": links} if links else {}) | {
+        refused: Filling = {
             "headline.children": "This cannot be launched",
             "origin.children": "",
             "notices.children": _refusal(error, before, shown),
             "results.className": "columns stale" if before else "columns nothing",
         }
+        return refused | (_around(shown, query, state, before) if shown else {})
     hardware = hardware_of(shown, state)
     found = findings_of(shown.recording, launch)
     return {
@@ -69,9 +69,17 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
         ),
         "facts.children": _facts(launch, hardware),
         "facts-note.children": f"From the {'GPU recording' if shown.from_file else 'lockstep run'}; {rule(hardware)}.",
-        "shown-run.data": _shown_run(shown, launch, hardware),
+        "shown-run.data": _shown_run(shown, launch.kernel, hardware),
         "results.className": "columns",
     }
+
+
+def _around(shown: Shown, query: Query, state: RunState, before: str | None) -> Filling:
+    """Return the ways to other kernels and, where nothing is shown yet, what makes the knobs work."""
+    hardware = hardware_of(shown, state)
+    links = _kernel_links(shown, None, query, hardware)
+    filling: Filling = {"kernels.children": links} if links else {}
+    return filling if before else filling | {"shown-run.data": _shown_run(shown, "", hardware)}
 
 
 def hardware_of(shown: Shown, state: RunState) -> Hardware:
@@ -204,11 +212,11 @@ def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
     ]
 
 
-def _shown_run(shown: Shown, launch: Launch, hardware: Hardware) -> dict[str, Any]:
-    """Tell the browser what the controls should show."""
+def _shown_run(shown: Shown, title: str, hardware: Hardware) -> dict[str, Any]:
+    """Tell the browser what the controls should show; without a title no launch is shown."""
     constants = shown.program.constants
     return {
-        "title": launch.kernel,
+        "title": title,
         "values": {
             **{name: c.value if c.kind in ("int", "float") else str(c.value) for name, c in constants.items()},
             "cc": hardware_key(hardware),

@@ -1,0 +1,42 @@
+"""The pages of a file with mistakes, in a browser."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.parametrize("kernel", ["no_second_barrier", "too_many_threads"])
+def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, kernel: str, width: int, theme: str) -> None:
+    page = quiet
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"/kernel?file=mistakes&kernel={kernel}&theme={theme}")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#notices")).to_contain_text("Put cuda.syncthreads()" if kernel[0] == "n" else "1056 threads")
+    found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_refused_kernel_leads_to_the_others_and_back(quiet: Page) -> None:
+    page = quiet
+    page.goto("/kernel?file=mistakes&kernel=too_many_threads")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This cannot be launched")
+    page.get_by_role("link", name="store_past_the_edge").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("No bank conflict")
+    expect(page.locator(".source-line.mistaken")).to_contain_text("c[row, column] = total")
+    expect(page.locator(".source-line.mistaken")).to_contain_text("out of bounds")
+    page.get_by_role("link", name="too_many_threads").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("This cannot be launched")
+
+
+def test_lowering_a_knob_cures_a_refused_launch(quiet: Page) -> None:
+    page = quiet
+    page.goto("/kernel?file=mistakes&kernel=too_many_threads")
+    knob = page.get_by_label("TALL", exact=True)
+    knob.fill("32")
+    knob.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("No shared memory is used", timeout=20_000)
