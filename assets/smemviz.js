@@ -161,14 +161,15 @@
     },
 
     set_control(values, shownRun, shownLook) {
-      if (!shownRun || !shownLook) return;
-      const shown = { ...shownRun.values, ...shownLook.values };
+      if (!shownRun) return;
+      const shown = { ...shownRun.values, ...(shownLook && shownLook.values) };
       const asked = query();
       for (const { id, value } of triggered()) {
         const echo = String(value) === written[id.name];
         if (echo) settled[id.name] = String(value);
         delete written[id.name];
-        if (echo || value === undefined || (value === null && !CONSTANT.test(id.name))) continue;
+        const constant = CONSTANT.test(id.name);
+        if (echo || value === undefined || (value === null && !constant) || !(shownLook || constant)) continue;
         const now = asked.has(id.name) ? asked.get(id.name) : shown[id.name];
         if (String(value) !== String(now)) typed[id.name] = value;
         else delete typed[id.name];
@@ -181,7 +182,7 @@
 
     // Write into the controls what the server found, but not over what is being typed.
     show_controls(shownRun, shownLook, ids, values, notes, disabled, block, ...options) {
-      if (shownRun) document.title = `${shownRun.title} - smemviz`;
+      if (shownRun && shownRun.title) document.title = `${shownRun.title} - smemviz`;
       const shown = { ...(shownRun && shownRun.values), ...(shownLook && shownLook.values) };
       const choices = CHOICES.map((name) => choicesOf(shownLook, name));
       const known = choices.map((next, i) => same(next, options[i]));
