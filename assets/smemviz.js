@@ -5,7 +5,7 @@
 
   const LOOK = ["block", "site", "warp", "step", "view", "banks", "array", "elements", "scope"];
   const CHOICES = ["array", "block", "elements", "launch"]; // as in browser.py
-  const RUN = ["file", "kernel", "launch", "source", "cc"];
+  const RUN = ["file", "kernel", "launch", "source", "cc", "against"];
   const KEPT = ["theme"]; // by every link inside the page
   const KEPT_IN_FILE = ["view", "banks", "scope", "speed"]; // by links between kernels of one file
   const CONSTANT = /^_?[A-Z]/;
@@ -154,6 +154,10 @@
       if (!same(picks, standard)) for (const pick of picks) next.append("launch", pick);
       pickedByHand = next.getAll("launch");
       if (next.toString() !== query().toString()) visit(`${window.location.pathname}?${next}`, false);
+    },
+
+    set_against(value) {
+      go({ against: (value || "").trim() });
     },
 
     toggle_theme(clicks, theme) {

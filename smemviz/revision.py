@@ -9,6 +9,16 @@ from smemviz.errors import InputError, MissingError
 from smemviz.program import Program, parse_program
 
 
+def revision_of(path: Path, revision: str) -> Program:
+    """Read a kernel file as it was in a revision; what it imports is read as it is now.
+
+    Raises:
+        InputError: when git has no such file.
+        MissingError: when there is no git.
+    """
+    return _parsed(f"{revision}:{path.name}", _git("show", f"{revision}:./{path.name}", folder=path.parent), str(path))
+
+
 def read_revision(name: str) -> Program:
     """Read the kernel file that git calls ``REVISION:FILE``; what it imports is read as it is now.
 
@@ -23,6 +33,10 @@ def read_revision(name: str) -> Program:
         raise InputError(f"{name}: no such file; write FILE, or REVISION:FILE such as HEAD~1:{file or 'square.py'}")
     here = _git("show", f"{revision}:./{Path(file).as_posix()}")
     shown = here if here.returncode == 0 else _git("show", f"{revision}:{Path(file).as_posix()}")
+    return _parsed(name, shown, file)
+
+
+def _parsed(name: str, shown: subprocess.CompletedProcess[bytes], file: str) -> Program:
     if shown.returncode:
         said = shown.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise InputError(f"{name}: git does not have it: {said.removeprefix('fatal: ')}")
@@ -32,8 +46,8 @@ def read_revision(name: str) -> Program:
         raise InputError(f"{name}: is not UTF-8 text; name a Python file with @cuda.jit kernels") from None
 
 
-def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _git(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(["git", *arguments], capture_output=True, timeout=60, check=False)
+        return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, timeout=60, check=False)
     except FileNotFoundError:
-        raise MissingError("REVISION:FILE needs git, and there is none here; save the revision as a file") from None
+        raise MissingError("a revision needs git, and there is none here; save the revision as a file") from None

@@ -10,6 +10,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from dash.development.base_component import Component
 from flask import Response, request
 
+from smemviz.app.compare_changes import changes_panel, view_changes
 from smemviz.app.compare_picks import PICKS, entries, offered, picked, queries
 from smemviz.app.compare_requests import side_by_side
 from smemviz.app.compare_table import compare_matters, compare_table
@@ -33,6 +34,7 @@ _PROPERTIES = (
     "compare-requests.children",
     "compare-table.children",
     "compare-matters.children",
+    "compare-changes.children",
     "compare-csv.href",
     "compared-by-default.data",
     "picks.data",
@@ -84,6 +86,8 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-requests.children": side_by_side(rows, look.theme),
         "compare-table.children": compare_table(rows, queries(library, query, picks)),
         "compare-matters.children": compare_matters(rows),
+        "compare-changes.children": view_changes(library, query),
+        "against.value": query.get("against", ""),  # once, as the picks
         "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
         "compared-by-default.data": standard,
         "picks.data": offered(library, [*standard, *picks]),
@@ -118,6 +122,10 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
         Input("picks", "value"),
         State("compared-by-default", "data"),
         prevent_initial_call=True,
+    )
+
+    app.clientside_callback(
+        ClientsideFunction("smemviz", "set_against"), Input("against", "value"), prevent_initial_call=True
     )
 
     def serve_csv() -> Response:
@@ -192,6 +200,7 @@ def _layout() -> list[Component]:
                     className="panel",
                     **{"aria-labelledby": "matters-title"},
                 ),
+                changes_panel(),
             ],
             id="compare-results",
             className="compare-results",

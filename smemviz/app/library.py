@@ -146,7 +146,7 @@ class Library:
             why = "The GPU recording was made with other constants."
         if recorded is not None and why is None and state.source != "lockstep":
             return Shown(program, recorded, recorded, None)
-        return Shown(program, self._run(program), recorded, why)
+        return Shown(program, self.run(program), recorded, why)
 
     def _show_text(self, texts: Texts, state: RunState) -> Shown:
         program = texts.program(state.file).with_constants(state.constants)
@@ -172,7 +172,7 @@ class Library:
             self._files[path] = known
         return known[1]
 
-    def _run(self, program: Program) -> Recording:
+    def run(self, program: Program) -> Recording:
         """Run in lockstep, once for the same source, helpers and constants; one run at a time."""
         helpers = helper_hashes(program)
         key = ((program.sha256, tuple(program.values.items())), helpers)

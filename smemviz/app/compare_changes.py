@@ -1,0 +1,124 @@
+"""What changed in a file since a revision, or against other constants, on the compare page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.library import Library
+from smemviz.app.run_view import Query, hardware_of
+from smemviz.app.state import RunState
+from smemviz.errors import InputError, SmemvizError
+from smemviz.model.diff import diff
+from smemviz.program import Program
+from smemviz.report_diff import (
+    LAUNCH_HEADS,
+    SITE_HEADS,
+    Diff,
+    Side,
+    changed,
+    launch_cells,
+    launch_name,
+    site_cells,
+    verdict,
+)
+from smemviz.revision import revision_of
+
+_SETTING = re.compile(r"(_?[A-Z][A-Z0-9_]*)=(\S+)")
+_WORDS = ("access", "operation")
+_REVISION = re.compile(r"[\w.][\w./~^@{}-]*")
+
+
+def changes_panel() -> Component:
+    """Lay out the section: what to compare with, and a place for what differs."""
+    return html.Section(
+        [
+            html.H2("Changes", id="changes-title"),
+            dmc.TextInput(
+                id="against",
+                label="Before",
+                description="A revision such as HEAD~1, constants such as IPAD=0, or both",
+                placeholder="HEAD~1",
+                debounce=True,
+                size="sm",
+                className="against",
+            ),
+            html.Div(id="compare-changes", role="status"),
+        ],
+        className="panel",
+        **{"aria-labelledby": "changes-title"},
+    )
+
+
+def view_changes(library: Library, query: Query) -> list[Component]:
+    """Compare the file of the query with what ``against`` names: totals of every launch, lines that changed."""
+    against = query.get("against", "").split()
+    if not against:
+        return []
+    try:
+        compared = _compared(library, query, against)
+    except SmemvizError as error:
+        return [dmc.Alert(str(error), color="red", className="refusal")]
+    launches = [[launch_name(pair), *launch_cells(pair)] for pair in compared.pairs]
+    tables = [_table("Launches, before and after", LAUNCH_HEADS, launches)]
+    for pair in compared.pairs:
+        if changed(pair):
+            rows = [site_cells(pair, site) for site in changed(pair)]
+            tables += [html.H3(launch_name(pair)), _table(f"Lines of {launch_name(pair)}", SITE_HEADS, rows)]
+    sides = f"A is {compared.before.name}, B is {compared.after.name} as this page shows it."
+    return [html.P(verdict(compared), className="worst"), html.P(sides, className="note"), *tables]
+
+
+def _compared(library: Library, query: Query, against: Sequence[str]) -> Diff:
+    file = query.get("file") or library.files[0]
+    constants = {name: value for name, value in query.items() if _SETTING.fullmatch(f"{name}={value}")}
+    state = RunState(file, constants=constants)
+    shown = library.show(state)
+    recording = library.run(_before(library, file, constants, against))
+    cc = hardware_of(shown, RunState.read(query)).cc
+    before, after = Side(" ".join(against), {}, recording), Side(file, constants, shown.recording)
+    return Diff(before, after, diff(recording, shown.recording, cc), cc, 0.0)
+
+
+def _before(library: Library, file: str, constants: Query, against: Sequence[str]) -> Program:
+    """Return the program that is compared with: an earlier one, constants of its own before those of the page."""
+    settings = {match[1]: match[2] for word in against if (match := _SETTING.fullmatch(word))}
+    revisions = [word for word in against if not _SETTING.fullmatch(word)]
+    if len(revisions) > 1 or not all(map(_REVISION.fullmatch, revisions)):
+        raise InputError(f"{' '.join(against)}: write a revision such as HEAD~1, constants such as IPAD=0, or both")
+    program = library.program(file)
+    if revisions:
+        path = library.kernel_file(file)
+        if path is None:
+            raise InputError(f"{file}: is a recording; only a kernel file has revisions")
+        program = revision_of(Path(path), revisions[0])
+    kept = {name: value for name, value in constants.items() if name in program.constants}
+    return program.with_constants({**kept, **settings})
+
+
+def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Component:
+    kinds = ["words" if head in _WORDS else "" for head in heads]
+    titles = [html.Th(head.capitalize(), scope="col", className=kind) for head, kind in zip(heads, kinds, strict=True)]
+    body = [
+        [html.Th(row[0], scope="row"), *(html.Td(c, className=k) for c, k in zip(row[1:], kinds[1:], strict=True))]
+        for row in rows
+    ]
+    return html.Div(
+        html.Table(
+            [
+                html.Caption(caption, className="visually-hidden"),
+                html.Thead(html.Tr(titles)),
+                html.Tbody(list(map(html.Tr, body))),
+            ],
+            className="table compare",
+        ),
+        className="scroller",
+        tabIndex=0,
+        role="region",
+        **{"aria-label": caption},
+    )

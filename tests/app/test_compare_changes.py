@@ -1,0 +1,102 @@
+"""What changed in a file, on the compare page."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from dash.development.base_component import Component
+from playwright.sync_api import Page, expect
+
+from smemviz.app.compare_changes import view_changes
+from smemviz.app.library import Library
+from smemviz.resources import kernels_dir
+
+SECONDS = 20_000  # as ms: other work may slow the browser down
+SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    """Serve a file whose last revision had no pad."""
+    path = tmp_path / "mine.py"
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
+    path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 0"), encoding="utf-8")
+    for command in (["init"], ["add", "mine.py"], ["commit", "-m", "Leave out the pad"]):
+        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    path.write_text("# A line above.\n" + SQUARE, encoding="utf-8")
+    return Library([path])
+
+
+def said(parts: object) -> list[str]:
+    """Return the texts of a component in order."""
+    if isinstance(parts, str):
+        return [parts]
+    if isinstance(parts, list | tuple):
+        return [text for part in parts for text in said(part)]
+    return said(getattr(parts, "children", None) or []) if isinstance(parts, Component) else []
+
+
+def rows(parts: list[Component], table: int) -> list[str]:
+    tables = [part.children for part in parts if getattr(part, "className", "") == "scroller"]
+    return [" | ".join(said(row)) for row in tables[table].children[2].children]
+
+
+def test_nothing_is_compared_before_it_is_asked_for(library: Library) -> None:
+    assert view_changes(library, {"file": "mine"}) == []
+    assert view_changes(library, {"file": "mine", "against": " "}) == []
+
+
+def test_a_revision_shows_totals_and_the_lines_that_changed(library: Library) -> None:
+    parts = view_changes(library, {"file": "mine", "against": "HEAD"})
+    assert said(parts[0]) == ["No launch is worse in B."]
+    assert said(parts[1]) == ["A is HEAD, B is mine as this page shows it."]
+    assert rows(parts, 0)[4] == "set_row_read_col_pad | 96 | 1,056 → 64 | 992 → 0 | 32 → 1 | 128 | not measured"
+    line = SQUARE[: SQUARE.index("out[idx] = tile[tx, ty]", SQUARE.index("def set_row_read_col_pad"))].count("\n") + 1
+    places = f"{line} → {line + 1}"
+    assert rows(parts, 1) == [f"{places} | tile[tx, ty] | shared load | 32 | 1,024 → 32 | 992 → 0 | 32 → 1 | -"]
+
+
+def test_constants_stand_for_what_was_before(library: Library) -> None:
+    parts = view_changes(library, {"file": "mine", "IPAD": "0", "against": "IPAD=1"})
+    assert said(parts[0]) == ["Worse in B: set_row_read_col_pad in wavefronts; set_row_read_col_dyn_pad in wavefronts."]
+
+
+def test_a_revision_and_constants_go_together(library: Library) -> None:
+    parts = view_changes(library, {"file": "mine", "against": "HEAD IPAD=1"})
+    assert [len(rows(parts, 0)), len(parts)] == [6, 3]  # six launches, and no line changed
+
+
+@pytest.mark.parametrize(
+    ("against", "error"),
+    [
+        ("nowhere", "nowhere:mine.py: git does not have it: "),
+        ("HEAD~1 HEAD~2", "HEAD~1 HEAD~2: write a revision such as HEAD~1, constants such as IPAD=0, or both"),
+        ("--output=/tmp/x", "--output=/tmp/x: write a revision such as HEAD~1, "),
+        ("HEAD:../other", "HEAD:../other: write a revision such as HEAD~1, "),
+        ("WIDE=1", "mine.py:1: there is no constant WIDE; the file has: BDIMX, BDIMY, IPAD, PITCH"),
+    ],
+)
+def test_a_mistake_is_said_in_its_place(library: Library, against: str, error: str) -> None:
+    (alert,) = view_changes(library, {"file": "mine", "against": against})
+    assert error in alert.children
+
+
+@pytest.mark.browser
+def test_what_is_compared_with_stands_in_the_address(quiet: Page) -> None:
+    page = quiet
+    page.goto("/compare?file=square")
+    field = page.get_by_role("textbox", name="Before")
+    field.fill("IPAD=0", timeout=SECONDS)
+    field.press("Enter")
+    changes = page.locator("#compare-changes")
+    expect(changes).to_contain_text("No launch is worse in B.", timeout=SECONDS)
+    assert page.url.endswith("/compare?file=square&against=IPAD%3D0")
+    page.reload()
+    expect(changes).to_contain_text("1,056 → 64", timeout=SECONDS)
+    expect(field).to_have_value("IPAD=0")
+    field.fill("")
+    field.press("Enter")
+    expect(changes).to_be_empty(timeout=SECONDS)
+    assert page.url.endswith("/compare?file=square")
