@@ -5,13 +5,19 @@ The reference are the gallery's own padded and swizzled kernels.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from launches import array, launch, site
 
 import smemviz
 from smemviz import resources
 from smemviz.errors import InputError
+from smemviz.model.banks import count
 from smemviz.model.cure import Access, Cure, Pad, Score, Swizzle, accesses, pads, score, smallest_cure, swizzles
 from smemviz.recording import ArrayInfo, Launch
 
@@ -159,3 +165,101 @@ def test_a_layout_that_breaks_the_alignment_is_refused() -> None:
     access = Access(0, "load", 16, (128 * LANES)[None], np.array([1]))
     with pytest.raises(InputError, match="not a multiple of 16"):
         score(access, 4, Pad(32, 1))
+
+
+@st.composite
+def accesses_by_index(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int, int]:
+    """Draw rows and columns that the lanes of some requests ask for, and the tile's height, width and item size."""
+    height, width = draw(st.integers(1, 40)), draw(st.sampled_from([8, 16, 24, 32, 33, 48, 64]))
+    random = np.random.default_rng(draw(st.integers(0, 9999)))
+    size = (draw(st.integers(1, 5)), 32)
+    return (
+        random.integers(0, height, size),
+        random.integers(0, width, size),
+        height,
+        width,
+        draw(st.sampled_from([4, 8])),
+    )
+
+
+@settings(deadline=None)
+@given(drawn=accesses_by_index(), pad=st.integers(1, 31), op=st.sampled_from(["load", "store"]))
+def test_a_pad_scores_what_the_wider_array_counts(
+    drawn: tuple[np.ndarray, np.ndarray, int, int, int], pad: int, op: str
+) -> None:
+    r, c, _, width, itemsize = drawn
+    access = Access(0, op, itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    counts = count((r * (width + pad) + c) * itemsize, itemsize, op)
+    excess = int((counts.wavefronts - counts.ideal).sum())
+    expected = Score(int(counts.wavefronts.sum()), excess, int(counts.degree.max()))
+    assert score(access, itemsize, Pad(width, pad)) == expected
+
+
+@settings(deadline=None)
+@given(drawn=accesses_by_index(), bits=st.integers(1, 3), base=st.integers(0, 2), shift=st.integers(0, 2))
+def test_a_swizzle_scores_what_the_other_index_counts(
+    drawn: tuple[np.ndarray, np.ndarray, int, int, int], bits: int, base: int, shift: int
+) -> None:
+    r, c, _, width, itemsize = drawn
+    assume(width % (1 << bits + base) == 0)
+    access = Access(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    column = c ^ (((r >> shift) % (1 << bits)) << base)
+    assert column.max() < width
+    counts = count((r * width + column) * itemsize, itemsize)
+    excess = int((counts.wavefronts - counts.ideal).sum())
+    expected = Score(int(counts.wavefronts.sum()), excess, int(counts.degree.max()))
+    assert score(access, itemsize, Swizzle(width, bits, base, shift)) == expected
+
+
+@settings(deadline=None, max_examples=30)
+@given(drawn=accesses_by_index())
+def test_no_smaller_pad_would_do(drawn: tuple[np.ndarray, np.ndarray, int, int, int]) -> None:
+    r, c, height, width, itemsize = drawn
+    tile = ArrayInfo("tile", "shared", (height, width), (width * itemsize, itemsize), "int32", 1024, 1)
+    tile = replace(tile, dtype="int32" if itemsize == 4 else "float64")
+    access = Access(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    cure = smallest_cure(tile, [access], pads(tile, [access]))
+    scores = [score(access, itemsize, Pad(width, pad)) for pad in range(1, 128 // itemsize)]
+    best = min(scores, key=lambda one: one.wavefronts)
+    if cure is None:
+        assert best.wavefronts >= score(access, itemsize).wavefronts
+    else:
+        (after,) = cure.after
+        first = next(i for i, one in enumerate(scores, 1) if one.wavefronts == best.wavefronts)
+        assert (cure.layout.pad, after) == (first, best)
+
+
+def test_an_array_is_one_under_every_name_that_a_device_function_gives_it(tmp_path: Path) -> None:
+    file = tmp_path / "named.py"
+    file.write_text(
+        """
+import numpy as np
+from numba import cuda, int32
+
+
+@cuda.jit(device=True)
+def put(target, row, column, value):
+    target[row, column] = value
+
+
+@cuda.jit
+def transpose(out):
+    tile = cuda.shared.array((32, 32), int32)
+    x = cuda.threadIdx.x
+    y = cuda.threadIdx.y
+    put(tile, y, x, x)
+    cuda.syncthreads()
+    out[y * 32 + x] = tile[x, y]
+
+
+def main():
+    transpose[1, (32, 32)](np.zeros(1024, np.int32))
+""",
+        encoding="utf-8",
+    )
+    one = smemviz.run(file, engine="lockstep")["transpose"]
+    assert [one.sites[access.site].source for access in accesses(one, 0)] == ["target[row, column]", "tile[x, y]"]
+    padded, swizzled = cures(one)
+    assert padded is not None
+    assert swizzled is not None
+    assert (padded.layout, swizzled.layout) == (Pad(32, 1), Swizzle(32, 5))

@@ -145,6 +145,20 @@ def test_the_witness_of_float64_shows_the_phase_in_conflict() -> None:
     )
 
 
+def test_another_compute_capability_has_its_own_banks() -> None:
+    recording = gallery("square")
+    found = exceeded(recording, recording["set_row_read_col"], Limit("max_degree", 1), Selection(), (1, 3))
+    assert found is not None
+    assert found.text.startswith(
+        "kernels/square.py:53: load of tile[tx, ty] in set_row_read_col is 16-way; at most 1-way is allowed\n"
+        "  block 0, warp 0, step 1: 32 lanes, 32 wavefronts where 2 would do\n"
+        "  bank 0: lanes 0-15 ask for words 0, 32, 64, 96, ..., 480\n"
+        "\n"
+        "  bank          0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15\n"
+        "  wavefront  1  0  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .\n"
+    )
+
+
 def test_lanes_on_one_word_are_drawn_together() -> None:
     assert one_request(128 * (LANES // 16), "max_degree", 1) == (
         "kernels/square.py:1: load of held[i] in kernel is 2-way; at most 1-way is allowed\n"
