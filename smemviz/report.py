@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Set
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,9 +155,10 @@ def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_js
     console = output_console()
     for line in _header(data):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for launch in data["launches"]:
+    for number, launch in enumerate(data["launches"]):
+        mistaken = {finding.line for finding in recording.findings if finding.launch == number}
         console.print()
-        console.print(_table(data["file"], launch))
+        console.print(_table(data["file"], launch, mistaken))
         for note in _notes(launch):
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     if recording.findings:
@@ -181,7 +183,8 @@ def _header(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def _table(file: str, launch: dict[str, Any]) -> Table:
+def _table(file: str, launch: dict[str, Any], mistaken: Set[int]) -> Table:
+    """Return a row per site; lines in which a mistake was met have a mark."""
     from rich.table import Table
     from rich.text import Text
 
@@ -200,7 +203,8 @@ def _table(file: str, launch: dict[str, Any]) -> Table:
             name.replace("_per_", "/").replace("_", " "), justify="left" if words else "right", overflow="fold"
         )
     for site in launch["sites"]:
-        cells = [_lines(site) if name == "line" else _cell(name, site[name]) for name in columns]
+        mark = "! " if site["line"] in mistaken else ""
+        cells = [mark + _lines(site) if name == "line" else _cell(name, site[name]) for name in columns]
         style = "bold" if site["excess"] else ""
         table.add_row(*(Text("-" if cell is None else str(cell)) for cell in cells), style=style)
     return table

@@ -156,6 +156,22 @@ def test_what_is_refused_is_not_launched_and_main_goes_on() -> None:
     ]
 
 
+def test_the_table_marks_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(MISTAKES), "--engine", "lockstep"]) == 1
+    cells = [[cell.strip() for cell in line.split("│")] for line in capsys.readouterr().out.splitlines()]
+    marked = [(int(row[1][1:]), row[2]) for row in cells if len(row) > 2 and row[1].startswith("!")]
+    assert [source for _, source in marked] == [
+        "c[row, column]",
+        "a_tile[ty, k]",
+        "b_tile[k, tx]",
+        "a[row, first + tx]",
+        "a_tile[ty, tx]",
+        "b[first + ty, column]",
+        "b_tile[ty, tx]",
+    ]
+    assert all(source in LINES[line - 1] for line, source in marked)
+
+
 def test_a_file_whose_every_launch_is_refused_gives_a_recording(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
