@@ -3,6 +3,15 @@
 A chase of SHORT steps and one of LONG steps differ in nothing else; the difference of their times, divided by the
 difference of their steps and multiplied by the clock of the multiprocessor, is the cycles of one step. A step is the
 load and the arithmetic that turns a number into an address. Each chase goes on where the last one ended.
+
+In cycles, on an H200 at 1,980 MHz, beside what is often quoted:
+
+    register   4   1      (a multiplication)
+    shared    29   5
+    constant  34   5
+    L1        40   -
+    L2       288   -
+    global   666   500    (past L2)
 """
 
 import numpy as np
