@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import cuda
 from numba.cuda.extending import intrinsic
 
-from smemviz.engines.gpu.address import array_address, to_shared
+from smemviz.engines.gpu.address import array_offset
 from smemviz.engines.gpu.host import quiet
 from smemviz.measure.patterns import WINDOW_BYTES, Pattern
 from smemviz.recording import WARP_SIZE
@@ -92,7 +92,7 @@ def _kernel(op: str, width: int) -> Any:
         for i in range(thread, elements, cuda.blockDim.x):
             memory[i] = 0
         offset = offsets[thread % 32]
-        address = numba.int32(to_shared(array_address(memory)) + offset)
+        address = numba.int32(array_offset(memory) + offset)
         cuda.syncthreads()
         if offset >= 0:
             start = _clock()

@@ -4,25 +4,27 @@ import ast
 from types import ModuleType
 
 import numpy as np
+import pytest
 
 from smemviz.engines.gpu.carry import carry
+from smemviz.errors import UnsupportedError
 from smemviz.functions import Function
 from smemviz.program import parse_program
 from smemviz.sites import find_sites
 
 
 def carried(body):
-    """Rewrite a kernel of one argument, ``out``; return the text of what was its body, names shortened."""
+    """Rewrite a kernel of the arguments ``out`` and ``records``; return what became of its body, names shortened."""
     return with_beginning(body).partition("\n")[2]
 
 
 def with_beginning(body):
     """Return that text with the statement before it."""
-    source = "def kernel(out):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    source = "def kernel(out, records):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     tree = parse_program(source, "f.py").tree
     scope = {"cuda": ModuleType("numba.cuda"), "int32": np.int32}
     function = Function("kernel", "f.py", source, tree, tree.body[0], scope)
-    module = carry(find_sites(function, [np.zeros(8, np.int32)])).module
+    module = carry(find_sites(function, [np.zeros(8, np.int32), np.zeros(8, [("x", np.int32)])])).module
     assert ast.unparse(tree) == ast.unparse(ast.parse(source))  # the original is untouched
     return ast.unparse(module.body[0].body).replace("__smemviz_", "_").replace("_int32", "")
 
@@ -80,3 +82,34 @@ def test_atomics_report_and_update():
         "old = _atomic_global_atomic_add(0, out, 3, 1, _log)\n"
         "_swap_global_atomic_cas(1, out, 0, old, _log)"
     )  # fmt: skip
+
+
+def test_loads_and_stores_that_hint_at_the_caches_report_and_stay_what_they_are():
+    assert carried("cuda.stcg(out, 1, cuda.ldcs(out, 0))") == (
+        "_stcg_global_store(1, out, 1, _ldcs_global_load(0, out, 0, _log), _log)"
+    )
+
+
+def test_barriers_that_count_report_after_their_argument():
+    assert (
+        carried("n = cuda.syncthreads_count(out[0])")
+        == "n = _syncthreads_count(_load_global_load(0, out, 0, _log), _log)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("out[0:4] = 1", "out[0:4] is more than one element"),
+        ("for x in out:\n    pass", "out is a loop over an array"),
+        ("for i, x in enumerate(out):\n    pass", "enumerate(out) is a loop over an array"),
+        ("out[0] = records[1].x", "records[1].x is a field"),
+        ("out[0] = records[1]['x']", "records[1]['x'] is a field"),
+        ("records[1].x += 1", "records[1].x is a field"),
+    ],
+)
+def test_what_is_not_counted_on_the_gpu_is_refused_where_it_stands(body, what):
+    with pytest.raises(UnsupportedError) as caught:
+        carried(body)
+
+    assert str(caught.value) == f"f.py:2: {what}, which is not counted on the GPU; run with engine lockstep"

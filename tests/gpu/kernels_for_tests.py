@@ -196,6 +196,22 @@ def data_dependent(out, keys):
 
 
 @cuda.jit
+def cache_hints(out, data):
+    t = cuda.grid(1)
+    cuda.stcg(out, t, cuda.ldcg(data, 2 * t) + cuda.ldca(data, 63 - t))
+
+
+@cuda.jit
+def barriers_that_count(out, data):
+    tile = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    tile[t] = data[t]
+    total = cuda.syncthreads_count(tile[t] % 3)
+    if cuda.syncthreads_or(tile[63 - t] - total):
+        out[t] = tile[t ^ 1]
+
+
+@cuda.jit
 def far_apart(out, data):
     t = cuda.grid(1)
     total = 0
@@ -245,6 +261,8 @@ def cases():
         (wide_patterns, 1, 32, (np.zeros(32), np.array([1, 2, 3, 4, 8, 16, 0, 5, 7, 32, 1, 1])), 0),
         (moving_by_bytes, 1, 32, (np.zeros(32, np.int64), (np.arange(256) % 90).astype(np.int8)), 0),
         (data_dependent, 1, 64, (np.zeros(192, np.int32), np.random.default_rng(0).integers(0, 64, 1024)), 0),
+        (cache_hints, 1, 32, (np.zeros(32, np.int64), np.arange(64)), 0),
+        (barriers_that_count, 1, 64, (np.zeros(64, np.int32), np.arange(64, dtype=np.int32)), 0),
         (far_apart, 2, 64, (np.zeros(128, np.int64), np.ones((17, 2048), np.int32)), 0),
         (the_same_place_with_other_masks, 1, 64, (np.zeros(64, np.int64),), 0),
         (three_dimensions, 3, (8, 4, 2), (np.zeros((3, 2, 4, 8), np.int64),), 0),

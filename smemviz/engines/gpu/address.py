@@ -7,6 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import cuda
+from numba.cuda.cudadrv import nvvm
 from numba.cuda.extending import intrinsic
 from numba.cuda.np import arrayobj
 
@@ -16,18 +17,36 @@ def element_address(typing_context: Any, array: Any, index: Any) -> Any:
     """Return the generic address of an element, as Numba itself computes it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        array_type, index_type = signature.args
-        value = arrayobj.make_array(array_type)(context, builder, arguments[0])
-        if isinstance(index_type, cuda.types.BaseTuple):
-            types = tuple(index_type)
-            indices = cuda.cgutils.unpack_tuple(builder, arguments[1], len(types))
-        else:
-            types, indices = (index_type,), [arguments[1]]
-        types, indices = arrayobj.normalize_indices(context, builder, types, indices)
-        pointer = arrayobj.basic_indexing(context, builder, array_type, value, types, indices)[0]
-        return builder.ptrtoint(pointer, ir.IntType(64))
+        return builder.ptrtoint(_element(context, builder, signature, arguments), ir.IntType(64))
 
     return cuda.types.int64(array, index), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def element_offset(typing_context: Any, array: Any, index: Any) -> Any:
+    """Return where an element of a shared array is: its byte offset in the shared window of the block."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        return _offset(builder, _element(context, builder, signature, arguments), ir.IntType(32))
+
+    return cuda.types.uint32(array, index), generate
+
+
+def _element(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+    array_type, index_type = signature.args
+    value = arrayobj.make_array(array_type)(context, builder, arguments[0])
+    if isinstance(index_type, cuda.types.BaseTuple):
+        types = tuple(index_type)
+        indices = cuda.cgutils.unpack_tuple(builder, arguments[1], len(types))
+    else:
+        types, indices = (index_type,), [arguments[1]]
+    types, indices = arrayobj.normalize_indices(context, builder, types, indices)
+    return arrayobj.basic_indexing(context, builder, array_type, value, types, indices)[0]
+
+
+def _offset(builder: Any, pointer: Any, integer: Any) -> Any:
+    shared = ir.PointerType(pointer.type.pointee, nvvm.ADDRSPACE_SHARED)
+    return builder.ptrtoint(builder.addrspacecast(pointer, shared), integer)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -42,12 +61,25 @@ def array_address(typing_context: Any, array: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def to_shared(typing_context: Any, address: Any) -> Any:
-    """Turn a generic address into the byte offset in the shared window of the block."""
+def array_offset(typing_context: Any, array: Any) -> Any:
+    """Return where a shared array begins: its byte offset in the shared window of the block."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        value = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
+        return _offset(builder, value.data, ir.IntType(64))
+
+    return cuda.types.int64(array), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_one(typing_context: Any, address: Any, index: Any) -> Any:
+    """Add 1 to one of the 64-bit integers in global memory that begin at an address, as seen by the whole grid."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
         word = ir.IntType(64)
-        assembly = ir.InlineAsm(ir.FunctionType(word, [word]), "cvta.to.shared.u64 $0, $1;", "=l,l")
-        return builder.call(assembly, arguments)
+        offset = builder.mul(builder.zext(arguments[1], word), word(8))
+        pointer = builder.inttoptr(builder.add(arguments[0], offset), ir.PointerType(word, nvvm.ADDRSPACE_GLOBAL))
+        builder.atomic_rmw("add", pointer, word(1), "monotonic")
+        return context.get_dummy_value()
 
-    return cuda.types.int64(address), generate
+    return cuda.types.void(cuda.types.int64, cuda.types.uint32), generate

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from smemviz.errors import UnsupportedError
 from smemviz.functions import canonical_name
 from smemviz.recording import Site
 from smemviz.sites import SiteTable, SiteTree
@@ -22,6 +23,7 @@ LOG = f"{PREFIX}log"
 BEGIN = f"{PREFIX}begin"
 DECLARE = f"{PREFIX}declare"
 BARRIER = f"{PREFIX}barrier"
+COUNTING_BARRIERS = ("syncthreads_count", "syncthreads_and", "syncthreads_or")
 
 _Node = TypeVar("_Node", bound=ast.AST)
 _LOG_NAME = ast.Name(LOG, ast.Load())
@@ -39,7 +41,7 @@ class Carrier:
 
 
 def probe_name(action: str, site: Site) -> str:
-    """Name the device function that carries out and reports a kind of site."""
+    """Name the device function that carries out and reports a kind of site; ``action`` is what it does there."""
     return f"{PREFIX}{action}_{site.space}_{site.op}_{site.dtype}"
 
 
@@ -105,8 +107,10 @@ class _Rewrite:
             case ast.AnnAssign(value=ast.expr() as expression) if self.stores(node.target):
                 value, first = self.temporary(node, self.expression(expression))
                 return [first, *self.assign(node, node.target, value)]
-            case ast.AugAssign(target=ast.Subscript() as target) if target in self.tree.stores:
-                return self.augmented(node, target)
+            case ast.AugAssign() if node.target in self.tree.stores:
+                return self.augmented(node, self.element(node.target))
+            case ast.For() if any(part in self.tree.loads and not _is_element(part) for part in ast.walk(node.iter)):
+                raise self.refused(node.iter, "a loop over an array")
             case ast.Expr(value=ast.Call() as call) if self.is_barrier(call):
                 return [self.place(ast.Expr(self.call(BARRIER, _LOG_NAME)), node), node]
             case _:
@@ -124,9 +128,9 @@ class _Rewrite:
                 for new in self.assign(at, element, ast.Subscript(value, ast.Constant(i), ast.Load()))
             ]
         if target in self.tree.stores:
-            assert isinstance(target, ast.Subscript)
+            element = self.element(target)
             index = self.tree.stores[target]
-            base, position = self.expression(target.value), self.expression(target.slice)
+            base, position = self.expression(element.value), self.expression(element.slice)
             return [self.place(ast.Expr(self.site("store", index, base, position, value)), at)]
         return [self.place(ast.Assign([self.copy(target)], value), at)]
 
@@ -145,19 +149,19 @@ class _Rewrite:
         return ast.Name(name, ast.Load()), self.place(ast.Assign([ast.Name(name, ast.Store())], value), at)
 
     def is_barrier(self, call: ast.Call) -> bool:
-        return canonical_name(call.func, self.tree.function) == "cuda.syncthreads"
+        return self.called(call) == "syncthreads"
 
     # -- expressions
 
     def expression(self, node: ast.expr) -> ast.expr:
         new: ast.expr
         if node in self.tree.loads:
-            assert isinstance(node, ast.Subscript)
-            base, position = self.expression(node.value), self.expression(node.slice)
-            new = self.site("load", self.tree.loads[node], base, position)
+            new = self.load(node)
+        elif node in self.tree.stores and isinstance(node, ast.Call):  # cuda.stcg and its kin
+            new = self.site(self.called(node), self.tree.stores[node], *(self.expression(a) for a in node.args))
         elif node in self.tree.atomics:
             assert isinstance(node, ast.Call)
-            swap = canonical_name(node.func, self.tree.function) == "cuda.atomic.compare_and_swap"
+            swap = self.called(node) == "atomic.compare_and_swap"
             arguments = [self.expression(a) for a in node.args]
             new = self.site("swap" if swap else "atomic", self.tree.atomics[node], *arguments)
         elif node in self.tree.declarations:
@@ -169,9 +173,32 @@ class _Rewrite:
             callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").device_function()
             self.callees.append(callee)
             new = self.call(callee.name, *self.arguments(node, callee.tree), _LOG_NAME)
+        elif isinstance(node, ast.Call) and self.called(node) in COUNTING_BARRIERS:
+            new = self.call(PREFIX + self.called(node), *(self.expression(a) for a in node.args), _LOG_NAME)
         else:
             return self.copy(node)
         return self.place(new, node)
+
+    def load(self, node: ast.expr) -> ast.Call:
+        if isinstance(node, ast.Call):  # cuda.ldcg and its kin
+            return self.site(self.called(node), self.tree.loads[node], *(self.expression(a) for a in node.args))
+        element = self.element(node)
+        return self.site("load", self.tree.loads[node], self.expression(element.value), self.expression(element.slice))
+
+    def element(self, node: ast.expr) -> ast.Subscript:
+        if not _is_element(node):
+            raise self.refused(node, "a field" if _is_field(node) else "more than one element")
+        assert isinstance(node, ast.Subscript)
+        return node
+
+    def refused(self, node: ast.expr, what: str) -> UnsupportedError:
+        text = f"{ast.unparse(node)} is {what}, which is not counted on the GPU; run with engine lockstep"
+        return UnsupportedError(self.tree.function.file, node.lineno, text)
+
+    def called(self, node: ast.Call) -> str:
+        """Return the name of what is called in ``cuda``, empty for anything else."""
+        name = canonical_name(node.func, self.tree.function) or ""
+        return name.removeprefix("cuda.") if name.startswith("cuda.") else ""
 
     def arguments(self, node: ast.Call, callee: SiteTree) -> list[ast.expr]:
         """Return a call's arguments in order of the parameters, defaults written out."""
@@ -209,6 +236,22 @@ class _Rewrite:
 
     def place(self, new: _Node, old: ast.AST) -> _Node:
         return ast.copy_location(new, old)
+
+
+def _is_field(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute() | ast.Subscript(slice=ast.Constant(value=str())):
+            return True
+        case _:
+            return False
+
+
+def _is_element(node: ast.AST) -> bool:
+    """Tell whether a site's node picks one element of an array, as ``a[i, j]`` does."""
+    if not isinstance(node, ast.Subscript):
+        return isinstance(node, ast.Call)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return not _is_field(node) and not any(isinstance(part, ast.Slice) for part in parts)
 
 
 def all_carriers(carrier: Carrier, visit: Callable[[Carrier], None]) -> None:

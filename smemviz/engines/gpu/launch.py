@@ -2,8 +2,8 @@
 
 The first pass counts over the whole grid; the second writes the log. Arguments are put back as they were after each
 pass. The log on the device is bounded: when all requests do not fit, or when blocks are asked for, those of some blocks
-are logged and the totals stand for the rest. The first pass counts the requests of these blocks warp by warp, so that
-whole warps are logged.
+are logged and the totals stand for the rest. When even these do not fit, a third pass logs the first of their warps
+that do, each with all of its requests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from smemviz.functions import Function
 from smemviz.recording import WARP_SIZE, ArrayInfo, Launch, Requests
 from smemviz.sites import Declaration, SiteTable, find_sites
 
-_MOST_REGISTERS = 255
+# With more, fewer warps run at once: counting the tiled product takes 18 times as long as the clean kernel instead of
+# 14 (H200, 2,048 cubed, tiles of 16).
+_MOST_REGISTERS = 64
 
 ROW_BYTES = 2 * 8 * WARP_SIZE + 8 * probe.FACTS  # addresses, values, facts
 
@@ -91,17 +93,18 @@ def count(
     kernel = carrying.kernel[configuration.grid, configuration.block, 0, configuration.dynamic_shared]
     blocks = math.prod(configuration.grid)
     warps_per_block = -(-math.prod(configuration.block) // WARP_SIZE)
+    warps = blocks * warps_per_block
     numbers = logged.of((function.file, function.node.lineno), function.name, blocks) if logged else _some(blocks)
     capacity = max(log_bytes, 0) // ROW_BYTES
     with Arguments(arguments) as held:
-        chosen = _warps_of(numbers, blocks, warps_per_block)
-        counts, used, bases = _count(kernel, held, chosen, table)
+        bases = cuda.to_device(np.zeros(max(len(table.declarations), 1), np.int64))
+        counts = _count(kernel, held, warps, table, bases)
         totals = classes.totals(table.sites, counts)
-        everything = logged is None and totals.requests.sum() <= capacity
-        chosen = np.ones_like(chosen) if everything else _fitting(chosen, used, capacity)
-        rows = int(totals.requests.sum() if everything else used[chosen].sum())
-        requests = _write(kernel, held, chosen, rows, table, warps_per_block)
-        arrays = tuple(_shared_arrays(table.declarations, bases, configuration))
+        total = int(totals.requests.sum())
+        everything = logged is None and total <= capacity
+        chosen = np.ones(warps, np.bool_) if everything else _warps_of(numbers, blocks, warps_per_block)
+        requests = _write(kernel, held, chosen, min(total, capacity), warps_per_block, bases)
+        arrays = tuple(_shared_arrays(table.declarations, bases.copy_to_host(), configuration))
         arrays += tuple(held.arrays(function))
     static = max((a.address + a.nbytes for a in arrays if a.space == "shared" and not a.dynamic), default=0)
     start = min((a.address for a in arrays if a.space == "shared"), default=0)
@@ -132,75 +135,77 @@ def _warps_of(numbers: NDArray[np.int64], blocks: int, warps_per_block: int) -> 
     return chosen.ravel()
 
 
-def _fitting(chosen: NDArray[np.bool_], used: NDArray[np.int32], capacity: int) -> NDArray[np.bool_]:
-    """Return which of the chosen warps, in order, have room for all of their requests."""
-    return chosen & (np.cumsum(np.where(chosen, used, 0), dtype=np.int64) <= capacity)
-
-
-def _count(
-    kernel: Any, held: Arguments, chosen: NDArray[np.bool_], table: SiteTable
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return the counts, how many requests each chosen warp made, and where the shared arrays begin."""
+def _count(kernel: Any, held: Arguments, warps: int, table: SiteTable, bases: Any) -> NDArray[np.int64]:
+    """Return how many requests there were of each class, shaped (copies, sites, classes)."""
     shape = classes.shape_of_counts(table.sites)
     counts = cuda.to_device(np.zeros(math.prod(shape), np.int64))
-    used = cuda.to_device(np.zeros(len(chosen), np.int32))
-    bases = cuda.to_device(np.zeros(max(len(table.declarations), 1), np.int64))
-    _pass(kernel, held, probe.COUNT, chosen, shape, counts, used, bases, _device_rows(1))
-    return counts.copy_to_host().reshape(shape), used.copy_to_host(), bases.copy_to_host()
+    run_pass(kernel, held, probe.COUNT, np.zeros(warps, np.bool_), shape, counts, _device_rows(1), bases)
+    found: NDArray[np.int64] = counts.copy_to_host().reshape(shape)
+    return found
 
 
 def _write(
-    kernel: Any, held: Arguments, chosen: NDArray[np.bool_], rows: int, table: SiteTable, warps_per_block: int
+    kernel: Any, held: Arguments, chosen: NDArray[np.bool_], rows: int, warps_per_block: int, bases: Any
 ) -> Requests:
+    """Return the requests of the chosen warps, or of the first of them that have room in so many rows."""
     if rows == 0:
         return Requests.empty()
-    nothing = cuda.to_device(np.zeros(1, np.int64))
-    used = cuda.to_device(np.zeros(len(chosen), np.int32))
-    bases = cuda.to_device(np.zeros(max(len(table.declarations), 1), np.int64))
-    facts, addresses, values = _device_rows(rows)
-    written = _pass(kernel, held, probe.WRITE, chosen, (1, 1, 1), nothing, used, bases, (facts, addresses, values))
-    host_facts = facts.copy_to_host()[:written]
-    warp, step = host_facts[:, probe.WARP], host_facts[:, probe.STEP]
+    facts, addresses, values = log = _device_rows(rows)
+    used = _write_pass(kernel, held, chosen, log, bases)
+    if used.sum() > rows:
+        chosen = chosen & (np.cumsum(used, dtype=np.int64) <= rows)
+        used = _write_pass(kernel, held, chosen, log, bases)
+    written = min(int(used.sum()), rows)
+    if written == 0:
+        return Requests.empty()
+    site, epoch, warp, step = facts[:written].copy_to_host().T
     return Requests(
-        addresses=addresses.copy_to_host()[:written],
-        site=host_facts[:, probe.SITE].astype(np.int32),
+        addresses=addresses[:written].copy_to_host(),
+        site=site.astype(np.int32),
         block=warp // warps_per_block,
         warp=(warp % warps_per_block).astype(np.int32),
         step=step.astype(np.int32),
-        epoch=host_facts[:, probe.EPOCH].astype(np.int32),
-        values=values.copy_to_host()[:written],
+        epoch=epoch.astype(np.int32),
+        values=values[:written].copy_to_host(),
     ).select(np.lexsort((step, warp)))
 
 
-def _pass(
+def _write_pass(
+    kernel: Any, held: Arguments, chosen: NDArray[np.bool_], log: tuple[Any, Any, Any], bases: Any
+) -> NDArray[np.int32]:
+    """Log the chosen warps as far as there are rows; return how many requests each of them made."""
+    for array in log[1:]:  # -1 for a lane that is off, NaN for what was not stored: both are all-ones
+        driver.device_memset(array, 0xFF, array.alloc_size)
+    nothing = cuda.to_device(np.zeros(1, np.int64))
+    return run_pass(kernel, held, probe.WRITE, chosen, (1, 1, 1), nothing, log, bases)
+
+
+def run_pass(
     kernel: Any,
     held: Arguments,
     mode: int,
     chosen: NDArray[np.bool_],
     shape: tuple[int, int, int],
     counts: Any,
-    used: Any,
-    bases: Any,
     log: tuple[Any, Any, Any],
-) -> int:
-    """Run the carrying kernel once and put the arguments back; return how many rows the log wanted."""
-    cursor = cuda.to_device(np.zeros(1, np.int64))
+    bases: Any,
+) -> NDArray[np.int32]:
+    """Run the carrying kernel once and put the arguments back; return how many requests each chosen warp made."""
+    used = cuda.to_device(np.zeros(len(chosen), np.int32))
     epochs = cuda.to_device(np.zeros(len(chosen), np.int32))
+    cursor = cuda.to_device(np.zeros(1, np.int64))
     sizes = tuple(np.int32(size) for size in shape)
     kernel(*held.values, (np.int32(mode), cuda.to_device(chosen), sizes, counts, used, epochs, cursor, *log, bases))
     cuda.synchronize()
     held.restore()
-    return int(cursor.copy_to_host()[0])
+    requests: NDArray[np.int32] = used.copy_to_host()
+    return requests
 
 
 def _device_rows(rows: int) -> tuple[Any, Any, Any]:
-    """Allocate a log's facts, addresses and values; addresses start as -1 and values as NaN, both all-ones."""
+    """Allocate a log's facts, addresses and values."""
     facts = cuda.device_array((rows, probe.FACTS), np.int64)
-    addresses = cuda.device_array((rows, WARP_SIZE), np.int64)
-    values = cuda.device_array((rows, WARP_SIZE), np.float64)
-    for array in (addresses, values):
-        driver.device_memset(array, 0xFF, array.alloc_size)
-    return facts, addresses, values
+    return facts, cuda.device_array((rows, WARP_SIZE), np.int64), cuda.device_array((rows, WARP_SIZE), np.float64)
 
 
 def _shared_arrays(

@@ -23,20 +23,21 @@ import numba
 import numpy as np
 from numba import cuda
 
-from smemviz.engines.gpu.address import array_address, element_address, to_shared
-from smemviz.engines.gpu.carry import BARRIER, BEGIN, DECLARE, PREFIX, probe_name
+from smemviz.engines.gpu.address import add_one, array_address, array_offset, element_address, element_offset
+from smemviz.engines.gpu.carry import BARRIER, BEGIN, COUNTING_BARRIERS, DECLARE, PREFIX, probe_name
 from smemviz.engines.gpu.classes import DEGREES, WAVEFRONTS
 from smemviz.recording import WARP_SIZE, Site
+from smemviz.sites.expressions import CACHE_HINTS
 
 # Columns of a log row's facts.
 SITE, EPOCH, WARP, STEP = range(4)
 FACTS = 4
 
-# What a run of the carrying kernel does, and, from SKIP on, what it does for a warp.
+# What a run of the carrying kernel does.
 COUNT, WRITE = range(2)
-_COUNT, _COUNT_ROWS, _SKIP, _WRITE = range(4)
 
 _SECTOR_BYTES = 32
+_ADDRESS_OF = {"shared": element_offset, "global": element_address}
 _ATOMICS = {"and": "and_", "or": "or_"}
 
 
@@ -62,6 +63,12 @@ def _first_lane(mask: Any) -> Any:
 
 
 @_device
+def _lanes(mask: Any) -> Any:
+    """Return how many lanes a mask has, signed: with an unsigned number Numba would go on in float64."""
+    return numba.int32(cuda.popc(numba.uint32(mask)))
+
+
+@_device
 def _largest(mask: Any, lanes: Any, value: Any) -> Any:
     """Return the largest of the values (0 to 63) that ``lanes``, part of the active ``mask``, hold."""
     result = 0
@@ -80,7 +87,7 @@ def _sum(mask: Any, lanes: Any, value: Any) -> Any:
     result = 0
     for bit in range(6):
         votes = numba.uint32(cuda.ballot_sync(mask, (value >> bit) & 1)) & lanes
-        result += cuda.popc(numba.uint32(votes)) << bit
+        result += _lanes(votes) << bit
     return result
 
 
@@ -89,7 +96,7 @@ def _different(mask: Any, lanes: Any, key: Any, group: Any) -> Any:
     """Return, among ``lanes``, how many different keys there are whose group equals this lane's."""
     same = numba.uint32(cuda.match_any_sync(mask, key)) & lanes
     leaders = numba.uint32(cuda.ballot_sync(mask, cuda.laneid == _first_lane(same))) & lanes
-    return cuda.popc(numba.uint32(cuda.match_any_sync(mask, group)) & leaders & lanes)
+    return _lanes(numba.uint32(cuda.match_any_sync(mask, group)) & leaders & lanes)
 
 
 @_device
@@ -116,7 +123,7 @@ def _shared_class(op: str, width: int) -> Any:
     def degree_of(mask: Any, address: Any) -> Any:
         key = address // unit
         if by_lane:
-            return _largest(mask, mask, cuda.popc(numba.uint32(cuda.match_any_sync(mask, key % banks))))
+            return _largest(mask, mask, _lanes(cuda.match_any_sync(mask, key % banks)))
         return _largest(mask, mask, _different(mask, mask, key, key % banks))
 
     def by_groups(mask: Any, address: Any) -> Any:
@@ -131,7 +138,7 @@ def _shared_class(op: str, width: int) -> Any:
         key = address // unit
         degree = _largest(mask, lanes, _different(mask, lanes, key, key % banks))
         firsts = numba.uint32(cuda.ballot_sync(mask, lane == _first_lane(lanes)))
-        ideal = cuda.popc(numba.uint32(firsts))
+        ideal = _lanes(firsts)
         return (ideal * DEGREES + _largest(mask, mask, degree)) * WAVEFRONTS + _sum(mask, firsts, degree)
 
     return _device(degree_of if group_size == WARP_SIZE else by_groups)
@@ -145,7 +152,7 @@ def _global_class(mask: Any, address: Any) -> Any:
     neighbour = cuda.laneid if before == 0 else 31 - cuda.clz(numba.uint32(before))
     last = cuda.shfl_sync(mask, sector, neighbour)
     if cuda.all_sync(mask, last <= sector):
-        return cuda.popc(numba.uint32(cuda.ballot_sync(mask, last != sector))) + 1
+        return _lanes(cuda.ballot_sync(mask, last != sector)) + 1
     return _different(mask, mask, sector, 0)
 
 
@@ -157,15 +164,11 @@ def _report(space: str, op: str, width: int, keeps_value: bool = False) -> Any:
     whole = max(width, 4) if shared else _SECTOR_BYTES
 
     def report(site: Any, address: Any, value: Any, log: Any) -> None:
-        task, warp, counters, classes, counts, used, epochs, cursor, facts, addresses, values, _, kept = log
-        if task == _SKIP:
-            return
-        mask = numba.uint32(cuda.activemask())
-        leader = _first_lane(mask)
-        if shared:
-            address = numba.uint32(to_shared(address))
+        mode, chosen, warp, counters, classes, used, epochs, cursor, facts, addresses, values, _, kept = log
         near, far, masks, known = kept
-        if task <= _COUNT_ROWS:
+        if mode == COUNT:
+            mask = numba.uint32(cuda.activemask())
+            leader = _first_lane(mask)
             if shared:
                 moved = numba.int32(numba.uint32(address - near[site]))
                 fits = True
@@ -183,10 +186,10 @@ def _report(space: str, op: str, width: int, keeps_value: bool = False) -> Any:
                 masks[site] = mask
                 known[site] = site * classes + class_of(mask, address)
             if cuda.laneid == leader:
-                cuda.atomic.add(counts, counters + known[site], 1)
-                if task == _COUNT_ROWS:
-                    cuda.atomic.add(used, warp, 1)
-        else:
+                add_one(counters, known[site])
+        elif chosen:
+            mask = numba.uint32(cuda.activemask())
+            leader = _first_lane(mask)
             row = 0
             if cuda.laneid == leader:
                 row = cuda.atomic.add(cursor, 0, 1)
@@ -209,9 +212,10 @@ def _report(space: str, op: str, width: int, keeps_value: bool = False) -> Any:
 
 def _load(site: Site) -> Any:
     report = _report(site.space, "load", site.width)
+    address_of = _ADDRESS_OF[site.space]
 
     def load(number: Any, array: Any, index: Any, log: Any) -> Any:
-        report(number, element_address(array, index), np.nan, log)
+        report(number, address_of(array, index), np.nan, log)
         return array[index]
 
     return _inlined(load)
@@ -221,59 +225,69 @@ def _store(site: Site) -> Any:
     keeps_value = site.space == "shared" and np.dtype(site.dtype).kind != "c"
     report = _report(site.space, "store", site.width, keeps_value)
     cast = numba.from_dtype(np.dtype(site.dtype))
+    address_of = _ADDRESS_OF[site.space]
 
     def store(number: Any, array: Any, index: Any, value: Any, log: Any) -> None:
-        report(number, element_address(array, index), numba.float64(cast(value)), log)
+        report(number, address_of(array, index), numba.float64(cast(value)), log)
         array[index] = value
 
     def store_only(number: Any, array: Any, index: Any, value: Any, log: Any) -> None:
-        report(number, element_address(array, index), np.nan, log)
+        report(number, address_of(array, index), np.nan, log)
         array[index] = value
 
     return _inlined(store if keeps_value else store_only)
 
 
-# Numba types ``cuda.atomic.add`` only where it stands as written, so these are written for each operation.
-_UPDATE = """
-def update(number, array, {parameters}, log):
-    report(number, element_address(array, {index}), nan, log)
-    return cuda.atomic.{name}(array, {parameters})
+# Numba types ``cuda.atomic.add`` only where it stands as written, so these are written for each function.
+_CALL = """
+def call(number, array, {parameters}, log):
+    report(number, address_of(array, {index}), nan, log)
+    return cuda.{name}(array, {parameters})
+"""
+_BARRIER = """
+def counting_barrier(predicate, log):
+    barrier(log)
+    return cuda.{name}(predicate)
 """
 
 
-def _update(site: Site, name: str, parameters: str) -> Any:
+def _call(site: Site, name: str, parameters: str) -> Any:
     index = "index" if "index" in parameters else "0"
     namespace = {
         "cuda": cuda,
         "nan": np.nan,
-        "element_address": element_address,
+        "address_of": _ADDRESS_OF[site.space],
         "report": _report(site.space, site.op, site.width),
     }
-    exec(_UPDATE.format(name=name, parameters=parameters, index=index), namespace)
-    return _inlined(namespace["update"])
+    exec(_CALL.format(name=name, parameters=parameters, index=index), namespace)
+    return _inlined(namespace["call"])
 
 
 def _atomic(site: Site) -> Any:
     name = "add" if site.op == "reduce_inc" else site.op.partition("_")[2]
-    return _update(site, _ATOMICS.get(name, name), "index, old, value" if name == "cas" else "index, value")
+    return _call(site, f"atomic.{_ATOMICS.get(name, name)}", "index, old, value" if name == "cas" else "index, value")
 
 
 def _swap(site: Site) -> Any:
-    return _update(site, "compare_and_swap", "old, value")
+    return _call(site, "atomic.compare_and_swap", "old, value")
+
+
+def _hinted(name: str) -> Callable[[Site], Any]:
+    return lambda site: _call(site, name, "index" if CACHE_HINTS[name] == "load" else "index, value")
 
 
 @_inlined
 def _begin(launch: Any, kept: Any) -> Any:
-    """Return what reports of this thread need: the launch's arrays, the warp's task, and what the thread keeps."""
+    """Return what reports of this thread need: of the launch, of the warp, and what the thread keeps."""
     mode, chosen, shape, counts, used, epochs, cursor, facts, addresses, values, bases = launch
     copies, sites, classes = shape
     warp = _warp_index()
     masks = kept[2]
     for site in range(masks.shape[0]):
         masks[site] = 0
-    task = (_COUNT_ROWS if chosen[warp] else _COUNT) if mode == COUNT else (_WRITE if chosen[warp] else _SKIP)
-    counters = numba.uint32(warp % copies * sites * classes)
-    return task, warp, counters, classes, counts, used, epochs, cursor, facts, addresses, values, bases, kept
+    logged = mode == WRITE and chosen[warp]
+    counters = array_address(counts) + 8 * (warp % copies) * sites * classes
+    return mode, logged, warp, counters, classes, used, epochs, cursor, facts, addresses, values, bases, kept
 
 
 @_inlined
@@ -281,28 +295,37 @@ def _declare(number: Any, array: Any, log: Any) -> Any:
     """Note where a shared array begins, once a launch, and hand the array on."""
     bases = log[11]
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0 and cuda.threadIdx.z == 0:
-        bases[number] = to_shared(array_address(array))
+        bases[number] = array_offset(array)
     return array
 
 
 @_inlined
 def _barrier(log: Any) -> None:
     """Note that the warp reaches a barrier."""
-    task, warp, epochs = log[0], log[1], log[6]
-    if task == _WRITE:
+    mode, chosen, warp, epochs = log[0], log[1], log[2], log[6]
+    if mode == WRITE and chosen:
         mask = numba.uint32(cuda.activemask())
         if cuda.laneid == _first_lane(mask):
             cuda.atomic.add(epochs, warp, 1)
 
 
-_BUILDERS = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
+def _counting_barrier(name: str) -> Any:
+    namespace = {"cuda": cuda, "barrier": _barrier}
+    exec(_BARRIER.format(name=name), namespace)
+    return _inlined(namespace["counting_barrier"])
+
+
+_BUILDERS: dict[str, Callable[[Site], Any]] = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
+_BUILDERS |= {name: _hinted(name) for name in CACHE_HINTS}
 
 
 def probes(sites: Sequence[Site]) -> dict[str, Any]:
     """Return every device function that carrying kernels of these sites may call, by name."""
     found: dict[str, Any] = {BEGIN: _begin, DECLARE: _declare, BARRIER: _barrier}
     found |= {f"{PREFIX}cuda": cuda, f"{PREFIX}uint32": numba.uint32, f"{PREFIX}int64": numba.int64}
+    found |= {PREFIX + name: _counting_barrier(name) for name in COUNTING_BARRIERS}
     for site in sites:
-        for action in [site.op] if site.op in ("load", "store") else ["atomic", "swap"]:
+        actions = [site.op, *(name for name, op in CACHE_HINTS.items() if op == site.op and site.space == "global")]
+        for action in actions if site.op in ("load", "store") else ["atomic", "swap"]:
             found.setdefault(probe_name(action, site), _BUILDERS[action](site))
     return found

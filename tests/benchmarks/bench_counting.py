@@ -1,0 +1,104 @@
+"""What counting costs on the GPU: the counting pass beside the clean kernel, a recording beside Nsight Compute.
+
+Run on a machine with a GPU: ``python tests/benchmarks/bench_counting.py``. The work is the product of two 2,048 x 2,048
+matrices by tiles in shared memory. The clean kernel and the passes are timed in turns in one process, each with its
+synchronization; the peer collects the same counters per source line, of the same kernel in a process of its own.
+"""
+
+import math
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+FILE = "tests/benchmarks/product_64.py"
+SIZE = 2048
+TILES = (16, 32)
+REPEATS = 7
+ALLOWED = 20
+
+
+def main():
+    from numba import cuda
+
+    card = cuda.get_current_device()
+    print(f"{card.name.decode() if isinstance(card.name, bytes) else card.name}; {SIZE} cubed, medians of {REPEATS}")
+    slow = []
+    for tile in TILES:
+        clean, counting, writing = passes(tile)
+        ratio = counting / clean
+        print(f"tile {tile}: clean {1e3 * clean:.3f} ms, counting {1e3 * counting:.1f} ms = {ratio:.1f} times as long,")
+        print(f"    writing the log of one block {1e3 * writing:.1f} ms = {writing / clean:.1f} times as long")
+        slow += [tile] if ratio > ALLOWED else []
+        print(f"    smemviz run, whole process: {ours(tile):.1f} s; {peer(tile)}")
+    if slow:
+        sys.exit(f"counting takes more than {ALLOWED} times the clean kernel for tiles of {slow}")
+
+
+def passes(tile):
+    """Return the seconds of the clean kernel and of the passes that count and write."""
+    from numba import cuda
+
+    from smemviz.engines.gpu import classes, launch, probe
+    from smemviz.functions import function_of
+    from smemviz.program import read_program
+
+    program = read_program(Path(FILE)).with_constants({"N": SIZE, "TILE": tile})
+    namespace = {"__name__": "product", "__file__": FILE}
+    exec(program.code(), namespace)
+    kernel = namespace["product"]
+    rng = np.random.default_rng(0)
+    arrays = [cuda.to_device(rng.random((SIZE, SIZE), dtype=np.float32)) for _ in range(3)]
+    grid, block = (SIZE // tile, SIZE // tile), (tile, tile)
+    function = function_of(kernel.py_func, program.source, program.tree)
+    carrying = launch.carrying_kernel(function, arrays, tile * tile)
+    configured = carrying.kernel[grid, block, 0, 0]
+    shape = classes.shape_of_counts(carrying.table.sites)
+    chosen = np.zeros(math.prod(grid) * -(-tile * tile // 32), np.bool_)
+    chosen[: -(-tile * tile // 32)] = True
+    with launch.Arguments(arrays) as held:
+
+        def run(mode, rows):
+            counts = cuda.to_device(np.zeros(math.prod(shape), np.int64))
+            bases = cuda.to_device(np.zeros(2, np.int64))
+            log = launch._device_rows(rows)
+            return timed(lambda: launch.run_pass(configured, held, mode, chosen, shape, counts, log, bases))
+
+        samples = []
+        for _ in range(REPEATS + 1):  # the first compiles
+            clean = timed(lambda: (kernel[grid, block](*held.values), cuda.synchronize()))
+            samples.append((clean, run(probe.COUNT, 1), run(probe.WRITE, 100_000)))
+    return tuple(statistics.median(column) for column in zip(*samples[1:], strict=True))
+
+
+def timed(work):
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def ours(tile):
+    """Return the seconds of a recording, from the command line to the table."""
+    command = [sys.executable, "-m", "smemviz", "run", FILE, "--engine", "gpu", "--json"]
+    settings = ["--set", f"N={SIZE}", "--set", f"TILE={tile}"]
+    return timed(lambda: subprocess.run([*command, *settings], capture_output=True, check=True))
+
+
+def peer(tile):
+    """Say how long Nsight Compute takes to collect the same, from its command line to its report on disk."""
+    from smemviz.errors import MissingError
+    from smemviz.measure.counters import find_ncu, profile
+
+    try:
+        ncu = find_ncu()
+        seconds = timed(lambda: profile(ncu, Path(FILE), {"N": SIZE, "TILE": tile}, ["product"]))
+    except MissingError as error:
+        return f"no peer here: {error}"
+    return f"Nsight Compute: {seconds:.1f} s"
+
+
+if __name__ == "__main__":
+    main()
