@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -57,7 +58,7 @@ def run_script(
         except KernelFileError as error:
             if not recorder.launches and not recorder.findings:
                 raise
-            recorder.findings.append(main_failed(error))
+            recorder.findings.append(replace(main_failed(error), message=f"the script ended with {error.what}"))
     recorder.picker.check()
     if not recorder.launches and not recorder.findings:
         raise KernelFileError(

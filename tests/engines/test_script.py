@@ -187,11 +187,22 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
         ("import nowhere\n", "small.py:12: ModuleNotFoundError: No module named 'nowhere'"),
         ("kernel[1, 32]()\n", "small.py:12: kernel takes 1 argument (out); the launch gives 0"),
         ("kernel[0, 32](None)\n", "small.py:12: the grid (0, 1, 1) has a size below 1"),
+        ("import broken\n", "small.py:12: SyntaxError: '(' was never closed (broken.py, line 1)"),
+        ("import sys; sys.exit('no data')\n", "small.py:12: exits with 'no data'"),
+        ("assert False\n", "small.py:12: AssertionError"),
+        ("raise ValueError('one\\ntwo')\n", "small.py:12: ValueError: one"),
+        ("open('nowhere.txt')\n", "small.py:12: FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.txt'"),
+        ("kernel[1, 32]('text')\n", "small.py:12: out: a kernel takes arrays, numbers and tuples; str is none of them"),
+        (
+            "@cuda.jit(link=['x.cu'])\ndef other(): pass\n",
+            "small.py:12: cuda.jit(link=...) is not known to the lockstep ",
+        ),
         ("kernel(None)\n", "small.py:12: kernel needs a launch: kernel[grid, block](...)"),
         ("cuda.threadIdx.x + 1\n", "small.py:12: TypeError: unsupported operand"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_its_place(tmp_path: Path, rest: str, said: str) -> None:
+    (tmp_path / "broken.py").write_text("print(1\n")
     with pytest.raises(InputError) as error:
         run(small(tmp_path, "\n" + rest if rest else rest))
     assert str(error.value).removeprefix(f"{tmp_path.as_posix()}/").startswith(said)
@@ -214,7 +225,9 @@ def test_what_only_a_driver_can_answer_is_missing_here(tmp_path: Path) -> None:
 def test_what_was_launched_before_a_mistake_is_kept(tmp_path: Path) -> None:
     recording = run(small(tmp_path, "\nkernel[1, 32](np.zeros(32, np.int32))\nraise ValueError('no')\n"))
     assert len(recording.launches) == 1
-    assert [(finding.kind, finding.line) for finding in recording.findings] == [("main_failed", 13)]
+    (finding,) = recording.findings
+    assert (finding.kind, finding.line) == ("main_failed", 13)
+    assert finding.message == "the script ended with ValueError: no"
 
 
 def test_constants_that_are_not_given_by_name_are_refused() -> None:
@@ -321,6 +334,25 @@ def test_an_exception_passes_and_leaves_everything_as_it_was() -> None:
         kernel_under_test()[1, 32](np.zeros(32, np.int32)) or {}["mine"]
     assert (dict(vars(cuda)), dict(vars(CUDADispatcher))) == before
     assert len(recorded.launches) == 1
+
+
+def test_kernels_of_two_cells_of_a_notebook_keep_the_text_of_each() -> None:
+    import linecache
+
+    cell = "from numba import cuda\n\n@cuda.jit\ndef {name}(out):\n    out[cuda.threadIdx.x] = {value}\n"
+    kernels = []
+    for number, name in enumerate(("one", "two"), 1):
+        text, file = cell.format(name=name, value=number), f"<ipython-input-{number}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        namespace: dict[str, object] = {"__name__": "__main__"}
+        exec(compile(text, file, "exec"), namespace)
+        kernels.append(namespace[name])
+    with smemviz.recording(engine="lockstep") as recorded:
+        for kernel in kernels:
+            kernel[1, 32](np.zeros(32))
+    assert recorded.file == "<ipython-input-1>"
+    assert [recorded.file_of(launch) for launch in recorded.launches] == ["<ipython-input-1>", "<ipython-input-2>"]
+    assert [recorded.source_of(launch).splitlines()[4].strip()[-1] for launch in recorded.launches] == ["1", "2"]
 
 
 def test_nothing_recorded_says_so() -> None:
