@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.banks import count
+from smemviz.model.kept import kept
 from smemviz.model.operations import NATIVE_ATOMICS_SINCE, unpredictable
 from smemviz.model.rules import shared_rule
 from smemviz.model.sectors import sectors
@@ -37,6 +38,7 @@ class SiteSummary:
     reason: str | None = None
 
 
+@kept
 def summarize(launch: Launch, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> tuple[SiteSummary, ...]:
     """Count each site of a launch as a compute capability would serve it, one row per site, in order.
 

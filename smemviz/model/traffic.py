@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.model.kept import kept
 from smemviz.model.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
 from smemviz.model.summary import summarize
 from smemviz.recording import Launch
@@ -52,6 +53,7 @@ class Traffic:
         return self.used / self.moved if self.moved else None
 
 
+@kept
 def traffic_of(launch: Launch, site: int) -> Traffic | None:
     """Count one site of a launch, None for a site in shared memory.
 
