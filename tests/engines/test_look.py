@@ -1,0 +1,85 @@
+"""Looking at a launch in lockstep before a device makes it: what is found, what is left alone, what is not looked at."""
+
+import textwrap
+
+import numpy as np
+import pytest
+from lockstep_text import HEAD
+
+from smemviz.engines.host import Configuration, namespace_for
+from smemviz.engines.lockstep.cuda import Cuda
+from smemviz.errors import RefusedLaunchError
+from smemviz.functions import function_of
+from smemviz.program import parse_program
+
+pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
+
+PAST_THE_END = "out[cuda.grid(1) + 1] = 1"
+
+
+def looked(body, *arguments, grid=1, block=32, look=None):
+    """Look at a launch of a kernel with this body; return its findings."""
+    from smemviz.engines.gpu.look import Look
+
+    source = HEAD + "@cuda.jit\ndef kernel(out):\n" + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n"
+    program = parse_program(source, "f.py")
+    namespace = namespace_for("f.py", Cuda("f.py", lambda *launched: None))
+    exec(program.code(), namespace)
+    function = function_of(namespace["kernel"].py_func, program.source, program.tree)
+    return (look or Look()).findings(function, Configuration((grid, 1, 1), (block, 1, 1)), arguments, number=3)
+
+
+def test_a_mistake_is_found_and_the_arguments_stay_as_they_are():
+    out = np.zeros(32, np.int32)
+
+    (finding,) = looked(PAST_THE_END, out)
+
+    assert (finding.kind, finding.threads, finding.launch) == ("out_of_bounds", ((31, 0, 0),), 3)
+    assert not out.any()
+
+
+def test_a_launch_without_a_mistake_has_none():
+    assert looked("out[cuda.grid(1)] = 1", np.zeros(32, np.int32)) == ()
+
+
+def test_an_array_that_stands_there_twice_is_one():
+    from smemviz.engines.gpu.look import _on_host
+
+    out = np.zeros(3)
+    one, (other, number) = _on_host((out, (out, 5)), {})
+    assert one is other
+    assert one is not out
+    assert number == 5
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [
+        pytest.param(PAST_THE_END, {"grid": 65, "block": 1024}, id="too many threads"),
+        pytest.param(f"for k in range(1001):\n    {PAST_THE_END}", {}, id="too many turns"),
+        pytest.param(f"{PAST_THE_END}\nassert out[0] == 1", {}, id="not executed in lockstep"),
+    ],
+)
+def test_what_is_large_or_not_executed_in_lockstep_is_not_looked_at(body, options):
+    assert looked(body, np.zeros(32, np.int32), **options) == ()
+
+
+def test_large_arrays_are_not_looked_at():
+    text = "out[cuda.grid(1) + 16777217] = 1"
+    assert looked(text, np.zeros((1 << 24) + 1, np.int32)) == ()
+    assert len(looked(text, np.zeros(1 << 24, np.int32))) == 1
+
+
+def test_a_run_looks_for_so_long_and_no_longer(monkeypatch):
+    from smemviz.engines.gpu import look as module
+
+    look = module.Look()
+    assert len(looked(PAST_THE_END, np.zeros(32, np.int32), look=look)) == 1
+    monkeypatch.setattr(module, "_SECONDS", 0.0)
+    assert looked(PAST_THE_END, np.zeros(32, np.int32), look=look) == ()
+
+
+def test_static_memory_that_no_block_has_is_refused():
+    text = "tile = cuda.shared.array((64, 200), float64)\ntile[0, 0] = 1"
+    with pytest.raises(RefusedLaunchError, match="102400 bytes of static shared memory; a block has 49152"):
+        looked(text, np.zeros(32, np.int32))
