@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.model.kept import kept
 from smemviz.recording import ArrayInfo, Launch
 
 Kind = Literal["load", "store", "update"]
@@ -31,6 +32,7 @@ def kind_of(op: str) -> Kind:
     return "store" if op.startswith("st") else "load" if op.startswith("l") else "update"
 
 
+@kept
 def touches(launch: Launch, array: ArrayInfo, kind: Kind, block: int | None = None) -> Touches:
     """Count how often threads touch each element of a global array, of one block or of all that were logged."""
     requests = launch.requests
