@@ -15,7 +15,7 @@ from smemviz.figures.patterns import described, name, reason
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
 from smemviz.model.banks import Counts
 from smemviz.model.banks import count as count_wavefronts
-from smemviz.model.cure import Access, Cure, Pad, Swizzle, accesses, pads, smallest_cure, swizzles
+from smemviz.model.cure import Access, Cure, Pad, Swizzle, accesses, different, pads, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic, unpredictable
 from smemviz.model.pattern import Pattern, find_patterns, index_steps
@@ -72,15 +72,15 @@ class Explaining:
         rows = np.flatnonzero(self.launch.requests.site == i)
         if not len(rows):
             return Explained((), "unknown", "None of its requests was logged.")
-        found = find_patterns(self._offsets(rows))
-        cost = self.cost(site, rows)
-        order = sorted(
-            range(len(found.patterns)), key=lambda p: _worst_first(found.patterns[p], cost[found.which == p])
-        )
-        times = np.bincount(found.which)
+        offsets = self._offsets(rows)
+        first, alike, _ = different(offsets)
+        found = find_patterns(offsets[first])
+        which, cost = found.which[alike], self.cost(site, rows)
+        order = sorted(range(len(found.patterns)), key=lambda p: _worst_first(found.patterns[p], cost[which == p]))
+        times = np.bincount(which)
         patterns = tuple((found.patterns[p], int(times[p])) for p in order)
-        here = rows[found.which == order[0]]
-        row = int(here[np.argmax(cost[found.which == order[0]])])
+        here = which == order[0]
+        row = int(rows[here][np.argmax(cost[here])])
         share = "" if len(patterns) == 1 else f"in {times[order[0]]:,} of {count(len(rows), 'request')}, "
         because = self.because(row, share)
         said, pad, swizzle = (None, None, None)
@@ -133,8 +133,8 @@ class Explaining:
     def _offsets(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return byte offsets into the array, or the addresses themselves where a lane is outside of every array."""
         addresses, offsets = self.launch.requests.addresses[rows], self._relative[1][rows]
-        inside = np.all((offsets >= 0) | (addresses < 0), axis=1)
-        return np.where(inside[:, None], offsets, addresses)
+        outside = np.any((offsets < 0) & (addresses >= 0), axis=1)
+        return np.where(outside[:, None], addresses, offsets) if outside.any() else offsets
 
     def array_of(self, row: int) -> int | None:
         """Return which array of the launch a request goes to, None for one that leaves its array."""
@@ -143,7 +143,7 @@ class Explaining:
 
     def steady(self, array: int) -> tuple[Access, ...]:
         """Return the accesses to an array whose pattern does not depend on data: what a layout can be made for."""
-        found = accesses(self.launch, array, self.hardware.cc)
+        found = accesses(self.launch, array, self.hardware.cc, self._relative)
         return tuple(access for access in found if not _by_data(access))
 
     def _cure(

@@ -101,23 +101,32 @@ class Cure(Generic[L]):
         return sum(score.wavefronts for score in self.before) - sum(score.wavefronts for score in self.after)
 
 
-def accesses(launch: Launch, array: int, cc: tuple[int, int] = (9, 0)) -> tuple[Access, ...]:
-    """Return what was logged of the sites that touch ``launch.arrays[array]``, for sites that can be counted."""
-    which, offsets = relative_addresses(launch)
+def accesses(
+    launch: Launch,
+    array: int,
+    cc: tuple[int, int] = (9, 0),
+    relative: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None,
+) -> tuple[Access, ...]:
+    """Return what was logged of the sites that touch ``launch.arrays[array]``, for sites that can be counted.
+
+    ``relative`` is what ``relative_addresses`` gives for the launch, for whoever has it already.
+    """
+    which, offsets = relative or relative_addresses(launch)
     here = (which == array).any(axis=1)
     found = []
     for i, site in enumerate(launch.sites):
         rows = np.flatnonzero(here & (launch.requests.site == i))
         if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype, cc) is None:
-            found.append(Access(i, site.op, site.width, *different(offsets[rows])))
+            first, _, times = different(offsets[rows])
+            found.append(Access(i, site.op, site.width, offsets[rows[first]], times))
     return tuple(found)
 
 
-def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different rows of (n, 32) integers, and how often each is there."""
+def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Tell the different rows of (n, 32) integers: where each is first, which one each row is, how often it is."""
     whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    _, first, times = np.unique(whole, return_index=True, return_counts=True)
-    return rows[first], times
+    _, first, which, times = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
+    return first, which.reshape(-1), times
 
 
 def score(
