@@ -163,8 +163,8 @@ class Machine:
         made = self.table.sites[site]
         if made.space == "shared":
             self.hazards.add(site, addresses, mask, stored)
-            if made.op == "store":
-                values = np.asarray(stored).real.astype(np.float64)
+            if made.op == "store" and np.dtype(made.dtype).kind != "c":
+                values = np.asarray(stored).astype(np.float64)
                 values = values if values.ndim else np.full(self.slots, values)
         self.log.add(site, addresses, mask, values)
 
