@@ -6,6 +6,8 @@ what lockstep does not execute, happen as they are.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 from collections.abc import Sequence
 from time import perf_counter
@@ -49,7 +51,9 @@ class Look:
         begin = perf_counter()
         try:
             copies = _on_host(arguments, {})
-            _, found = launch(function, config, copies, launch_place(""), limits=_LIMITS, number=number, recorded=False)
+            place = launch_place("")
+            with contextlib.redirect_stdout(io.StringIO()):  # what the kernel prints, the device will
+                _, found = launch(function, config, copies, place, limits=_LIMITS, number=number, recorded=False)
         except RefusedLaunchError:
             raise
         except SmemvizError:  # lockstep does not execute it, or not within its limits
