@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain, repeat
 from time import perf_counter
 from typing import Protocol, runtime_checkable
 
 _LONG_SECONDS = 3.0
+_SURE_SECONDS = 1.0
 _PART = 8  # the small batch that is timed is such a part of a full one
 _FEWEST = 2 * _PART  # blocks in a full batch; of fewer, no two small batches differ enough
 
@@ -34,23 +34,36 @@ def batches(blocks: int, at_once: int, expect: Callable[[float], None]) -> Itera
     """Give batches of at most ``at_once`` blocks, each as its first block and how many.
 
     Where one batch is not enough, small ones come first, and the time that the caller takes for them gives ``expect``
-    the seconds that the rest will take. The very first is not counted: it loads what is loaded once. Of two of a
-    size the shorter counts, for a machine does other things too.
+    the seconds that the rest will take.
     """
-    few = at_once // _PART
-    small = (1, 1, 1, few, few) if blocks > at_once >= _FEWEST else ()
-    seconds = []
     first = 0
-    for size in chain(small, repeat(at_once)):
-        count = min(size, blocks - first)
-        begin = perf_counter()
-        yield first, count
-        seconds.append(perf_counter() - begin)
-        first += count
-        if small and len(seconds) == len(small):
-            expect(_rest(blocks - first, at_once, few, min(seconds[1:3]), min(seconds[3:])))
-        if first == blocks:
-            return
+    if blocks > at_once >= _FEWEST:
+        one: list[float] = []
+        some: list[float] = []
+        few = at_once // _PART
+        for count, seconds in _small(few, one, some):
+            begin = perf_counter()
+            yield first, count
+            seconds.append(perf_counter() - begin)
+            first += count
+        expect(_rest(blocks - first, at_once, few, min(one[1:] or one), min(some)))
+    for begin_at in range(first, blocks, at_once):
+        yield begin_at, min(at_once, blocks - begin_at)
+
+
+def _small(few: int, one: list[float], some: list[float]) -> Iterator[tuple[int, list[float]]]:
+    """Give the sizes of small batches, and where their seconds are to be noted.
+
+    The very first batch loads what is loaded once, and a machine does other things too, so there are more of each size
+    and the shortest counts; unless they take so long that all this matters little.
+    """
+    yield 1, one
+    if one[0] < _SURE_SECONDS:
+        yield 1, one
+        yield 1, one
+    yield few, some
+    if some[0] < _SURE_SECONDS:
+        yield few, some
 
 
 def _rest(blocks: int, at_once: int, few: int, one: float, some: float) -> float:

@@ -47,8 +47,16 @@ def test_a_launch_that_fits_one_batch_is_one_batch(clock):
 
 
 def test_a_large_launch_begins_with_small_batches(clock):
-    made = run(clock, 100, 32, lambda first, count: 1.0, [])
+    made = run(clock, 100, 32, lambda first, count: 0.1, [])
     assert made == [(0, 1), (1, 1), (2, 1), (3, 4), (7, 4), (11, 32), (43, 32), (75, 25)]
+
+
+def test_small_batches_that_take_long_are_not_repeated(clock):
+    """A block costs 2 s and a batch nothing, as two batches tell."""
+    expected = []
+    made = run(clock, 5 + 64, 32, lambda first, count: 2.0 * count, expected)
+    assert made == [(0, 1), (1, 4), (5, 32), (37, 32)]
+    assert expected == [128.0]
 
 
 def test_batches_too_small_to_tell_a_rate_are_not_divided(clock):
@@ -58,22 +66,23 @@ def test_batches_too_small_to_tell_a_rate_are_not_divided(clock):
 
 
 def test_the_rest_is_told_from_what_a_batch_costs_and_each_block_in_it(clock):
-    """A batch costs 2 s and a block 0.25 s, the first loads for 50 s; full batches of 32 blocks then take 10 s each."""
+    """A batch costs 0.5 s and a block 0.0625 s, the first 0.25 s more; full batches of 32 then take 2.5 s each."""
     expected = []
 
     def seconds(first, count):
-        return 50.0 if first == 0 else 2 + 0.25 * count
+        return 0.5 + 0.0625 * count + 0.25 * (first == 0)
 
     made = run(clock, 11 + 3 * 32, 32, seconds, expected)
 
     assert made[-3:] == [(11, 32), (43, 32), (75, 32)]
-    assert expected == [30.0]
+    assert expected == [7.5]
 
 
-def test_of_two_batches_of_a_size_the_shorter_counts(clock):
+def test_of_batches_of_a_size_the_shortest_counts(clock):
+    """Two of them are disturbed: the second of one block, and the second of four."""
     expected = []
-    run(clock, 11 + 64, 32, lambda first, count: 1 + count + 100 * (first in (1, 7)), expected)
-    assert expected == [66.0]
+    run(clock, 11 + 64, 32, lambda first, count: 0.25 + 0.0625 * count + 100 * (first in (1, 7)), expected)
+    assert expected == [4.5]
 
 
 class Listener:
