@@ -104,7 +104,7 @@ def test_playback_steps_through_the_block_and_fills_the_tile(quiet: Page) -> Non
     page.get_by_role("button", name="Next request").click()
     now(page, "2 of 24: store by warp 1, step 0: 32 lanes, 1 wavefront")
     expect(values).to_have_text([str(value) for value in range(32)])
-    page.get_by_role("heading", name="Tile").click()
+    page.get_by_role("heading", name="Tile", exact=True).click()
     page.keyboard.press("ArrowRight")
     now(page, "3 of 24: store by warp 2, step 0: 32 lanes, 1 wavefront")
     expect(values).to_have_count(64)
