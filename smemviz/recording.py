@@ -299,7 +299,8 @@ class Recording:
     """Everything captured by one run of a kernel file. ``date`` is UTC, ISO 8601; ``version`` is smemviz's.
 
     ``calibration`` is what was measured on the card before, if anything was. ``sources`` holds the text of every other
-    file that has a kernel or a site, by its name.
+    file that has a kernel or a site, by its name. ``unrecorded`` counts the launches of the run that were not to be
+    recorded.
     """
 
     file: str
@@ -314,6 +315,7 @@ class Recording:
     findings: tuple[Finding, ...] = ()
     calibration: Calibration | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    unrecorded: int = 0
 
     def file_of(self, launch: Launch, site: Site | None = None) -> str:
         """Return the name of the file that a kernel, or a site of it, stands in."""

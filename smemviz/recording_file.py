@@ -128,6 +128,8 @@ def _read(archive: Archive) -> Recording:
     for finding in kept.get("findings", ()):
         if finding.launch is not None and not 0 <= finding.launch < len(decoded):
             raise ValueError(f"it has a finding in launch {finding.launch} of {len(decoded)}")
+    if kept.get("unrecorded", 0) < 0:
+        raise ValueError("it counts fewer than no launches that were not recorded")
     files = {"", kept["file"], *kept.get("sources", ())}
     named = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
     if not named <= files:

@@ -48,6 +48,7 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
         "basis": counted_for.basis.kind,
         "bank_bytes": counted_for.bank_bytes[0],
         "constants": dict(recording.constants),
+        "unrecorded": recording.unrecorded,
         "launches": [_launch_facts(recording, launch, cc) for launch in recording.launches],
         "findings": [asdict(finding) for finding in recording.findings],
     }
@@ -180,6 +181,7 @@ def _header(data: dict[str, Any]) -> list[str]:
         "constants: " + (", ".join(f"{name} = {value}" for name, value in data["constants"].items()) or "none"),
         f"counted for compute capability {'.'.join(map(str, data['cc']))} with banks of {data['bank_bytes']} bytes, "
         f"by {data['basis']} rules",
+        *([f"{data['unrecorded']} more launches were made and not recorded, as asked"] if data["unrecorded"] else []),
     ]
 
 

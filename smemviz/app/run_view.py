@@ -163,6 +163,8 @@ def launch_query(launch: Launch, nth: int) -> Query:
 
 def _origin(shown: Shown, hardware: Hardware) -> str:
     text = f"Requests {origin(shown.recording)}; {rule(hardware)}."
+    if shown.recording.unrecorded:
+        text += f" {count(shown.recording.unrecorded, 'more launch')} of the run not recorded, as asked."
     return text if shown.why is None else f"{text} {shown.why}"
 
 

@@ -14,7 +14,7 @@ from smemviz.calibration import calibration_of
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.script_files import gather_files
-from smemviz.engines.selection import Blocks, as_blocks, selection
+from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
 from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.functions import function_of, python_function
 from smemviz.program import Program, read_program, source_sha256
@@ -64,7 +64,7 @@ def run(
     """
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
-    asked = selection(blocks, kernels, launch, max_launches)
+    picker = Picker(selection(blocks, kernels, launch, max_launches))
     trusted = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)
@@ -72,17 +72,18 @@ def run(
     if trusted and (arguments is not None or not program.has_main):
         from smemviz.engines.script import run_script
 
-        return run_script(program, arguments or (), engine, progress, log_bytes, asked)
+        return run_script(program, arguments or (), engine, progress, log_bytes, picker)
     main = program.require_main()
     if chosen(engine) == "gpu":
-        launches, findings = gpu_engine().run(program, progress, log_bytes, asked)
+        launches, findings = gpu_engine().run(program, progress, log_bytes, picker)
     else:
         from smemviz.engines import lockstep
 
-        launches, findings = lockstep.run(program, progress, log_bytes, selection=asked)
+        launches, findings = lockstep.run(program, progress, log_bytes, picker=picker)
     if not launches and not findings:
         raise KernelFileError(program.file, main.lineno, "main() launches no kernel; write kernel[grid, block](...)")
-    return assembled(program.file, program.source, program.values, chosen(engine), launches, findings)
+    engine = chosen(engine)
+    return assembled(program.file, program.source, program.values, engine, launches, findings, picker.skipped)
 
 
 def record(
@@ -156,6 +157,7 @@ def assembled(
     engine: Literal["gpu", "lockstep"],
     launches: Sequence[Launch],
     findings: Sequence[Finding],
+    unrecorded: int = 0,
 ) -> Recording:
     """Return the recording of what an engine saw of a file, with the text of every other file that is in it."""
     launches, sources = gather_files(file, launches)
@@ -173,4 +175,5 @@ def assembled(
         findings=tuple(findings),
         calibration=calibration_of(device.name) if device else None,
         sources=sources,
+        unrecorded=unrecorded,
     )

@@ -13,7 +13,7 @@ from smemviz.engines.choose import Engine, Progress, assembled, chosen, gpu_engi
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.script_host import execute
-from smemviz.engines.selection import EVERYTHING, Blocks, Picker, Selection, selection
+from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.errors import InputError, KernelFileError
 from smemviz.functions import Function, function_of
 from smemviz.program import Program
@@ -34,14 +34,14 @@ def run_script(
     engine: Engine = "auto",
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
-    asked: Selection = EVERYTHING,
+    picker: Picker | None = None,
 ) -> Recording:
     """Execute a script as ``python script.py ARGUMENTS`` does and record every launch of every kernel in it.
 
     The script is trusted: this is for a file that its user names, never for text from elsewhere.
 
     Raises:
-        InputError: when no launch is of those that ``asked`` names.
+        InputError: when no launch is of those that ``picker`` is asked for.
         KernelFileError: when it fails before it launches anything, later that is a finding; or launches nothing.
         MissingError: when the engine, or the script, needs what this machine lacks.
         UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
@@ -52,7 +52,7 @@ def run_script(
         same_file = kernel.__code__.co_filename == program.file
         return function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
 
-    with _seeing(kind, find, progress, log_bytes, asked) as recorder:
+    with _seeing(kind, find, progress, log_bytes, picker or Picker()) as recorder:
         try:
             execute(program, arguments, has_gpu=kind == "gpu")
         except KernelFileError as error:
@@ -64,23 +64,31 @@ def run_script(
         raise KernelFileError(
             program.file, 1, "was run and launched no kernel; write kernel[grid, block](...), or give it a main()"
         )
-    return assembled(program.file, program.source, program.values, kind, recorder.launches, recorder.findings)
+    return assembled(
+        program.file,
+        program.source,
+        program.values,
+        kind,
+        recorder.launches,
+        recorder.findings,
+        recorder.picker.skipped,
+    )
 
 
 @contextmanager
 def _seeing(
-    kind: str, find: Callable[[FunctionType], Function], progress: Progress | None, log_bytes: int, asked: Selection
+    kind: str, find: Callable[[FunctionType], Function], progress: Progress | None, log_bytes: int, picker: Picker
 ) -> Iterator[Recorder]:
     """Let a recorder see every launch of this process."""
     recorder: Any
     seeing: AbstractContextManager[None]
     if kind == "gpu":
-        recorder = gpu_engine().Recorder(log_bytes, progress, asked)
+        recorder = gpu_engine().Recorder(log_bytes, progress, picker)
         seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
     else:
         from smemviz.engines.lockstep import running, stand_in
 
-        recorder = running.Recorder(progress, log_bytes, selection=asked)
+        recorder = running.Recorder(progress, log_bytes, picker=picker)
         seeing = stand_in.stand_in(recorder, find)
     with seeing:
         yield recorder
@@ -138,7 +146,7 @@ def recording(
         UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
     """
     kind = chosen(engine)
-    asked = selection(blocks, kernels, launch, max_launches)
+    picker = Picker(selection(blocks, kernels, launch, max_launches))
     recorded = Recorded()
     files: dict[str, str] = {}
 
@@ -147,11 +155,13 @@ def recording(
         files.setdefault(function.file, function.source)
         return function
 
-    with _seeing(kind, find, None, log_bytes, asked) as recorder:
+    with _seeing(kind, find, None, log_bytes, picker) as recorder:
         try:
             yield recorded
         finally:
             if recorder.launches or recorder.findings:
                 (file, source), *_ = files.items()
-                recorded._recording = assembled(file, source, {}, kind, recorder.launches, recorder.findings)
+                recorded._recording = assembled(
+                    file, source, {}, kind, recorder.launches, recorder.findings, picker.skipped
+                )
     recorder.picker.check()

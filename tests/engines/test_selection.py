@@ -1,5 +1,7 @@
 """What of a run is asked for: blocks, kernels, launches; both engines read it alike."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -66,9 +68,7 @@ def test_what_is_no_block_is_refused(given):
 
 
 def test_a_block_out_of_the_grid_is_refused_at_the_launch(file):
-    with pytest.raises(
-        LaunchError, match=r"both\.py:20: there is no block 7 in this launch of two, which has"
-    ):
+    with pytest.raises(LaunchError, match=r"both\.py:20: there is no block 7 in this launch of two, which has"):
         run(file, blocks="0,7")
 
 
@@ -94,6 +94,15 @@ def test_only_the_launches_asked_for_are_recorded_and_all_happen(file):
     assert names(kernels=["one"], launch=2) == ["one"]
     assert names(max_launches=3) == ["one", "two", "one"]
     assert names(kernels="one", max_launches=2) == ["one", "one"]
+
+
+def test_launches_that_were_not_recorded_are_told_of(file, tmp_path, capsys):
+    path = tmp_path / "some.smem.npz"
+    assert main(["run", str(file), "--engine", "lockstep", "--kernel", "one", "-o", str(path)]) == 0
+    assert "\n3 more launches were made and not recorded, as asked\n" in capsys.readouterr().out
+    assert smemviz.load(path).unrecorded == 3
+    assert main(["show", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unrecorded"] == 3
 
 
 @pytest.mark.parametrize(

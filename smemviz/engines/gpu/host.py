@@ -35,7 +35,7 @@ from smemviz.engines.host import (
     run_main,
 )
 from smemviz.engines.limits import check_launch, check_shared
-from smemviz.engines.selection import EVERYTHING, Blocks, Picker, Selection
+from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import KernelFileError, LaunchError, MissingError, RefusedLaunchError
 from smemviz.functions import Function, function_of
 from smemviz.model.devices import known
@@ -90,11 +90,11 @@ class Watcher(Protocol):
 class Recorder:
     """Counts launches as they happen and keeps what they saw. ``log_bytes`` bounds the logs of all of them."""
 
-    def __init__(self, log_bytes: int, progress: Progress | None, selection: Selection = EVERYTHING) -> None:
+    def __init__(self, log_bytes: int, progress: Progress | None, picker: Picker | None = None) -> None:
         self.launches: list[Launch] = []
         self.findings: list[Finding] = []
         self.log_bytes = log_bytes
-        self.picker = Picker(selection)
+        self.picker = picker or Picker()
         self.progress = progress
         self._look = Look()
         self._carrying: dict[tuple[Any, ...], Carrying] = {}
@@ -145,14 +145,14 @@ def _kind(value: Any) -> object:
 
 
 def run(
-    program: Program, progress: Progress | None, log_bytes: int, selection: Selection = EVERYTHING
+    program: Program, progress: Progress | None, log_bytes: int, picker: Picker | None = None
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` on the device; return its launches, and the mistakes met.
 
     Raises:
-        InputError: when no launch is of those that ``selection`` asks for.
+        InputError: when no launch is of those that ``picker`` is asked for.
     """
-    recorder = Recorder(log_bytes, progress, selection)
+    recorder = Recorder(log_bytes, progress, picker)
     try:
         watch(program, recorder)
     except KernelFileError as error:

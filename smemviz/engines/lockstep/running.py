@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.host_memory import bounded
 from smemviz.engines.lockstep.launching import Progress, launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
-from smemviz.engines.selection import EVERYTHING, Picker, Selection
+from smemviz.engines.selection import Picker
 from smemviz.errors import KernelFileError, RefusedLaunchError
 from smemviz.functions import Function, function_of
 from smemviz.program import Program
@@ -29,12 +29,12 @@ class Recorder:
         progress: Progress | None = None,
         log_bytes: int = LOG_BYTES,
         limits: Limits = DEFAULT_LIMITS,
-        selection: Selection = EVERYTHING,
+        picker: Picker | None = None,
     ) -> None:
         self.launches: list[Launch] = []
         self.findings: list[Finding] = []
         self.log_bytes = log_bytes
-        self.picker = Picker(selection)
+        self.picker = picker or Picker()
         self._progress = progress
         self._limits = limits
 
@@ -77,7 +77,7 @@ def run(
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
     limits: Limits = DEFAULT_LIMITS,
-    selection: Selection = EVERYTHING,
+    picker: Picker | None = None,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` and return every launch in it, and the mistakes met.
 
@@ -86,7 +86,7 @@ def run(
         progress: called as ``progress(blocks done, blocks, kernel)`` during each launch.
         log_bytes: the most the logs of all launches may take together.
         limits: what one launch may use.
-        selection: which launches are recorded; the others happen all the same.
+        picker: tells which launches are recorded; the others happen all the same.
 
     Raises:
         InputError: when no launch is of those asked for.
@@ -94,7 +94,7 @@ def run(
         LaunchError: for a launch whose arguments do not fit; one that no device would start is a finding.
         UnsupportedError: for a construct that is not executed in lockstep.
     """
-    recorder = Recorder(progress, log_bytes, limits, selection)
+    recorder = Recorder(progress, log_bytes, limits, picker)
 
     def start(
         kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]
