@@ -14,6 +14,7 @@ from smemviz.figures.sentences import Facts, degree_of, facts, headline, origin,
 from smemviz.figures.served import Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import FONT, MONO, THEMES, Theme, blend
 from smemviz.figures.worst import worst_moment
+from smemviz.model.alike import alike
 from smemviz.model.devices import device, known
 from smemviz.recording import Launch, Recording
 
@@ -49,14 +50,17 @@ def _table(launches: Sequence[Launch], sums: Sequence[Facts]) -> str:
     heads = ["launch", "grid", "block", "shared requests", "wavefronts", "ideal", "excess", "degree", "sectors"]
     heads += ["time"] * timed
     rows = []
-    for launch, total in list(zip(launches, sums, strict=True))[:_MOST_LAUNCHES]:
-        cells = [launch.kernel, *(" x ".join(map(str, sizes)) for sizes in (launch.grid, launch.block))]
+    groups = alike(launches)
+    for group in groups[:_MOST_LAUNCHES]:
+        launch, total = launches[group[0]], sums[group[0]]
+        name = launch.kernel if len(group) == 1 else f"{launch.kernel} \N{MULTIPLICATION SIGN} {len(group):,}"
+        cells = [name, *(" x ".join(map(str, sizes)) for sizes in (launch.grid, launch.block))]
         cells += [f"{n:,}" for n in (total.requests, total.wavefronts, total.ideal, total.excess)]
         cells += [degree_of(total), f"{total.sectors:,}"]
         cells += [duration(launch.time.median_us) if launch.time else "-"] * timed
         tag = "<tr class=conflict>" if total.excess else "<tr>"
         rows.append(tag + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    more = len(launches) - len(rows)
+    more = sum(map(len, groups[_MOST_LAUNCHES:]))
     note = (
         f"<p>and {count(more, 'more launch')}</p>" if more == 1 else f"<p>and {more:,} more launches</p>" * (more > 0)
     )

@@ -13,6 +13,7 @@ from smemviz.figures.explained import Explained, explain
 from smemviz.figures.labels import efficiency_text
 from smemviz.figures.sentences import told
 from smemviz.figures.served import Hardware
+from smemviz.model.alike import alike
 from smemviz.model.cure import Cure, Pad, Swizzle
 from smemviz.model.devices import device, known
 from smemviz.model.traffic import Traffic, traffic_of
@@ -49,9 +50,17 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
         "bank_bytes": counted_for.bank_bytes[0],
         "constants": dict(recording.constants),
         "unrecorded": recording.unrecorded,
-        "launches": [_launch_facts(recording, launch, cc) for launch in recording.launches],
+        "launches": _launches_facts(recording, cc),
         "findings": [asdict(finding) for finding in recording.findings],
     }
+
+
+def _launches_facts(recording: Recording, cc: tuple[int, int]) -> list[dict[str, Any]]:
+    """Return the facts of every launch, worked out once for those that are alike."""
+    found: dict[int, dict[str, Any]] = {}
+    for group in alike(recording.launches):
+        found |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], cc))
+    return [found[number] for number in range(len(recording.launches))]
 
 
 def _launch_facts(recording: Recording, launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
@@ -156,10 +165,11 @@ def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_js
     console = output_console()
     for line in _header(data):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for number, launch in enumerate(data["launches"]):
-        mistaken = {finding.line for finding in recording.findings if finding.launch == number}
+    for group in alike(recording.launches):
+        launch = data["launches"][group[0]]
+        mistaken = {finding.line for finding in recording.findings if finding.launch in group}
         console.print()
-        console.print(_table(data["file"], launch, mistaken))
+        console.print(_table(data["file"], launch, mistaken, len(group)))
         for note in _notes(launch):
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     if recording.findings:
@@ -185,8 +195,8 @@ def _header(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def _table(file: str, launch: dict[str, Any], mistaken: Set[int]) -> Table:
-    """Return a row per site; lines in which a mistake was met have a mark."""
+def _table(file: str, launch: dict[str, Any], mistaken: Set[int], times: int) -> Table:
+    """Return a row per site of so many launches alike; lines in which a mistake was met have a mark."""
     from rich.table import Table
     from rich.text import Text
 
@@ -196,6 +206,8 @@ def _table(file: str, launch: dict[str, Any], mistaken: Set[int]) -> Table:
         title += f", {launch['dynamic_shared']} of them dynamic"
     if launch["file"] != file:
         title += f", in {launch['file']}"
+    if times > 1:
+        title += f"; {times:,} launches alike"
     table = Table(title=Text(title), title_justify="left")
     columns = [name for name in _PLACE + _COUNTS + _TRAFFIC if name not in ("column", "function", "calls", "array")]
     columns += ["verdict"] if "counters" in launch else []

@@ -63,11 +63,19 @@ def test_names_from_a_stranger_s_recording_are_text() -> None:
 
 def test_launches_and_findings_beyond_the_first_are_counted() -> None:
     recording = a_recording()
-    many = replace(recording, launches=recording.launches * 25, findings=recording.findings * 6)
+    launches = tuple(replace(recording.launches[0], grid=(i, 1, 1)) for i in range(1, 26))
+    many = replace(recording, launches=launches, findings=recording.findings * 6)
     text = "".join(read(many).itertext())
     assert "and 5 more launches" in text
     assert "and 1 more finding" in text
     assert len(list(read(many).iter("tr"))) == 21
+
+
+def test_launches_that_are_alike_take_one_row() -> None:
+    recording = a_recording()
+    rows = list(read(replace(recording, launches=recording.launches * 25)).iter("tr"))
+    assert len(rows) == 2
+    assert rows[1][0].text == "set_row_read_col \N{MULTIPLICATION SIGN} 25"
 
 
 def test_a_recording_of_global_memory_only_has_no_picture(tmp_path: Path) -> None:
