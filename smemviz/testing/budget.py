@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from smemviz.errors import InputError
 from smemviz.testing.fixture import Smem
-from smemviz.testing.limits import Limit, Selection, has_any
+from smemviz.testing.limits import Limit, Selection, concerns
 from smemviz.testing.witness import Quantity
 
 _QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
@@ -38,7 +38,7 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
         if quantity not in budget:
             continue
         limit = Limit(quantity, budget[quantity])
-        meant = [launch for launch in launches if has_any(launch, limit)]
+        meant = [launch for launch in launches if concerns(launch, limit, Selection())]
         if not meant:
             raise InputError(f"smem_budget: no recorded launch has an access to {limit.space} memory for {quantity}")
         for launch in meant:

@@ -12,7 +12,7 @@ from smemviz.errors import InputError, SmemvizError
 from smemviz.figures.sentences import findings_of, told
 from smemviz.recording import Finding, Launch, Recording, Site
 from smemviz.recording_file import load
-from smemviz.testing.limits import Limit, Selection, exceeded
+from smemviz.testing.limits import Limit, Selection, concerns, exceeded
 from smemviz.testing.places import Places, check_fresh
 from smemviz.testing.witness import Quantity, Witness
 
@@ -130,8 +130,19 @@ class Smem:
     def exceeded(
         self, what: Recording | Launch, limit: Limit, selection: Selection, cc: tuple[int, int]
     ) -> Witness | None:
-        """Return, and remember, what shows that a limit is exceeded; None when all launches meant keep it."""
-        for recording, launch in self.launches(what):
+        """Return, and remember, what shows that a limit is exceeded; None when all launches meant keep it.
+
+        Of a recording, launches that the limit says nothing about are left out.
+
+        Raises:
+            InputError: when there is nothing to check, or it cannot be told.
+        """
+        launches = self.launches(what)
+        concerned = [(recording, launch) for recording, launch in launches if concerns(launch, limit, selection)]
+        if isinstance(what, Recording) and not concerned and len(launches) != 1:
+            at = f" at {selection.text}" if selection.text else ""
+            raise InputError(f"{what.file}: no launch made an access to {limit.space} memory{at}")
+        for recording, launch in concerned or launches:
             problem = exceeded(recording, launch, limit, selection, cc)
             if problem is not None:
                 self.witnesses.append(problem)

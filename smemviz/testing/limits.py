@@ -92,10 +92,10 @@ def exceeded(
     return witness(recording, launch, exceeding, cc)
 
 
-def has_any(launch: Launch, limit: Limit) -> bool:
-    """Whether a launch has a site that a limit is about, and ran it."""
-    rows = launch.summary()
-    return any(s.space == limit.space and r.requests for s, r in zip(launch.sites, rows, strict=True))
+def concerns(launch: Launch, limit: Limit, selection: Selection) -> bool:
+    """Whether a launch ran a site that a limit is about and that is meant."""
+    rows = zip(launch.sites, launch.summary(), strict=True)
+    return any(site.space == limit.space and selection.holds(site) and row.requests for site, row in rows)
 
 
 def _counted(

@@ -75,9 +75,14 @@ def test_what_keeps_its_limits_passes(pytester: pytest.Pytester, run) -> None:
             smem.assert_sectors_per_request(recording, 4)
             smem.assert_no_findings(recording)
             smem.assert_no_findings(launch)
+
+        def test_kernels_without_shared_memory_are_left_out(smem):
+            recording = smem.run("transpose.py", engine="lockstep")
+            smem.assert_max_degree(recording, 32)
+            smem.assert_max_degree(recording, 1, line=51)
         """
     )
-    run().assert_outcomes(passed=1)
+    run().assert_outcomes(passed=2)
 
 
 def test_a_kernel_of_the_test_file_is_recorded(pytester: pytest.Pytester, run) -> None:
@@ -317,6 +322,10 @@ def test_a_recording_without_its_kernel_file_fails_in_one_line(pytester: pytest.
             'smem.assert_no_findings(smem.load("square.smem.npz", "square.py"))',
             "InputError: kernels/square.py: was recorded on a GPU, which looks for no mistakes; "
             "record with engine='lockstep'",
+        ),
+        (
+            'smem.assert_excess(smem.run("transpose.py", engine="lockstep"), 0, line=1)',
+            "InputError: transpose.py: no launch made an access to shared memory at line 1",
         ),
         (
             'import smemviz; smem.assert_excess(smemviz.load("square.smem.npz").launches[0], 0)',
