@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from smemviz.constants import evaluate
 from smemviz.errors import UnsupportedError
 from smemviz.recording import Site
-from smemviz.sites.fields import field_of
+from smemviz.sites.fields import field_of, not_aligned
 from smemviz.sites.names import Names, source_text
 from smemviz.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef
 
@@ -134,10 +134,9 @@ class ElementWalk:
         found = field_of(base.dtype, name)
         if found is None:
             raise self.unsupported(node, f"{ast.unparse(node)}: {' or '.join(base.origins)} has no field {name}")
-        aligned = found.aligned and base.aligned
-        if found.shape and not aligned:
-            raise self.unsupported(node, f"the array {name} in records that are not aligned; use align=True")
-        view = replace(base, ndim=base.ndim + len(found.shape), dtype=found.dtype, aligned=aligned)
+        if not found.aligned:
+            raise self.unsupported(node, not_aligned(name))
+        view = replace(base, ndim=base.ndim + len(found.shape), dtype=found.dtype)
         if view.ndim or view.is_record:
             return view
         self.site(node, view, op)
@@ -146,7 +145,7 @@ class ElementWalk:
     # -- sites
 
     def site(self, node: ast.expr, array: ArrayRef, op: str, into: dict[ast.AST, int] | None = None) -> None:
-        """Note a site at a node; of a field that is not aligned, one that loads or stores single bytes."""
+        """Note a site at a node."""
         if array.space not in ("shared", "global"):
             return
         dtype = array.dtype
@@ -167,8 +166,8 @@ class ElementWalk:
                 array=" or ".join(array.origins),
                 space="shared" if array.space == "shared" else "global",
                 op=op,
-                width=dtype.itemsize if array.aligned else 1,
-                dtype=dtype.name if array.aligned else "uint8",
+                width=dtype.itemsize,
+                dtype=dtype.name,
                 function=self.function.name,
                 calls=self.calls,
                 file="" if self.function.file == self.walk.file else self.function.file,

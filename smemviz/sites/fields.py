@@ -14,7 +14,7 @@ Dtype = np.dtype[Any]
 class Field:
     """One part: the type and shape of what it holds, where it starts in the element, bytes, and whether aligned.
 
-    An aligned part starts at a multiple of its size in every element; of another, the device reads single bytes.
+    An aligned part starts at a multiple of its size in every element, so that it is loaded at once.
     """
 
     dtype: Dtype
@@ -41,3 +41,16 @@ def alignment(dtype: Dtype) -> int:
     if dtype.fields is None:
         return dtype.itemsize
     return max((alignment(part[0].base) for part in dtype.fields.values()), default=1)
+
+
+def dtype_name(dtype: Dtype) -> str:
+    """Return the name of a type that NumPy reads again: of a record, as many bytes as it has."""
+    return dtype.name if dtype.fields is None else f"V{dtype.itemsize}"
+
+
+def not_aligned(name: str) -> str:
+    """Return the sentence that refuses a field."""
+    return (
+        f"field {name} is not at a multiple of its size in its records; "
+        "use np.dtype(..., align=True) and put the largest fields first"
+    )

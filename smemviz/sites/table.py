@@ -16,15 +16,13 @@ from smemviz.recording import Site
 class ArrayRef:
     """What is known of an array before anything runs. ``origins`` are the names it was declared under.
 
-    A record, an element of an array of records, is an array without axes. ``aligned`` tells that its elements are
-    loaded at once; those of a field that is not are loaded byte by byte.
+    A record, an element of an array of records, is an array without axes.
     """
 
     origins: tuple[str, ...]
     space: str
     ndim: int
     dtype: np.dtype[Any]
-    aligned: bool = True
 
     @property
     def is_record(self) -> bool:

@@ -28,7 +28,7 @@ def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask
         return view.dtype.type(0)
     site = frame.tree.loads.get(node)
     if site is not None:
-        request(frame, site, view, element, reached)
+        frame.machine.request(site, view.address(element), reached)
     value = view.memory.read(element, view.dtype)
     if reached is not frame.mask:
         return np.where(reached.lanes, value, view.dtype.type(0))
@@ -46,19 +46,8 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
     value = cast(value, view.dtype)
     site = frame.tree.stores.get(node)
     if site is not None:
-        request(frame, site, view, element, reached, value)
+        frame.machine.request(site, view.address(element), reached, value)
     view.memory.write(element, view.dtype, value, reached)
-
-
-def request(frame: Frame, site: int, view: View, element: Index, reached: Mask, value: Value = None) -> None:
-    """Log the execution of a site: once, or for an element that is not aligned once for each of its bytes."""
-    address, pieces = view.address(element), view.memory.pieces
-    if pieces == 1:
-        frame.machine.request(site, address, reached, value)
-        return
-    stored = None if value is None else np.ascontiguousarray(value)[..., None].view(np.uint8)
-    for k in range(pieces):
-        frame.machine.request(site, address + k, reached, None if stored is None else stored[..., k])
 
 
 def whole(frame: Frame, view: View) -> tuple[Index, Mask]:

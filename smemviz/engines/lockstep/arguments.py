@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.typing import Value
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.functions import Function
 from smemviz.recording import ArrayInfo
+from smemviz.sites.fields import dtype_name
 
 Place = tuple[str, int]
 
@@ -127,5 +128,7 @@ def global_arrays(kernel: Function, names: Sequence[str], values: Sequence[Any])
             found += global_arrays(kernel, [name] * len(value), value)
         elif isinstance(value, DeviceArray):
             line = kernel.node.lineno
-            found.append(ArrayInfo(name, "global", value.shape, value.strides, value.dtype.name, value.address, line))
+            found.append(
+                ArrayInfo(name, "global", value.shape, value.strides, dtype_name(value.dtype), value.address, line)
+            )
     return found

@@ -25,8 +25,6 @@ class Memory:
         self.space = space
         self.data = data
         self.base = base
-        self.pieces = 1  # accesses that reach an element: its bytes where it is not aligned
-        self.fields: dict[Any, Memory] = {}
         self._typed: dict[Dtype, NDArray[Any]] = {}
 
     def elements(self, dtype: Dtype) -> NDArray[Any]:
@@ -36,10 +34,6 @@ class Memory:
             whole = len(self.data) // dtype.itemsize * dtype.itemsize
             found = self._typed[dtype] = self.data[:whole].view(dtype)
         return found
-
-    def address(self, element: Index, dtype: Dtype) -> Index:
-        """Return the byte address of an element number."""
-        return element * dtype.itemsize + self.base
 
     def place(self, element: Index, dtype: Dtype) -> Index:
         """Return where in ``elements`` an element number of each thread is found."""
@@ -166,7 +160,7 @@ class View:
 
     def address(self, element: Index) -> Index:
         """Return the byte address of an element number."""
-        return self.memory.address(element, self.dtype)
+        return element * self.dtype.itemsize + self.memory.base
 
     def reshape(self, shape: tuple[int, ...]) -> View:
         """Return the view with another shape; ``ValueError`` when the elements do not fit it."""

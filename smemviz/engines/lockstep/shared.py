@@ -10,7 +10,7 @@ import numpy as np
 from smemviz.engines.lockstep.memory import c_strides
 from smemviz.recording import ArrayInfo
 from smemviz.sites import Declaration
-from smemviz.sites.fields import alignment
+from smemviz.sites.fields import alignment, dtype_name
 
 # What a block of compute capability 9.0 finds at the start of its window belongs to the system (H200, HARDWARE.md).
 WINDOW_START = 1024
@@ -56,7 +56,7 @@ def place(declarations: Sequence[Declaration], same: Sequence[int], dynamic: int
                 space="shared",
                 shape=shape,
                 strides=tuple(s * itemsize for s in c_strides(shape)),
-                dtype=declaration.dtype.name,
+                dtype=dtype_name(declaration.dtype),
                 address=base if declaration.dynamic else addresses[i],
                 line=declaration.line,
                 dynamic=declaration.dynamic,

@@ -28,7 +28,7 @@ MODULES = {
 }
 # What ends otherwise for a reason of its own, which is not what a kernel computes.
 KNOWN = {
-    "TestAlignment.test_record_alignment_error": "wants the compiler's refusal of fields that are not aligned",
+    "TestAlignment.test_record_alignment_error": "wants the compiler's refusal, before any launch",
     "TestCudaMath.test_math_pow": "wants NumPy's warning, for which the driver here does not wait",
     "TestDeviceFunc.test_inspect_asm": "asks for generated code",
     "TestDeviceFunc.test_inspect_llvm": "asks for generated code",
@@ -70,6 +70,12 @@ def test_every_refusal_says_what_it_is_about(outcomes):
 SAYS = (
     *("is not executed in lockstep; run with engine gpu", "is not followed;", "cannot be told"),
     *("needs a constant shape", "needs a dtype", "is compiled for", "calls itself; recursion is not followed"),
-    *("one name stands for two kinds of array", "is a device function", "lockstep runs", "needs an alignment"),
+    *(
+        "one name stands for two kinds of array",
+        "is a device function",
+        "lockstep runs",
+        "needs an alignment",
+        "is not at a multiple of its size",
+    ),
     *("has no field", "Numba has no", "has changed since", "is not known to the lockstep engine"),
 )

@@ -1,0 +1,72 @@
+"""The table of what is in and what is out is what the engine does."""
+
+import json
+
+import numpy as np
+import pytest
+from lockstep_text import body
+
+from smemviz.cli import main
+from smemviz.engines.lockstep import names
+from smemviz.engines.lockstep.coverage import rows
+from smemviz.errors import UnsupportedError
+
+BEFORE = """
+from numba.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
+
+TABLE = np.arange(4, dtype=np.float64)
+
+@cuda.jit(device=True)
+def twice(x):
+    return x + x
+
+@cuda.jit(device=True)
+def applied(function, x):
+    return function(x)
+
+@cuda.jit(device=True)
+def endless(x):
+    return endless(x)
+
+@cuda.jit(device=True)
+def raising(x):
+    raise ValueError
+
+"""
+RECORD = np.dtype([("x", np.float32), ("y", np.float64)], align=True)
+STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
+EXAMPLES = [row for row in rows() if row.example]
+
+
+def run(row):
+    arguments = np.zeros(8), np.arange(8.0), np.arange(16.0).reshape(4, 4), np.zeros(4, RECORD), np.ones(2, STATE)
+    return body(row.example, *arguments, parameters="out, data, table, records, states", before=BEFORE, block=1)
+
+
+@pytest.mark.parametrize("row", [r for r in EXAMPLES if r.executed], ids=lambda r: r.feature)
+def test_what_is_in_runs(row):
+    launch, findings = run(row)
+    assert findings == ()
+    assert launch.kernel == "kernel"
+
+
+@pytest.mark.parametrize("row", [r for r in EXAMPLES if not r.executed], ids=lambda r: r.feature)
+def test_what_is_out_is_refused_with_its_sentence(row):
+    with pytest.raises(UnsupportedError) as error:
+        run(row)
+    assert error.value.what == row.says
+
+
+def test_every_name_with_a_rule_is_listed_once():
+    listed = [row.feature for row in rows() if not row.example and not row.feature.startswith("cuda.random.")]
+    assert sorted(listed) == sorted({*names.VALUES, *names.CALLS})
+
+
+def test_features_prints_both_tables_and_the_same_as_json(capsys):
+    assert main(["features"]) == 0
+    text = capsys.readouterr().out
+    assert "cuda.shfl_sync" in text.replace("\n", "")
+    assert main(["features", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [f["feature"] for f in found["features"]] == [row.feature for row in rows()]
+    assert {f["says"] for f in found["features"] if f["executed"]} == {None}
