@@ -160,8 +160,8 @@ def recording(
             yield recorded
         finally:
             if recorder.launches or recorder.findings:
-                (file, source), *_ = files.items()
+                file = recorder.launches[0].file if recorder.launches else next(iter(files))
                 recorded._recording = assembled(
-                    file, source, {}, kind, recorder.launches, recorder.findings, picker.skipped
+                    file, files[file], {}, kind, recorder.launches, recorder.findings, picker.skipped
                 )
     recorder.picker.check()

@@ -355,6 +355,26 @@ def test_kernels_of_two_cells_of_a_notebook_keep_the_text_of_each() -> None:
     assert [recorded.source_of(launch).splitlines()[4].strip()[-1] for launch in recorded.launches] == ["1", "2"]
 
 
+def test_a_recording_is_named_after_the_first_kernel_that_is_not_numba_s() -> None:
+    from numba import cuda
+
+    @cuda.reduce
+    def total(a, b):  # type: ignore[no-untyped-def]
+        return a + b
+
+    with smemviz.recording(engine="lockstep") as recorded:
+        assert total(np.arange(100, dtype=np.int64)) == 4950
+        kernel_under_test()[1, 32](np.zeros(32, np.int32))
+    assert recorded.file == Path(__file__).as_posix()
+
+
+def test_a_launch_that_no_device_would_start_is_a_finding() -> None:
+    with smemviz.recording(engine="lockstep") as recorded:
+        kernel_under_test()[1, 2048](np.zeros(32, np.int32))
+    assert (len(recorded.launches), [finding.kind for finding in recorded.findings]) == (0, ["launch_refused"])
+    assert recorded.file == Path(__file__).as_posix()
+
+
 def test_nothing_recorded_says_so() -> None:
     with smemviz.recording(engine="lockstep") as recorded, pytest.raises(InputError, match="read after its end"):
         recorded.launches  # noqa: B018

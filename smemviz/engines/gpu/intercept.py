@@ -33,6 +33,7 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
         # Numba calls a kernel again where it has compiled one for this very configuration.
         if launch.dispatcher is kernel and not _is_ours(kernel.py_func):
             place = launch_place("")
+            function = find(kernel.py_func)
             config = Configuration(launch.griddim, launch.blockdim, launch.stream, launch.sharedmem)
             try:
                 check(place, config)
@@ -41,7 +42,6 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
                     raise
                 watcher.refuse(kernel.py_func.__name__, error)
                 return
-            function = find(kernel.py_func)
             expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
             if len(args) != expected:
                 raise LaunchError(*place, f"{function.name} takes {expected} arguments; {len(args)} were given")
