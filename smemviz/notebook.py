@@ -31,6 +31,7 @@ def to_html(recording: Recording) -> str:
     parts = [
         f"<p><b>{escape(recording.file)}</b>: requests {escape(origin(recording))}; {escape(rule(hardware))}.</p>",
         _table(recording.launches, sums),
+        *_missing(recording),
         *_findings(recording),
     ]
     if any(total.wavefronts for total in sums):
@@ -66,6 +67,15 @@ def _table(launches: Sequence[Launch], sums: Sequence[Facts]) -> str:
     )
     head = "".join(f"<th scope=col>{name}</th>" for name in heads)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def _missing(recording: Recording) -> Iterator[str]:
+    """Say what of the run is not in the recording."""
+    if recording.unrecorded:
+        yield f"<p>{count(recording.unrecorded, 'more launch')} of the run not recorded, as asked</p>"
+    requests = sum(launch.missing for launch in recording.launches)
+    if requests:
+        yield f"<p>{count(requests, 'request')} were counted and not logged one by one</p>"
 
 
 def _findings(recording: Recording) -> Iterator[str]:

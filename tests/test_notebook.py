@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from strategies import a_recording
+from strategies import a_recording, totals
 
 import smemviz
 from smemviz.recording import Recording
@@ -69,6 +69,14 @@ def test_launches_and_findings_beyond_the_first_are_counted() -> None:
     assert "and 5 more launches" in text
     assert "and 1 more finding" in text
     assert len(list(read(many).iter("tr"))) == 21
+
+
+def test_what_is_missing_is_said() -> None:
+    launch = a_recording().launches[0]
+    cut = replace(launch, totals=totals(launch))  # 1,000 more at each of three sites
+    text = "".join(read(replace(a_recording(cut), unrecorded=7)).itertext())
+    assert "7 more launches of the run not recorded, as asked" in text
+    assert "3,000 requests were counted and not logged one by one" in text
 
 
 def test_launches_that_are_alike_take_one_row() -> None:
