@@ -87,9 +87,9 @@ def test_a_launch_among_many_alike_is_chosen_by_its_number(quiet: Page) -> None:
     page.goto("/kernel?file=often")
     expect(page.get_by_role("link", name=re.compile("^turn"))).to_have_text(["turn × 3004-way"])  # noqa: RUF001
     page.get_by_role("textbox", name="Launch of this kernel").click()
-    page.get_by_role("option", name="launch 3", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("No bank conflict: 2 wavefronts, as few as can be")
-    assert query(page)["launch"] == ["2"]
+    page.get_by_role("option", name="launch 2", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("4-way conflict: 4 wavefronts where 1 would do")
+    assert query(page)["launch"] == ["1"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
