@@ -12,6 +12,8 @@ import numpy as np
 from smemviz.functions import Function, canonical_name, function_of, python_function, resolve
 from smemviz.library import xoroshiro
 
+_REGISTERS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
+
 
 class Names:
     """The free names of a function; a variable of the same name hides what stands outside."""
@@ -66,7 +68,7 @@ class Names:
         fixed: dict[str, object] = {}
         literals: dict[str, object] = {}
         for name, node in arguments.items():
-            value = self.literal(node)
+            value = None if self._is_register(node) else self.literal(node)
             if name in stored or value is None:
                 continue
             is_value = isinstance(value, bool | int | float | complex | str | tuple | np.ndarray | np.generic)
@@ -74,6 +76,10 @@ class Names:
         if not fixed and not literals:
             return callee
         return replace(callee, scope={**callee.scope, **fixed}, fixed=frozenset(fixed), literals=literals)
+
+    def _is_register(self, node: ast.expr) -> bool:
+        """Tell whether a name is a number that each thread has of its own, such as ``cuda.threadIdx.x``."""
+        return self.canonical(node).removeprefix("cuda.").partition(".")[0] in _REGISTERS
 
     def _is_free(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):

@@ -67,7 +67,7 @@ def floats(data, out):
     out[4, i] = sine * 2 + cosine
     out[5, i] = round(x, 2)
     out[6, i] = math.erf(x) + math.hypot(x, 2.0)
-    out[7, i] = float16(x) * float16(1.5) + float16(0.1)
+    out[7, i] = float16(x) * float16(1.5)  # with a sum behind it the compiler would round once only
     out[8, i] = cuda.fp16.hfma(float16(x), float16(x), float16(-2))
     out[9, i] = np.arctan2(x, 2.0) + TABLE[i % 8]
 
@@ -84,10 +84,17 @@ def records(items, out):
 
 
 @cuda.jit
-def random_numbers(states, out):
+def uniform_numbers(states, out):
     i = cuda.grid(1)
-    out[0, i] = xoroshiro128p_uniform_float32(states, i)
-    out[1, i] = xoroshiro128p_normal_float64(states, i)
+    for k in range(4):
+        out[k, i] = xoroshiro128p_uniform_float32(states, i)
+
+
+@cuda.jit
+def normal_numbers(states, out):
+    i = cuda.grid(1)
+    for k in range(4):
+        out[k, i] = xoroshiro128p_normal_float64(states, i)
 
 
 @cuda.jit
@@ -134,7 +141,8 @@ def cases():
         (bits, 1, 64, (wide, np.zeros((7, 64), np.int64))),
         (floats, 1, 64, (reals, np.zeros((10, 64)))),
         (records, 1, 64, (items, np.zeros(64))),
-        (random_numbers, 1, 64, (states, np.zeros((2, 64)))),
+        (uniform_numbers, 1, 64, (states, np.zeros((4, 64)))),
+        (normal_numbers, 1, 64, (states, np.zeros((4, 64)))),
         (loops, 1, 32, (np.arange(6), np.arange(24).reshape(4, 6), np.zeros(46, np.int64))),
         (complexes, 1, 64, (reals, np.zeros(64, np.complex128))),
     ]
