@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +32,10 @@ def session(folder, *options):
 
 
 def environment(folder):
-    """Return an environment in which smemviz is installed."""
+    """Return an environment in which smemviz is installed, and no other plugin makes a session long."""
     path = os.pathsep.join([str(REPOSITORY), str(folder / "installed")])
-    return os.environ | {"PYTHONPATH": path, "PYTEST_ADDOPTS": "-p no:dash"}
+    others = [plugin.name for plugin in entry_points(group="pytest11") if plugin.name != "smemviz"]
+    return os.environ | {"PYTHONPATH": path, "PYTEST_ADDOPTS": " ".join(f"-p no:{name}" for name in others)}
 
 
 def install(folder):
