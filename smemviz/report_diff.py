@@ -93,6 +93,8 @@ def _launch_facts(diff: Diff, pair: LaunchPair) -> dict[str, Any]:
         "worse": list(pair.worse(diff.tolerance)),
         "sites": [_site_facts(pair, site) for site in pair.sites],
     }
+    if not pair.complete:
+        data["complete"] = False
     return data | ({"time_us": {"a": times[0], "b": times[1]}} if times else {})
 
 
@@ -162,6 +164,15 @@ def verdict(diff: Diff) -> str:
     return "Worse in B" + beyond + ": " + "; ".join(f"{name} in {_and(grown)}" for name, grown in worse.items()) + "."
 
 
+def notes(diff: Diff) -> list[str]:
+    """Say which counts do not cover every request."""
+    return [
+        f"{launch_name(pair)}: counts cover only the requests that were logged"
+        for pair in diff.pairs
+        if not pair.complete
+    ]
+
+
 def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
@@ -180,6 +191,7 @@ def to_markdown(diff: Diff) -> str:
         if changed(pair):
             rows = [[cells[0], f"`{cells[1]}`", *cells[2:]] for cells in (site_cells(pair, s) for s in changed(pair))]
             lines += ["", f"`{launch_name(pair)}`, by line:", "", *_markdown_table(SITE_HEADS, rows)]
+    lines += [line for note in notes(diff) for line in ("", f"{note}.")]
     return "\n".join(lines)
 
 
@@ -216,5 +228,7 @@ def _print_tables(diff: Diff) -> None:
         if changed(pair):
             say("")
             show(launch_name(pair), SITE_HEADS, [(site_cells(pair, site), False) for site in changed(pair)])
+    for note in notes(diff):
+        say(note)
     say("")
     say(verdict(diff), style="bold")

@@ -155,6 +155,17 @@ def test_what_main_prints_stays_out_of_markdown_and_json(here: Path, capsys: pyt
     assert (written.out, written.err) == (MARKDOWN, "done\ndone\n")
 
 
+def test_counts_that_do_not_cover_all_requests_say_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    smemviz.run("turn.py", engine="lockstep").save("all.smem.npz")
+    smemviz.run("turn.py", engine="lockstep", log_bytes=0).save("few.smem.npz")
+    assert diff("all.smem.npz", "few.smem.npz") == 0
+    assert "counts cover only" not in capsys.readouterr().out  # exact totals, whatever was logged
+    assert diff("all.smem.npz", "few.smem.npz", "--cc", "3.5") == 0
+    assert "turn: counts cover only the requests that were logged\n" in capsys.readouterr().out
+    assert diff("all.smem.npz", "few.smem.npz", "--cc", "3.5", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["launches"][0]["complete"] is False
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -45,6 +45,11 @@ class LaunchPair:
             return self.before.time.median_us, self.after.time.median_us
         return None
 
+    @property
+    def complete(self) -> bool:
+        """Whether the counts cover every request of both, and not only those that were logged."""
+        return all(row.complete for site in self.sites for row in site.counts if row)
+
     def worse(self, tolerance: float) -> tuple[str, ...]:
         """Name what grew by more than a fraction: ``wavefronts``, ``sectors``, ``time``.
 
