@@ -51,7 +51,10 @@ def save(recording: Recording, path: str | Path) -> None:
         raise RecordingError(f"{path}: {logged} logged requests; a file holds {MAX_REQUESTS}. Launch fewer blocks")
     metadata = json.dumps(_metadata(recording), ensure_ascii=False, indent=1).encode()
     if len(metadata) > MAX_METADATA_BYTES:
-        raise RecordingError(f"{path}: {len(metadata)} bytes of source and launches; a file holds {MAX_METADATA_BYTES}")
+        raise RecordingError(
+            f"{path}: {len(metadata)} bytes of source and launches; a file holds {MAX_METADATA_BYTES}. "
+            "Record fewer, with --max-launches or --kernel"
+        )
     members = {_METADATA: metadata}
     requests = [launch.requests for launch in recording.launches] or [Requests.empty()]
     members |= {member: _npy([getattr(r, name) for r in requests]) for name, member in _COLUMNS.items()}
