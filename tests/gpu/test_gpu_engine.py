@@ -106,6 +106,69 @@ def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_
     assert [row.sectors for row in launch.summary()] == [400, 400]
 
 
+def test_warps_without_room_for_all_of_their_requests_are_not_logged():
+    from kernels_for_tests import writes_its_input
+
+    import smemviz
+    from smemviz.engines.gpu.launch import ROW_BYTES
+
+    data = np.arange(32 * 100, dtype=np.int32)
+    recording = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", log_bytes=5 * ROW_BYTES)
+
+    (launch,) = recording.launches
+    assert launch.requests.block.tolist() == [0, 0, 50, 50]
+    assert launch.requests.step.tolist() == [0, 1, 0, 1]
+    assert launch.request_count == 200
+
+
+def test_blocks_asked_for_are_logged_in_full_and_the_others_counted():
+    from kernels_for_tests import writes_its_input
+
+    import smemviz
+    from smemviz.errors import LaunchError
+
+    data = np.arange(32 * 100, dtype=np.int32)
+    (launch,) = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", blocks="3,97-98,first").launches
+
+    assert launch.requests.block.tolist() == [0, 0, 3, 3, 97, 97, 98, 98]
+    assert [row.sectors for row in launch.summary()] == [400, 400]
+    with pytest.raises(LaunchError, match="there is no block 100 in this launch of writes_its_input, which has blocks"):
+        smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", blocks=100)
+
+
+def test_totals_of_a_large_product_are_those_of_the_formula():
+    import smemviz
+    from smemviz.resources import kernels_dir
+
+    size, tile = 512, 16
+    recording = smemviz.run(
+        kernels_dir() / "matmul.py",
+        constants={"M": size, "K": size, "N": size, "TILE": tile},
+        engine="gpu",
+        kernels="tiled",
+        blocks="middle",
+    )
+
+    (launch,) = recording.launches
+    steps = size**3 // 32  # a thread does one of the size cubed steps at a time, a warp 32 of them
+    loads = steps // tile
+    stores = size**2 // 32
+    two_rows = 4  # a warp stands in two rows of 16 elements, 64 bytes each: two sectors each
+    wanted = {
+        "a[row, first + tx]": (loads, None, None, loads * two_rows),
+        "a_tile[ty, tx]": (loads, loads, 0, None),
+        "b[first + ty, column]": (loads, None, None, loads * two_rows),
+        "b_tile[ty, tx]": (loads, loads, 0, None),
+        "a_tile[ty, k]": (steps, steps, 0, None),
+        "b_tile[k, tx]": (steps, steps, 0, None),
+        "c[row, column]": (stores, None, None, stores * two_rows),
+    }
+    rows = zip(launch.sites, launch.summary(), strict=True)
+    assert {s.source: (row.requests, row.wavefronts, row.excess, row.sectors) for s, row in rows} == wanted
+    assert set(launch.requests.block.tolist()) == {(size // tile) ** 2 // 2}
+    assert recording.unrecorded > 0
+
+
 @pytest.mark.parametrize("name", ["square", "rectangle", "reverse"])
 def test_the_gallery_gives_what_is_checked_in(name):
     import smemviz

@@ -26,6 +26,7 @@ from smemviz.engines.selection import Blocks
 from smemviz.functions import Function
 from smemviz.recording import WARP_SIZE, ArrayInfo, Launch, Requests
 from smemviz.sites import Declaration, SiteTable, find_sites
+from smemviz.sites.fields import dtype_name
 
 # With more, fewer warps run at once: counting the tiled product takes 18 times as long as the clean kernel instead of
 # 14 (H200, 2,048 cubed, tiles of 16).
@@ -97,8 +98,8 @@ def count(
     numbers = logged.of((function.file, function.node.lineno), function.name, blocks) if logged else _some(blocks)
     capacity = max(log_bytes, 0) // ROW_BYTES
     with Arguments(arguments) as held:
-        bases = cuda.to_device(np.zeros(max(len(table.declarations), 1), np.int64))
-        counts = _count(kernel, held, warps, table, bases)
+        bases = _zeros(max(len(table.declarations), 1), np.int64)
+        counts = _count(kernel, held, table, bases)
         totals = classes.totals(table.sites, counts)
         total = int(totals.requests.sum())
         everything = logged is None and total <= capacity
@@ -135,11 +136,11 @@ def _warps_of(numbers: NDArray[np.int64], blocks: int, warps_per_block: int) -> 
     return chosen.ravel()
 
 
-def _count(kernel: Any, held: Arguments, warps: int, table: SiteTable, bases: Any) -> NDArray[np.int64]:
+def _count(kernel: Any, held: Arguments, table: SiteTable, bases: Any) -> NDArray[np.int64]:
     """Return how many requests there were of each class, shaped (copies, sites, classes)."""
     shape = classes.shape_of_counts(table.sites)
-    counts = cuda.to_device(np.zeros(math.prod(shape), np.int64))
-    run_pass(kernel, held, probe.COUNT, np.zeros(warps, np.bool_), shape, counts, _device_rows(1), bases)
+    counts = _zeros(math.prod(shape), np.int64)
+    run_pass(kernel, held, probe.COUNT, np.zeros(1, np.bool_), shape, counts, _device_rows(1), bases)
     found: NDArray[np.int64] = counts.copy_to_host().reshape(shape)
     return found
 
@@ -176,8 +177,7 @@ def _write_pass(
     """Log the chosen warps as far as there are rows; return how many requests each of them made."""
     for array in log[1:]:  # -1 for a lane that is off, NaN for what was not stored: both are all-ones
         driver.device_memset(array, 0xFF, array.alloc_size)
-    nothing = cuda.to_device(np.zeros(1, np.int64))
-    return run_pass(kernel, held, probe.WRITE, chosen, (1, 1, 1), nothing, log, bases)
+    return run_pass(kernel, held, probe.WRITE, chosen, (1, 1, 1), _zeros(1, np.int64), log, bases)
 
 
 def run_pass(
@@ -190,16 +190,25 @@ def run_pass(
     log: tuple[Any, Any, Any],
     bases: Any,
 ) -> NDArray[np.int32]:
-    """Run the carrying kernel once and put the arguments back; return how many requests each chosen warp made."""
-    used = cuda.to_device(np.zeros(len(chosen), np.int32))
-    epochs = cuda.to_device(np.zeros(len(chosen), np.int32))
-    cursor = cuda.to_device(np.zeros(1, np.int64))
+    """Run the carrying kernel once and put the arguments back; return how many requests each chosen warp made.
+
+    ``chosen`` has one entry per warp of the grid; a pass that counts does not look at it.
+    """
+    used, epochs = _zeros(len(chosen), np.int32), _zeros(len(chosen), np.int32)
+    cursor = _zeros(1, np.int64)
     sizes = tuple(np.int32(size) for size in shape)
     kernel(*held.values, (np.int32(mode), cuda.to_device(chosen), sizes, counts, used, epochs, cursor, *log, bases))
     cuda.synchronize()
     held.restore()
     requests: NDArray[np.int32] = used.copy_to_host()
     return requests
+
+
+def _zeros(size: int, dtype: type) -> Any:
+    """Allocate an array of zeros on the device, without making it on the host first."""
+    array = cuda.device_array(size, dtype)
+    driver.device_memset(array, 0, array.alloc_size)
+    return array
 
 
 def _device_rows(rows: int) -> tuple[Any, Any, Any]:
@@ -219,7 +228,7 @@ def _shared_arrays(
             space="shared",
             shape=shape,
             strides=_contiguous(shape, itemsize),
-            dtype=declaration.dtype.name,
+            dtype=dtype_name(declaration.dtype),
             address=int(base),
             line=declaration.line,
             dynamic=declaration.dynamic,
@@ -261,7 +270,7 @@ class Arguments:
                 space="global",
                 shape=tuple(array.shape),
                 strides=tuple(array.strides),
-                dtype=array.dtype.name,
+                dtype=dtype_name(array.dtype),
                 address=int(array.__cuda_array_interface__["data"][0]),
                 line=function.node.lineno,
             )
