@@ -15,9 +15,8 @@ from smemviz.app.state import RunState
 from smemviz.errors import InputError
 from smemviz.figures.matmul_loads import Saving
 from smemviz.figures.matmul_steps import Step, steps
-from smemviz.figures.products import Live
 from smemviz.figures.sweep import measured_sizes
-from smemviz.model.matmul import Size, traffic
+from smemviz.model.matmul import Counted, Size, traffic
 from smemviz.program import Program
 from smemviz.recording import Launch, Recording
 from smemviz.resources import kernels_dir, sweep_for
@@ -26,10 +25,11 @@ from smemviz.sweep_file import Sweep, joined, load_sweep, parse_sweep
 FILE = "matmul"
 TILES = (8, 16, 32)
 LARGEST = 8192
-LIVE_OPERATIONS = Size(64, 64, 64).operations  # counting these takes well under a second per kernel
+COUNTED = Size(64, 64, 64)  # the most that is counted here: a second or so for all kernels
 PICTURED = {"16-8": (16, 8), "24-8": (24, 8), "32-8": (32, 8), "32-16": (32, 16)}
 DEFAULT_PICTURED = "16-8"
 _LIMIT_SECONDS = "20"
+_TOLD_FIRST = ("1024", "2048", "4096")  # large enough to fill a card, and every kernel is timed in seconds
 _ANIMATED = "tiled"
 
 
@@ -66,13 +66,17 @@ def _size(text: str) -> Size:
     return Size(m, k, n)
 
 
+def _counted_size(size: Size) -> Size:
+    return size if size.operations <= COUNTED.operations else COUNTED
+
+
 def _best_size(sweep: Sweep | None, tile: int) -> Size:
-    """Return the largest cube whose kernels were timed and counted, else the one that is counted here."""
+    """Return the largest of the sizes that tell most that was timed, else the one that is counted here."""
     if sweep:
-        counted = {p.size for p in sweep.points if p.tile == tile and p.time and p.moved and p.size.m == p.size.n}
-        if counted:
-            return max(counted, key=lambda size: size.operations)
-    return Size(64, 64, 64)
+        timed = {p.size for p in sweep.points if p.tile == tile and p.time and p.size.name in _TOLD_FIRST}
+        if timed:
+            return max(timed, key=lambda size: size.operations)
+    return COUNTED
 
 
 class Products:
@@ -108,16 +112,15 @@ class Products:
             return here, True
         return self.recorded, False
 
-    def live(self, state: ProductState) -> Mapping[str, Live]:
-        """Count every kernel here, in lockstep; none when the size is too large for that."""
-        if state.size.operations > LIVE_OPERATIONS:
-            return {}
-        recording = self._run(state.size, state.tile)
-        return {launch.kernel: Live(traffic(launch), launch.grid) for launch in recording.launches}
+    def counted(self, state: ProductState) -> Mapping[str, Counted]:
+        """Count every kernel here, in lockstep, at the size shown or at 64 where that is too large."""
+        size = _counted_size(state.size)
+        launches = self._run(size, state.tile).launches
+        return {launch.kernel: Counted(size, launch.grid, traffic(launch)) for launch in launches}
 
     def savings(self, state: ProductState) -> list[Saving]:
         """Count the naive and the tiled kernel with each tile, at the size shown or at 64 where that is too large."""
-        size = state.size if state.size.operations <= LIVE_OPERATIONS else Size(64, 64, 64)
+        size = _counted_size(state.size)
         found = []
         for tile in TILES:
             recording = self._run(size, tile)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.matmul_data import DEFAULT_PICTURED, PICTURED, Products, ProductState
+from smemviz.app.matmul_data import COUNTED, DEFAULT_PICTURED, PICTURED, Products, ProductState
 from smemviz.app.matmul_page import PATH
 from smemviz.app.matmul_tables import (
     ceiling_table,
@@ -25,7 +26,7 @@ from smemviz.errors import SmemvizError
 from smemviz.figures.matmul_loads import loads_bars
 from smemviz.figures.matmul_scene import scene
 from smemviz.figures.matmul_steps import sentence, touched
-from smemviz.figures.products import headline, points_at, products
+from smemviz.figures.products import Product, headline, points_at, products
 from smemviz.figures.quoted import FAILED_LAUNCH, beside
 from smemviz.figures.roofline import roofline
 from smemviz.figures.sweep import measured_sizes, sweep_lines
@@ -62,6 +63,12 @@ JOB_PROPERTIES = (
     "products-measure-status.children",
     "products-poll.disabled",
 )
+_COUNTED = {
+    "lockstep": "Counted now, in lockstep",
+    "scaled": f"Counted now in lockstep at {COUNTED.name} and scaled, loads with S³ and stores of c with S²",
+    "card": "Counted on the card",
+    None: "What this size moves is not known",
+}
 _STEP = re.compile(r"(\d+)/(\d+) (.*)")
 
 
@@ -70,7 +77,7 @@ def view_products(data: Products, query: Query, theme: str, linked: bool) -> Fil
     try:
         state = ProductState.read(query, data.recorded)
         sweep, here = data.sweep(state.size, state.tile)
-        live = data.live(state)
+        counted = data.counted(state)
         savings = data.savings(state)
     except SmemvizError as error:
         return {
@@ -81,7 +88,7 @@ def view_products(data: Products, query: Query, theme: str, linked: bool) -> Fil
             "products-results.hidden": True,
         }
     look = LookState.read({"theme": theme}).theme
-    rows = products(state.size, state.tile, live, sweep)
+    rows = products(state.size, state.tile, counted, sweep)
     points = points_at(sweep, state.size, state.tile) if sweep else {}
     figures = (
         loads_bars(savings, theme=look),
@@ -95,7 +102,7 @@ def view_products(data: Products, query: Query, theme: str, linked: bool) -> Fil
     yardsticks = [points[name] for name in (CUBLAS, NUMPY, LOOPS) if name in points]
     return filling | {
         "products-headline.children": headline(rows, state.tile),
-        "products-origin.children": _origin(state, bool(live), sweep, here, bool(points)),
+        "products-origin.children": _origin(state, rows, sweep, here, bool(points)),
         "products-notices.children": _notices(data, sweep),
         "products-sizes.children": _sizes(state, sweep, query),
         "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
@@ -163,12 +170,9 @@ def control_values(data: Products, query: Query) -> dict[str, str]:
     return {"SIZE": state.size.name, "TILE": str(state.tile), "PICTURED": state.pictured}
 
 
-def _origin(state: ProductState, live: bool, sweep: Sweep | None, here: bool, timed: bool) -> str:
-    counted = "Counts of this size made now, in lockstep"
-    if not live:
-        counted = (
-            "Counts of this size made on the card" if sweep else "This size is too large to be counted in lockstep"
-        )
+def _origin(state: ProductState, rows: Sequence[Product], sweep: Sweep | None, here: bool, timed: bool) -> str:
+    where = {row.counted for row in rows}
+    counted = next((_COUNTED[one] for one in ("lockstep", "scaled", "card", None) if one in where), _COUNTED[None])
     if sweep is None:
         return f"{counted}; nothing was measured."
     if not timed:

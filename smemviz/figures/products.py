@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smemviz.figures.labels import number, percent
-from smemviz.model.matmul import Size, Traffic, intensity, shares
-from smemviz.recording import Dim3
+from smemviz.model.matmul import Counted, Size, Traffic, intensity, scaled, shares
 from smemviz.sweep_file import CUBLAS, Point, Sweep
 
-Counted = Literal["lockstep", "card"]
+Where = Literal["lockstep", "card", "scaled"]
 
 NO_INTEGER_BLAS = "cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it."
 
@@ -20,6 +19,7 @@ NO_INTEGER_BLAS = "cuBLAS multiplies no 32-bit integers, so the kernels of integ
 class Product:
     """One kernel at one size: what was counted and what was measured of it; ``counted`` says where.
 
+    Counts may be scaled from a smaller size that was counted in lockstep, where they follow from it.
     ``formula`` is how many elements it should load, None where its grid is not known. ``of_cublas`` is its rate against
     that of cuBLAS on the same card.
     """
@@ -27,7 +27,7 @@ class Product:
     kernel: str
     size: Size
     moved: Traffic | None
-    counted: Counted | None
+    counted: Where | None
     formula: int | None
     point: Point | None
     of_cublas: float | None
@@ -57,31 +57,41 @@ class Product:
         return "exact" if self.point.error == 0 else f"{self.point.error:.1e} of {number(self.point.largest or 0)}"
 
 
-@dataclass(frozen=True)
-class Live:
-    """What lockstep counted of one launch, and the grid of it."""
+def products(size: Size, tile: int, lockstep: Mapping[str, Counted], sweep: Sweep | None) -> tuple[Product, ...]:
+    """Put together what is known of each kernel at a size and tile.
 
-    moved: Traffic
-    grid: Dim3
-
-
-def products(size: Size, tile: int, live: Mapping[str, Live], sweep: Sweep | None) -> tuple[Product, ...]:
-    """Put together what is known of each kernel at a size and tile: counted live, else on the card, and timed."""
+    ``lockstep`` was counted here, at this size or a smaller one; counts are taken from there, else from the card, else
+    they are scaled from there.
+    """
     points = points_at(sweep, size, tile) if sweep else {}
     cublas = points.get(CUBLAS)
-    names = [*live, *(name for name in points if name not in live and points[name].tile is not None)]
-    return tuple(_product(name, size, live.get(name), points.get(name), cublas) for name in names)
+    names = [*lockstep, *(name for name in points if name not in lockstep and points[name].tile is not None)]
+    return tuple(_product(name, size, lockstep.get(name), points.get(name), cublas) for name in names)
 
 
-def _product(kernel: str, size: Size, live: Live | None, point: Point | None, cublas: Point | None) -> Product:
-    moved = live.moved if live else point.moved if point else None
-    grid = live.grid if live else point.grid if point else ()
+def _product(kernel: str, size: Size, known: Counted | None, point: Point | None, cublas: Point | None) -> Product:
+    moved, counted, grid = _counts(size, known, point)
     formula = None
     if moved and grid:
         formula = size.loads(grid[0], grid[1]) if moved.shared_loads else size.loads()
     same = point and cublas and point.rate and cublas.rate and point.dtype == cublas.dtype
     ratio = point.rate / cublas.rate if same and point and cublas and point.rate and cublas.rate else None
-    return Product(kernel, size, moved, ("lockstep" if live else "card") if moved else None, formula, point, ratio)
+    return Product(kernel, size, moved, counted, formula, point, ratio)
+
+
+def _counts(
+    size: Size, known: Counted | None, point: Point | None
+) -> tuple[Traffic | None, Where | None, tuple[int, ...]]:
+    """Return what a kernel moves at a size, where that was counted, and its grid."""
+    if known and known.size == size:
+        return known.moved, "lockstep", known.grid
+    if point and point.moved:
+        return point.moved, "card", point.grid
+    if known:
+        grid = point.grid if point else tuple(size.m // known.size.m * blocks for blocks in known.grid[:2])
+        moved = scaled(known, size, grid)
+        return moved, "scaled" if moved else None, grid
+    return None, None, ()
 
 
 def points_at(sweep: Sweep, size: Size, tile: int) -> dict[str, Point]:

@@ -11,6 +11,8 @@ from smemviz.model.sectors import SECTOR_BYTES
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.recording import Launch
 
+_WHOLE = 64  # the side of a block's part of c, and what it loads at a time, divide this
+
 
 @dataclass(frozen=True)
 class Size:
@@ -83,6 +85,41 @@ def traffic(launch: Launch, cc: tuple[int, int] = (9, 0)) -> Traffic:
         excess=_sum(row.excess for row in shared),
         max_degree=max((row.max_degree or 0 for row in shared), default=0),
         elements_loaded=None if launch.missing else _elements_loaded(launch),
+    )
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one launch moved: the size of its product and its grid of blocks."""
+
+    size: Size
+    grid: tuple[int, ...]
+    moved: Traffic
+
+
+def scaled(known: Counted, size: Size, grid: tuple[int, ...]) -> Traffic | None:
+    """Return what the launch of a larger cube moves, by what a smaller one moved; None where that does not follow.
+
+    It follows where both are cubes of whole blocks that are alike: the smaller one a multiple of 64, the larger one of
+    the smaller, and the grid larger by the same factor. Then loads grow with S^3 and the stores of c with S^2.
+    """
+    base = known.size
+    cubes = base.m == base.k == base.n and size.m == size.k == size.n
+    if not cubes or base.m % _WHOLE or size.m % base.m:
+        return None
+    times = size.m // base.m
+    if tuple(grid[:2]) != tuple(times * blocks for blocks in known.grid[:2]):
+        return None
+    moved = known.moved
+    return Traffic(
+        load_requests=moved.load_requests * times**3,
+        load_sectors=moved.load_sectors * times**3,
+        store_sectors=moved.store_sectors * times**2,
+        shared_loads=moved.shared_loads * times**3,
+        shared_stores=moved.shared_stores * times**3,
+        excess=moved.excess * times**3,
+        max_degree=moved.max_degree,
+        elements_loaded=None if moved.elements_loaded is None else moved.elements_loaded * times**3,
     )
 
 

@@ -85,11 +85,11 @@ def test_a_size_that_makes_no_sense_is_refused_in_words(text: str) -> None:
 # What is shown
 
 
-def test_a_small_size_is_counted_here_and_a_large_one_on_the_card(data: Products) -> None:
-    small = data.live(ProductState(Size(32, 32, 32), 16, ""))
+def test_a_small_size_is_counted_as_it_is_and_a_large_one_at_64(data: Products) -> None:
+    small = data.counted(ProductState(Size(32, 32, 32), 16, ""))
     assert small["naive"].moved.elements_loaded == 2 * 32**3
-    assert small["tiled"].grid == (2, 2, 1)
-    assert data.live(ProductState(SIZES[1], 16, "")) == {}
+    assert (small["tiled"].size, small["tiled"].grid) == (Size(32, 32, 32), (2, 2, 1))
+    assert data.counted(ProductState(SIZES[1], 16, ""))["tiled"].size == Size(64, 64, 64)
 
 
 def test_savings_are_of_every_tile(data: Products) -> None:
@@ -115,7 +115,7 @@ def test_without_a_sweep_the_page_still_counts(data: Products, monkeypatch: pyte
     monkeypatch.setattr(Products, "recorded", None)
     filling = view_products(data, {"TILE": "16"}, "light", True)
     assert filling["products-headline.children"] == "Tiles of 16 by 16: 8 times fewer sectors to load"
-    assert filling["products-origin.children"] == "Counts of this size made now, in lockstep; nothing was measured."
+    assert filling["products-origin.children"] == "Counted now, in lockstep; nothing was measured."
 
 
 def test_a_step_beyond_the_last_is_the_last(data: Products) -> None:

@@ -5,11 +5,11 @@ import pytest
 from swept import SIZES, sweep
 
 from smemviz.figures.matmul_loads import Saving, loads_bars
-from smemviz.figures.products import Live, headline, nearest_ceiling, points_at, products
+from smemviz.figures.products import headline, nearest_ceiling, points_at, products
 from smemviz.figures.quoted import FAILED_LAUNCH, QUOTED, beside
 from smemviz.figures.roofline import roofline
 from smemviz.figures.sweep import measured_sizes, spread_labels, sweep_lines
-from smemviz.model.matmul import Size, Traffic
+from smemviz.model.matmul import Counted, Size, Traffic
 from smemviz.sweep_file import CUBLAS
 
 SIZE = SIZES[2]
@@ -27,14 +27,25 @@ def test_products_have_what_was_measured_of_them_and_the_ratio_to_cublas() -> No
 
 def test_live_counts_go_before_those_of_the_card() -> None:
     moved = Traffic(1, 2, 3, 4, 5, 0, 1, 6)
-    rows = products(SIZES[0], 32, {"tiled": Live(moved, (2, 2, 1))}, sweep())
+    rows = products(SIZES[0], 32, {"tiled": Counted(SIZES[0], (2, 2, 1), moved)}, sweep())
     assert [row.kernel for row in rows] == ["tiled", "naive", "tiled_integer"]
     assert (rows[0].moved, rows[0].counted, rows[0].formula) == (moved, "lockstep", 2 * 64**3 // 32)
 
 
+def test_a_larger_size_is_scaled_where_the_card_did_not_count() -> None:
+    known = Counted(SIZES[0], (2, 2, 1), Traffic(1, 2, 3, 4, 5, 6, 7, 8))
+    (row, *_) = products(Size(192, 192, 192), 32, {"tiled": known}, sweep())
+    assert row.counted == "scaled"
+    assert row.moved == Traffic(27, 54, 27, 108, 135, 162, 7, 216)
+    (odd, *_) = products(Size(192, 192, 190), 32, {"tiled": known}, sweep())
+    assert (odd.moved, odd.counted) == (None, None)
+    (counted, *_) = products(SIZES[1], 32, {"tiled": known}, sweep())
+    assert counted.counted == "card"
+
+
 def test_without_shared_memory_the_formula_is_2_s_cubed() -> None:
     moved = Traffic(1, 2, 3, 0, 0, 0, 0)
-    (row,) = products(SIZES[0], 32, {"naive": Live(moved, (2, 2, 1))}, None)
+    (row,) = products(SIZES[0], 32, {"naive": Counted(SIZES[0], (2, 2, 1), moved)}, None)
     assert row.formula == 2 * 64**3
     assert row.ratio_text() == "not known"
     assert row.error_text() == "not measured"
@@ -49,10 +60,10 @@ def test_other_tiles_are_not_mixed_in() -> None:
 def test_the_headline_compares_with_cublas_or_says_what_tiles_save() -> None:
     assert headline(products(SIZE, 32, {}, sweep()), 32) == "tiled reaches 50 % of cuBLAS, naive 5 %"
     live = {
-        "naive": Live(Traffic(1, 40, 3, 0, 0, 0, 0), (1, 1, 1)),
-        "tiled": Live(Traffic(1, 5, 3, 9, 0, 0, 1), (1, 1, 1)),
+        "naive": Counted(SIZES[0], (1, 1, 1), Traffic(1, 40, 3, 0, 0, 0, 0)),
+        "tiled": Counted(SIZES[0], (1, 1, 1), Traffic(1, 5, 3, 9, 0, 0, 1)),
     }
-    assert headline(products(SIZE, 16, live, None), 16) == "Tiles of 16 by 16: 8 times fewer sectors to load"
+    assert headline(products(SIZES[0], 16, live, None), 16) == "Tiles of 16 by 16: 8 times fewer sectors to load"
 
 
 def test_the_nearest_ceiling_is_the_one_a_kernel_uses_most_of() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from smemviz.engines import run
-from smemviz.model.matmul import Size, Traffic, attainable, best_intensity, intensity, shares, traffic
+from smemviz.model.matmul import Counted, Size, Traffic, attainable, best_intensity, intensity, scaled, shares, traffic
 from smemviz.recording import Recording
 from smemviz.resources import kernels_dir
 
@@ -99,3 +100,22 @@ def test_shares_are_of_operations_and_of_wavefronts() -> None:
     found = shares(CUBE, moved, 1e-6, {"float32": 1e12, "shared read": 1e12})
     assert found == {"float32": 2 * 64**3 / 1e6, "shared read": 1000 * 128 / 1e6}
     assert shares(CUBE, None, 1e-6, {"shared read": 1e12}) == {}
+
+
+def test_a_cube_of_64_tells_what_larger_ones_move() -> None:
+    small = {launch.kernel: Counted(CUBE, launch.grid, traffic(launch)) for launch in product(32).launches}
+    size = Size(128, 128, 128)
+    large = run(kernels_dir() / "matmul.py", {"M": 128, "K": 128, "N": 128, "TILE": 32}, "lockstep", log_bytes=0)
+    assert len(large.launches) == len(small)
+    for launch in large.launches:
+        found = scaled(small[launch.kernel], size, launch.grid)
+        assert found is not None
+        assert replace(found, elements_loaded=None) == traffic(launch), launch.kernel
+
+
+@pytest.mark.parametrize(
+    ("size", "grid"),
+    [(Size(96, 96, 96), (3, 3, 1)), (Size(128, 128, 64), (4, 4, 1)), (Size(128, 128, 128), (2, 2, 1))],
+)
+def test_other_sizes_and_grids_do_not_follow(size: Size, grid: tuple[int, ...]) -> None:
+    assert scaled(Counted(CUBE, (2, 2, 1), Traffic(1, 1, 1, 1, 1, 0, 1)), size, grid) is None
