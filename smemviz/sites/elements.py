@@ -113,11 +113,10 @@ class ElementWalk:
             return None
         if picked > base.ndim:
             raise self.unsupported(node, f"{ast.unparse(node)} has {picked} indices for {base.ndim} axes")
-        view = replace(base, ndim=base.ndim - picked)
         if base.is_record or (picked < base.ndim and op == "load"):
             if op == "store":
                 raise self.unsupported(node, "a record that is stored whole is not followed; store its fields")
-            return view
+            return replace(base, ndim=base.ndim - picked)
         self.site(node, base, op)
         return None
 

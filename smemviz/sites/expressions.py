@@ -84,8 +84,10 @@ class ExpressionWalk(ElementWalk):
         return argument_ref(name, value)  # an array of the device stays one
 
     def attribute(self, node: ast.Attribute) -> Ref:
-        if self.names.canonical(node):
-            return self.of_module(node.attr, self.names.constant(node))
+        name = self.names.canonical(node)
+        if name:
+            known = name.startswith(("cuda.", "math."))
+            return None if known else self.of_module(node.attr, self.names.constant(node))
         base = self.value(node.value)
         if isinstance(base, TupleRef):
             return self.part(node, base, node.attr, "load")

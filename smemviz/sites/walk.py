@@ -19,6 +19,7 @@ from smemviz.sites.table import ArrayRef, Ref, SiteTable, SiteTree, TupleRef, ar
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 _CONTEXTS = (ast.With, ast.AsyncWith, ast.AsyncFor, ast.Try, ast.TryStar, ast.Match)
 _SCOPES = (ast.Global, ast.Nonlocal, ast.Delete)
+_REFUSED = (*_DEFINITIONS, *_CONTEXTS, *_SCOPES)
 
 
 def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
@@ -72,7 +73,7 @@ class _FunctionWalk(ExpressionWalk):
                 self.returned = self.join(node, self.returned, self.value(expression))
             case ast.Expr(value=ast.Call() as call):
                 self.call(call, used=False)
-            case _ if isinstance(node, (*_DEFINITIONS, *_CONTEXTS, *_SCOPES)):
+            case _ if isinstance(node, _REFUSED):
                 raise self.unsupported(node, refusal(node))
             case _:
                 for child in ast.iter_child_nodes(node):

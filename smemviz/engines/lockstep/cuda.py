@@ -40,11 +40,6 @@ class Cuda(ModuleType):
         self._file = file
         self._launcher = launcher
         self.addresses = AddressSpace()
-        for name in _device_names():
-            setattr(self, name, DeviceOnly(name, file))
-        for first, *others in vectors.NAMES:
-            for other in others:
-                setattr(self, other, getattr(self, first))
         self.gpus = [Device()]
         self.random = Random(self)
 
@@ -52,6 +47,10 @@ class Cuda(ModuleType):
         if name in DTYPES or name == "types":
             types = importlib.import_module("numba").types
             return types if name == "types" else getattr(types, name)
+        meant = _device_names().get(name)
+        if meant is not None:  # made when a file asks for it, there are hundreds
+            found = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
+            return vars(self).setdefault(name, found)
         text = f"cuda.{name} is not known to the lockstep engine; run with engine gpu"
         if sys._getframe(1).f_code.co_filename == self._file:
             raise UnsupportedError(*launch_place(self._file), text)
@@ -291,7 +290,9 @@ class DeviceOnly:
 
 
 @cache
-def _device_names() -> list[str]:
+def _device_names() -> dict[str, str]:
+    """Return the names that mean something in kernels, each with the one it is an alias of, or itself."""
     known = (name for table in (names.VALUES, names.CALLS) for name in table)
     roots = {name.split(".")[1] for name in known if name.startswith("cuda.")}
-    return sorted(roots | {"shared", "local", "const", "atomic"})
+    found = {name: name for name in roots | {"shared", "local", "const", "atomic"}}
+    return found | {other: first for first, *others in vectors.NAMES for other in others}
