@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -210,7 +210,16 @@ def _report(space: str, op: str, width: int, keeps_value: bool = False) -> Any:
     return _inlined(report)
 
 
-def _load(site: Site) -> Any:
+class _Kind(NamedTuple):
+    """What a probe depends on; sites that agree in it share one, so that it is compiled once."""
+
+    space: str
+    op: str
+    width: int
+    dtype: str
+
+
+def _load(site: _Kind) -> Any:
     report = _report(site.space, "load", site.width)
     address_of = _ADDRESS_OF[site.space]
 
@@ -221,7 +230,7 @@ def _load(site: Site) -> Any:
     return _inlined(load)
 
 
-def _store(site: Site) -> Any:
+def _store(site: _Kind) -> Any:
     keeps_value = site.space == "shared" and np.dtype(site.dtype).kind != "c"
     report = _report(site.space, "store", site.width, keeps_value)
     cast = numba.from_dtype(np.dtype(site.dtype))
@@ -251,7 +260,7 @@ def counting_barrier(predicate, log):
 """
 
 
-def _call(site: Site, name: str, parameters: str) -> Any:
+def _call(site: _Kind, name: str, parameters: str) -> Any:
     index = "index" if "index" in parameters else "0"
     namespace = {
         "cuda": cuda,
@@ -263,16 +272,16 @@ def _call(site: Site, name: str, parameters: str) -> Any:
     return _inlined(namespace["call"])
 
 
-def _atomic(site: Site) -> Any:
+def _atomic(site: _Kind) -> Any:
     name = "add" if site.op == "reduce_inc" else site.op.partition("_")[2]
     return _call(site, f"atomic.{_ATOMICS.get(name, name)}", "index, old, value" if name == "cas" else "index, value")
 
 
-def _swap(site: Site) -> Any:
+def _swap(site: _Kind) -> Any:
     return _call(site, "atomic.compare_and_swap", "old, value")
 
 
-def _hinted(name: str) -> Callable[[Site], Any]:
+def _hinted(name: str) -> Callable[[_Kind], Any]:
     return lambda site: _call(site, name, "index" if CACHE_HINTS[name] == "load" else "index, value")
 
 
@@ -309,14 +318,20 @@ def _barrier(log: Any) -> None:
             cuda.atomic.add(epochs, warp, 1)
 
 
+@cache
 def _counting_barrier(name: str) -> Any:
     namespace = {"cuda": cuda, "barrier": _barrier}
     exec(_BARRIER.format(name=name), namespace)
     return _inlined(namespace["counting_barrier"])
 
 
-_BUILDERS: dict[str, Callable[[Site], Any]] = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
+_BUILDERS: dict[str, Callable[[_Kind], Any]] = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
 _BUILDERS |= {name: _hinted(name) for name in CACHE_HINTS}
+
+
+@cache
+def _built(action: str, kind: _Kind) -> Any:
+    return _BUILDERS[action](kind)
 
 
 def probes(sites: Sequence[Site]) -> dict[str, Any]:
@@ -327,5 +342,6 @@ def probes(sites: Sequence[Site]) -> dict[str, Any]:
     for site in sites:
         actions = [site.op, *(name for name, op in CACHE_HINTS.items() if op == site.op and site.space == "global")]
         for action in actions if site.op in ("load", "store") else ["atomic", "swap"]:
-            found.setdefault(probe_name(action, site), _BUILDERS[action](site))
+            kind = _Kind(site.space, site.op, site.width, site.dtype)
+            found.setdefault(probe_name(action, site), _built(action, kind))
     return found
