@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import graph
 from smemviz.app.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
-from smemviz.figures.products import NO_INTEGER_BLAS
+from smemviz.figures.products import MERGED, NO_INTEGER_BLAS, UNTOLD
 
 POLL_MILLISECONDS = 500
 PATH = "/matmul"
@@ -53,7 +53,7 @@ def matmul_page() -> Component:
                 [
                     _section(
                         "Every kernel at this size", html.Div(id="products-table"), identity="products",
-                        notes=(NO_INTEGER_BLAS,), last_note="skipped-note",
+                        notes=(NO_INTEGER_BLAS, MERGED, UNTOLD), last_note="skipped-note",
                     ),
                     html.Div(
                         [

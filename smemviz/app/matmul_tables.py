@@ -24,6 +24,7 @@ _HEADS = (
     "Operations per byte", "Time", "GFLOP/s", "Of cuBLAS", "Nearest ceiling", "Largest error",
 )  # fmt: skip
 _NONE = "not counted"
+_NOT_TOLD = "not told"
 _YARDSTICKS = {NUMPY: "NumPy on the host", LOOPS: "three loops, one core of the host"}
 
 
@@ -65,13 +66,14 @@ def _counted(row: Product, elements: bool) -> list[object]:
     if moved is None:
         return ["", *[_NONE] * (5 + elements)]
     excess: object = html.Span(f"▲ {moved.excess:,}", className="conflict") if moved.excess else "0"
+    wavefronts = f"{moved.shared_loads + moved.shared_stores:,}" if moved.shares else "none"
     return [
         f"{row.formula:,}" if row.formula is not None else "",
         *([f"{moved.elements_loaded:,}" if moved.elements_loaded is not None else _NONE] if elements else []),
         f"{moved.load_sectors:,}",
         f"{moved.store_sectors:,}",
-        f"{moved.shared_loads + moved.shared_stores:,}" if row.shares_tiles else "none",
-        excess,
+        _NOT_TOLD if moved.untold else wavefronts,
+        _NOT_TOLD if moved.untold else excess,
         number(row.intensity or 0),
     ]
 

@@ -12,6 +12,13 @@ from smemviz.sweep_file import CUBLAS, Point, Sweep
 
 Where = Literal["lockstep", "card", "scaled"]
 
+MERGED = (
+    "Shares of shared memory count the loads of the source; the compiler merges neighbouring ones, so that they may "
+    "exceed 100 %."
+)
+UNTOLD = (
+    "Not told: 16 bytes that are loaded as a complex number may be one instruction or two, which addresses do not show."
+)
 NO_INTEGER_BLAS = "cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it."
 
 
@@ -37,11 +44,6 @@ class Product:
         """Operations per byte moved between global memory and the threads."""
         return intensity(self.size, self.moved) if self.moved else None
 
-    @property
-    def shares_tiles(self) -> bool:
-        """Whether its threads share what they load by way of shared memory."""
-        return bool(self.moved and self.moved.shared_loads)
-
     def ratio_text(self) -> str:
         """Say how fast it is against cuBLAS, which was timed in float32; another type stands for itself."""
         if self.of_cublas is not None:
@@ -60,8 +62,8 @@ class Product:
 def products(size: Size, tile: int, lockstep: Mapping[str, Counted], sweep: Sweep | None) -> tuple[Product, ...]:
     """Put together what is known of each kernel at a size and tile.
 
-    ``lockstep`` was counted here, at this size or a smaller one; counts are taken from there, else from the card, else
-    they are scaled from there.
+    ``lockstep`` was counted here, at this size or a smaller one; counts are taken or scaled from there, else from the
+    card.
     """
     points = points_at(sweep, size, tile) if sweep else {}
     cublas = points.get(CUBLAS)
@@ -73,7 +75,7 @@ def _product(kernel: str, size: Size, known: Counted | None, point: Point | None
     moved, counted, grid = _counts(size, known, point)
     formula = None
     if moved and grid:
-        formula = size.loads(grid[0], grid[1]) if moved.shared_loads else size.loads()
+        formula = size.loads(grid[0], grid[1]) if moved.shares else size.loads()
     same = point and cublas and point.rate and cublas.rate and point.dtype == cublas.dtype
     ratio = point.rate / cublas.rate if same and point and cublas and point.rate and cublas.rate else None
     return Product(kernel, size, moved, counted, formula, point, ratio)
@@ -85,13 +87,12 @@ def _counts(
     """Return what a kernel moves at a size, where that was counted, and its grid."""
     if known and known.size == size:
         return known.moved, "lockstep", known.grid
-    if point and point.moved:
-        return point.moved, "card", point.grid
     if known:
         grid = point.grid if point else tuple(size.m // known.size.m * blocks for blocks in known.grid[:2])
         moved = scaled(known, size, grid)
-        return moved, "scaled" if moved else None, grid
-    return None, None, ()
+        if moved:
+            return moved, "scaled", grid
+    return (point.moved, "card", point.grid) if point and point.moved else (None, None, ())
 
 
 def points_at(sweep: Sweep, size: Size, tile: int) -> dict[str, Point]:

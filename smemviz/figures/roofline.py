@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle, islice
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,7 +17,12 @@ from smemviz.sweep_file import CUBLAS, Ceiling, Point, Sweep
 
 _HEIGHT = 520
 _TOP, _BOTTOM, _LEFT, _RIGHT = 16, 52, 70, 176
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "pentagon", "hexagon", "star")
+# A symbol for each kernel, and the sign that stands before its name.
+_SYMBOLS = {
+    "circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "triangle-down": "▼", "cross": "✚", "x": "✖",
+    "pentagon": "⬟", "hexagon": "⬢", "star": "★", "circle-dot": "◉", "square-dot": "▣", "diamond-dot": "◈",
+    "triangle-left": "◀", "triangle-right": "▶", "bowtie": "⧓", "hourglass": "⧗",
+}  # fmt: skip
 _ROOFS = (("memory copy", "solid"), ("L2 read", "dash"))
 
 
@@ -85,7 +91,7 @@ def _kernels(rows: Sequence[Product], colours: Theme) -> go.Scatter:
         mode="markers",
         marker={
             "size": 11,
-            "symbol": [_SYMBOLS[i % len(_SYMBOLS)] for i in range(len(rows))],
+            "symbol": list(islice(cycle(_SYMBOLS), len(rows))),
             "color": colours.ramp[0],
             "line": {"color": colours.ink, "width": 1.2},
         },
@@ -148,7 +154,8 @@ def _names(
     rows: Sequence[Product], cublas: Point | None, ends: tuple[float, float], colours: Theme
 ) -> list[dict[str, object]]:
     """Name every point at the right edge, at its height, each a line of its own with the sign of its point."""
-    named = [(_SIGNS[i % len(_SIGNS)], row.kernel, row.point.rate or 0) for i, row in enumerate(rows) if row.point]
+    signed = zip(rows, cycle(_SYMBOLS.values()), strict=False)
+    named = [(sign, row.kernel, row.point.rate or 0) for row, sign in signed if row.point]
     if cublas and cublas.rate:
         named.append(("☆", CUBLAS, cublas.rate))
     places = [(np.log10(rate) - np.log10(ends[0])) / (np.log10(ends[1]) - np.log10(ends[0])) for _, _, rate in named]
@@ -160,9 +167,6 @@ def _names(
         }
         for (sign, name, _), y in zip(named, spread, strict=True)
     ]  # fmt: skip
-
-
-_SIGNS = ("●", "■", "◆", "▲", "▼", "✚", "✖", "⬟", "⬢", "★")
 
 
 def _text(text: str, x: float, y: float, colours: Theme, anchor: str) -> dict[str, object]:

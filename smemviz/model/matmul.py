@@ -50,6 +50,9 @@ class Size:
 class Traffic:
     """What a launch moved. ``elements_loaded`` is None where only requests were counted, not their lanes.
 
+    ``untold`` are requests to shared memory whose wavefronts cannot be told from their addresses; all the counts of
+    shared memory leave them out.
+
     ``excess`` are the wavefronts of shared memory beyond the ideal, ``max_degree`` the worst conflict of any site.
     """
 
@@ -61,6 +64,12 @@ class Traffic:
     excess: int
     max_degree: int
     elements_loaded: int | None = None
+    untold: int = 0
+
+    @property
+    def shares(self) -> bool:
+        """Whether threads share what they load, by way of shared memory."""
+        return bool(self.shared_loads or self.untold)
 
     @property
     def global_bytes(self) -> int:
@@ -85,6 +94,7 @@ def traffic(launch: Launch, cc: tuple[int, int] = (9, 0)) -> Traffic:
         excess=_sum(row.excess for row in shared),
         max_degree=max((row.max_degree or 0 for row in shared), default=0),
         elements_loaded=None if launch.missing else _elements_loaded(launch),
+        untold=sum(row.requests for row in shared if row.wavefronts is None),
     )
 
 
@@ -120,6 +130,7 @@ def scaled(known: Counted, size: Size, grid: tuple[int, ...]) -> Traffic | None:
         excess=moved.excess * times**3,
         max_degree=moved.max_degree,
         elements_loaded=None if moved.elements_loaded is None else moved.elements_loaded * times**3,
+        untold=moved.untold * times**3,
     )
 
 
@@ -145,12 +156,12 @@ def shares(size: Size, moved: Traffic | None, seconds: float, ceilings: Mapping[
     """Return how much of what the card can do a launch did, by the name of the ceiling.
 
     ``ceilings`` are rates per second: operations for ``float32``, bytes for ``shared read``, whose share counts a
-    wavefront as the 128 bytes it could have brought.
+    wavefront as the 128 bytes it could have brought; it can exceed 1, for the compiler merges neighbouring loads.
     """
     used: dict[str, float] = {}
     if "float32" in ceilings:
         used["float32"] = size.operations / seconds / ceilings["float32"]
-    if "shared read" in ceilings and moved and moved.shared_loads + moved.shared_stores:
+    if "shared read" in ceilings and moved and moved.shared_loads and not moved.untold:
         moving = WAVEFRONT_BYTES * (moved.shared_loads + moved.shared_stores)
         used["shared read"] = moving / seconds / ceilings["shared read"]
     return used

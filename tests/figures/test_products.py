@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from swept import SIZES, sweep
@@ -39,8 +41,8 @@ def test_a_larger_size_is_scaled_where_the_card_did_not_count() -> None:
     assert row.moved == Traffic(27, 54, 27, 108, 135, 162, 7, 216)
     (odd, *_) = products(Size(192, 192, 190), 32, {"tiled": known}, sweep())
     assert (odd.moved, odd.counted) == (None, None)
-    (counted, *_) = products(SIZES[1], 32, {"tiled": known}, sweep())
-    assert counted.counted == "card"
+    (scaled, *_) = products(SIZES[1], 32, {"tiled": replace(known, grid=(1, 1, 1))}, sweep())
+    assert scaled.counted == "card"  # its grid of 2 x 2 is not 16 times that of 64
 
 
 def test_without_shared_memory_the_formula_is_2_s_cubed() -> None:

@@ -119,3 +119,11 @@ def test_a_cube_of_64_tells_what_larger_ones_move() -> None:
 )
 def test_other_sizes_and_grids_do_not_follow(size: Size, grid: tuple[int, ...]) -> None:
     assert scaled(Counted(CUBE, (2, 2, 1), Traffic(1, 1, 1, 1, 1, 0, 1)), size, grid) is None
+
+
+def test_what_cannot_be_told_is_counted_apart() -> None:
+    moved = traffic(product(32)["vector_loads"])
+    assert moved.untold == 32 + 2 * 256  # stores of 16 bytes, and loads from both tiles
+    assert moved.shares
+    assert moved.elements_loaded == CUBE.loads(1, 1)
+    assert shares(CUBE, moved, 1e-6, {"shared read": 1e12}) == {}
