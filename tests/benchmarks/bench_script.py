@@ -1,6 +1,6 @@
 """What recording a script costs on the GPU: ``smemviz run SCRIPT`` beside ``python SCRIPT``, whole processes.
 
-Run on a machine with a GPU: ``python tests/benchmarks/bench_script.py``. Three runs of each, in turn; the least counts.
+Run on a machine with a GPU: ``python tests/benchmarks/bench_script.py``. Two runs of each, in turn; the least counts.
 """
 
 import subprocess
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-REPEATS = 3
+REPEATS = 2
 TURN = """
 import sys
 import numpy as np
