@@ -23,11 +23,10 @@ PITCH = TILE + 1
 # is DEPTH columns of a or rows of b.
 RESULTS = 8
 PANEL = 64
-DEPTH = 16
+DEPTH = 8
 SIDE = PANEL // RESULTS
 THREADS = SIDE * SIDE
 LOADED = PANEL * DEPTH // THREADS
-DEPTH_PITCH = DEPTH + 1
 
 # 16 bytes are the most that one instruction loads. No type of Numba's is four floats, but complex128 is as wide; it is
 # moved here and never computed with. VECTOR is how many elements it carries.
@@ -281,7 +280,7 @@ def register_2d(c, a, b):
     M and N have to be multiples of PANEL, K of DEPTH. A thread's results lie SIDE apart, so that neighbouring threads
     load neighbouring words.
     """
-    a_tile = cuda.shared.array((PANEL, DEPTH_PITCH), DTYPE)
+    a_tile = cuda.shared.array((PANEL, DEPTH), DTYPE)
     b_tile = cuda.shared.array((DEPTH, PANEL), DTYPE)
     sums = cuda.local.array((RESULTS, RESULTS), DTYPE)
     a_part = cuda.local.array(RESULTS, DTYPE)
@@ -320,7 +319,7 @@ def vector_loads(c, a, b):
     """VECTOR elements per load; the tile of a is stored transposed, so that a thread's rows lie side by side there.
 
     M and N have to be multiples of PANEL, K of DEPTH. A row of a's tile is one vector longer than it needs to be, so
-    that of the stores, which walk down its columns, no more than two collide.
+    that the stores, which walk down its columns, do not collide.
     """
     a_tile = cuda.shared.array((DEPTH, PANEL_PITCH), DTYPE)
     b_tile = cuda.shared.array((DEPTH, PANEL_VECTORS), np.complex128)
