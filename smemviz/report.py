@@ -16,14 +16,13 @@ from smemviz.figures.served import Hardware
 from smemviz.model.alike import alike
 from smemviz.model.cure import Cure, Pad, Swizzle
 from smemviz.model.devices import device, known
+from smemviz.model.summary import SiteSummary, summarize
 from smemviz.model.traffic import Traffic, traffic_of
 from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-    from smemviz.model.summary import SiteSummary
 
 SCHEMA = 1
 _PLACE = ("line", "column", "source", "function", "calls", "array", "space", "op", "width")
@@ -32,11 +31,11 @@ _TRAFFIC = ("sectors_per_request", "efficiency")
 _WIDTH_UNSEEN = 160  # columns, where the output is no terminal
 
 
-def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
+def facts(recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> dict[str, Any]:
     """Return the counts of a recording on a compute capability, ready for JSON.
 
     Raises:
-        InputError: for an unknown compute capability.
+        InputError: for an unknown compute capability or bank mode.
     """
     counted_for = device(cc)
     return {
@@ -47,26 +46,27 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0)) -> dict[str, Any]:
         "date": recording.date,
         "cc": list(cc),
         "basis": counted_for.basis.kind,
-        "bank_bytes": counted_for.bank_bytes[0],
+        "bank_bytes": bank_bytes,
         "constants": dict(recording.constants),
         "unrecorded": recording.unrecorded,
-        "launches": _launches_facts(recording, cc),
+        "launches": _launches_facts(recording, Hardware(cc, bank_bytes)),
         "findings": [asdict(finding) for finding in recording.findings],
     }
 
 
-def _launches_facts(recording: Recording, cc: tuple[int, int]) -> list[dict[str, Any]]:
+def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, Any]]:
     """Return the facts of every launch, worked out once for those that are alike."""
     found: dict[int, dict[str, Any]] = {}
     for group in alike(recording.launches):
-        found |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], cc))
+        found |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], counted))
     return [found[number] for number in range(len(recording.launches))]
 
 
-def _launch_facts(recording: Recording, launch: Launch, cc: tuple[int, int]) -> dict[str, Any]:
+def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> dict[str, Any]:
     hardware = launch.hardware or (None,) * len(launch.sites)
-    explained = explain(launch, Hardware(cc, device(cc).bank_bytes[0]))
-    rows = zip(launch.sites, launch.summary(cc), hardware, explained, strict=True)
+    explained = explain(launch, counted)
+    summary = summarize(launch, counted.cc, counted.bank_bytes)
+    rows = zip(launch.sites, summary, hardware, explained, strict=True)
     data = {
         "kernel": launch.kernel,
         "file": recording.file_of(launch),
@@ -155,9 +155,11 @@ def own_cc(recording: Recording) -> tuple[int, int]:
     return made_on if made_on in {row.cc for row in known()} else (9, 0)
 
 
-def print_recording(recording: Recording, cc: tuple[int, int] = (9, 0), *, as_json: bool = False) -> None:
+def print_recording(
+    recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4, *, as_json: bool = False
+) -> None:
     """Print the counts of a recording to standard output, as one JSON document or as a table for each launch."""
-    data = facts(recording, cc)
+    data = facts(recording, cc, bank_bytes)
     if as_json:
         json.dump(data, sys.stdout, indent=1)
         print()

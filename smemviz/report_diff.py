@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from smemviz.figures.labels import duration
+from smemviz.figures.served import Hardware
 from smemviz.model.diff import COUNTS, LaunchPair, SitePair
 from smemviz.recording import Recording, Site
 from smemviz.report import output_console
@@ -36,13 +37,19 @@ class Side:
 
 @dataclass(frozen=True)
 class Diff:
-    """Both sides and what was paired; ``tolerance`` is the fraction that B may cost more."""
+    """Both sides and what was paired; ``tolerance`` is the fraction that B may cost more, ``bank_bytes`` of 3.x."""
 
     before: Side
     after: Side
     pairs: tuple[LaunchPair, ...]
     cc: tuple[int, int]
     tolerance: float
+    bank_bytes: int = 4
+
+    @property
+    def capability(self) -> str:
+        """The compute capability that counts, as it is written."""
+        return Hardware(self.cc, self.bank_bytes).name
 
 
 def print_diff(diff: Diff, form: Form) -> None:
@@ -63,6 +70,7 @@ def diff_facts(diff: Diff) -> dict[str, Any]:
         "a": _side_facts(diff.before),
         "b": _side_facts(diff.after),
         "cc": list(diff.cc),
+        "bank_bytes": diff.bank_bytes,
         "tolerance_percent": round(diff.tolerance * 100, 6),
         "worse": any(pair.worse(diff.tolerance) for pair in diff.pairs),
         "launches": [_launch_facts(diff, pair) for pair in diff.pairs],
@@ -184,7 +192,7 @@ SITE_HEADS = ("line", "access", "operation", *(name.replace("max_", "") for name
 def to_markdown(diff: Diff) -> str:
     """Write a comparison as Markdown, for a pull request."""
     lines = [f"**{verdict(diff)}**", "", f"A: `{diff.before.title}`, B: `{diff.after.title}`; counted for compute "]
-    lines[-1] += f"capability {'.'.join(map(str, diff.cc))}."
+    lines[-1] += f"capability {diff.capability}."
     rows = [[f"`{launch_name(pair)}`", *launch_cells(pair)] for pair in diff.pairs]
     lines += ["", *_markdown_table(LAUNCH_HEADS, rows)]
     for pair in diff.pairs:
@@ -220,7 +228,7 @@ def _print_tables(diff: Diff) -> None:
 
     say(f"A: {diff.before.title}")
     say(f"B: {diff.after.title}")
-    say(f"counted for compute capability {'.'.join(map(str, diff.cc))}")
+    say(f"counted for compute capability {diff.capability}")
     say("")
     pairs = [([launch_name(pair), *launch_cells(pair)], bool(pair.worse(diff.tolerance))) for pair in diff.pairs]
     show("launches", LAUNCH_HEADS, pairs)

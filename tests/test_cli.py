@@ -29,6 +29,7 @@ from smemviz.recording import Recording
 from smemviz.recording_file import load, save
 
 KERNELS = resources.kernels_dir()
+SQUARE = resources.kernels_dir() / "recordings" / "h200" / "square.smem.npz"
 REVERSE = resources.kernels_dir() / "recordings" / "h200" / "reverse.smem.npz"
 Calls = list[tuple[object, ...]]
 COMMAND = [sys.executable, "-m", "smemviz"]
@@ -152,6 +153,17 @@ def test_show_counts_as_another_compute_capability(capsys: pytest.CaptureFixture
     assert data["basis"] == "documented"
 
 
+def test_show_counts_in_the_8_byte_bank_mode_of_3_x(capsys: pytest.CaptureFixture[str]) -> None:
+    """A row of 33 ints: lane i of column c is in 8-byte word (33 i + c) // 2, and for odd c lane 31 meets lane 0."""
+    wavefronts = {}
+    for cc in ("3.5", "3.5-8"):
+        assert cli.main(["show", str(SQUARE), "--json", "--cc", cc]) == 0
+        data = json.loads(capsys.readouterr().out)
+        launch = next(one for one in data["launches"] if one["kernel"] == "set_row_read_col_pad")
+        wavefronts[cc, data["bank_bytes"]] = [site["wavefronts"] for site in launch["sites"]]
+    assert wavefronts == {("3.5", 4): [32, 32, None], ("3.5-8", 8): [32, 16 + 2 * 16, None]}
+
+
 def test_show_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     launch = a_launch(10)
     save(a_recording(replace(launch, totals=totals(launch, more=500)), launch), tmp_path / "r.smem.npz")
@@ -214,7 +226,7 @@ def test_standard_output_that_is_full_is_one_line_and_exit_2() -> None:
     )
 
 
-@pytest.mark.parametrize("cc", ["9", "x", "4.2"])
+@pytest.mark.parametrize("cc", ["9", "x", "4.2", "9.0-8", "3.5-", "3.5-16"])
 def test_show_refuses_what_is_no_compute_capability(cc: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         code = cli.main(["show", str(REVERSE), "--cc", cc])

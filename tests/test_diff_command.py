@@ -145,7 +145,9 @@ def test_recordings_are_compared_as_they_are(here: Path, capsys: pytest.CaptureF
     assert diff("padded.smem.npz", "turn.py") == 0
     capsys.readouterr()
     assert diff("padded.smem.npz", "plain.smem.npz", "--cc", "3.5") == 1
-    assert "counted for compute capability 3.5" in capsys.readouterr().out
+    assert "counted for compute capability 3.5\n" in capsys.readouterr().out
+    assert diff("padded.smem.npz", "plain.smem.npz", "--cc", "3.5-8", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["bank_bytes"] == 8
 
 
 def test_what_main_prints_stays_out_of_markdown_and_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

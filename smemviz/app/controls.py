@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.state import MOST_BANKS, hardware_key
+from smemviz.app.state import MOST_BANKS
 from smemviz.constants import DTYPES, Constant
 from smemviz.figures.served import Hardware
 from smemviz.model.devices import known
@@ -70,12 +70,12 @@ def hardware_select(chosen: Hardware) -> Component:
     for row in reversed(known()):
         for mode in row.bank_bytes:
             hardware = Hardware(row.cc, mode)
-            option = {"value": hardware_key(hardware), "label": f"{hardware.name} {row.family}"}
+            option = {"value": hardware.key, "label": f"{hardware.name} {row.family}"}
             groups.setdefault("Measured" if row.basis.kind == "measured" else "Documented", []).append(option)
     return dmc.Select(
         id=control("cc"),
         label="Counted for",
-        value=hardware_key(chosen),
+        value=chosen.key,
         data=[{"group": group, "items": items} for group, items in groups.items()],
         allowDeselect=False,
         size="sm",

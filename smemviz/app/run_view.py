@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from smemviz.app.controls import knob_note
 from smemviz.app.library import Library, Shown
 from smemviz.app.source_view import source_view
-from smemviz.app.state import RunState, hardware_key
+from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.figures.labels import count
@@ -221,7 +221,7 @@ def _shown_run(shown: Shown, title: str, hardware: Hardware) -> dict[str, Any]:
         "title": title,
         "values": {
             **{name: c.value if c.kind in ("int", "float") else str(c.value) for name, c in constants.items()},
-            "cc": hardware_key(hardware),
+            "cc": hardware.key,
             "source": "recording" if shown.from_file else "lockstep",
         },
         "notes": {name: knob_note(shown.program, constant) for name, constant in constants.items()},

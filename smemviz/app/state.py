@@ -10,7 +10,6 @@ from smemviz.errors import InputError
 from smemviz.figures.served import Hardware
 from smemviz.figures.style import ThemeName
 from smemviz.figures.tile import View
-from smemviz.model.devices import device
 
 Source = Literal["recording", "lockstep"]
 
@@ -76,22 +75,14 @@ class LookState:
 MOST_BANKS = 64
 
 
-def hardware_key(hardware: Hardware) -> str:
-    """Write hardware as it stands in the URL: ``9.0``, or ``3.5-8`` for the 8-byte bank mode."""
-    name = device(hardware.cc).name
-    return name if hardware.bank_bytes == device(hardware.cc).bank_bytes[0] else f"{name}-{hardware.bank_bytes}"
-
-
 def _hardware(text: str) -> Hardware | None:
-    name, _, mode = text.partition("-")
-    major, _, minor = name.partition(".")
-    if not (major.isdecimal() and minor.isdecimal() and (mode or "4").isdecimal()):
-        return None
-    try:
-        row = device((int(major), int(minor)))
-    except InputError:
-        return None
-    return Hardware(row.cc, int(mode)) if mode and int(mode) in row.bank_bytes else Hardware(row.cc, row.bank_bytes[0])
+    """Read what stands in the URL; a bank mode that the part lacks is left out."""
+    for part in (text, text.partition("-")[0]):
+        try:
+            return Hardware.read(part)
+        except InputError:
+            continue
+    return None
 
 
 def _integer(query: Mapping[str, str], name: str) -> int | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemviz.commands.settings import main_output, setting
-from smemviz.commands.show import compute_capability
+from smemviz.commands.show import hardware
 from smemviz.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how much more B may cost than A (default: 0)",
     )
     parser.add_argument(
-        "--cc", metavar="X.Y", type=compute_capability, help="count as this compute capability does (default: B's own)"
+        "--cc",
+        metavar="X.Y",
+        type=hardware,
+        help="count as this compute capability does, as for show (default: B's own)",
     )
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -60,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load both, compare, print."""
+    from smemviz.figures.served import Hardware
     from smemviz.model.diff import diff
     from smemviz.report import own_cc
     from smemviz.report_diff import Diff, Form, Side, print_diff
@@ -73,13 +77,13 @@ def execute(arguments: argparse.Namespace) -> int:
         before, after = (
             recorded(name, constants, arguments.engine) for name, constants in zip(names, changes, strict=True)
         )
-    cc = arguments.cc or own_cc(after)
-    pairs = diff(before, after, cc)
+    counted = arguments.cc or Hardware(own_cc(after))
+    pairs = diff(before, after, counted.cc, counted.bank_bytes)
     if not any(pair.before and pair.after for pair in pairs):
         raise InputError(f"{names[0]} and {names[1]}: no kernel is launched in both; nothing can be compared")
     sides = Side(names[0], changes[0], before), Side(names[1], changes[1], after)
     form: Form = "json" if arguments.json else "markdown" if arguments.markdown else "table"
-    print_diff(Diff(*sides, pairs, cc, arguments.tolerance / 100), form)
+    print_diff(Diff(*sides, pairs, counted.cc, arguments.tolerance / 100, counted.bank_bytes), form)
     return 1 if any(pair.worse(arguments.tolerance / 100) for pair in pairs) else 0
 
 

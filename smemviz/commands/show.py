@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smemviz.figures.served import Hardware
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,24 +17,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cc",
         metavar="X.Y",
-        type=compute_capability,
-        help="count as this compute capability does (default: that of the GPU that recorded, else 9.0)",
+        type=hardware,
+        help="count as this compute capability does, 3.5-8 with banks of 8 bytes (default: that of the GPU that "
+        "recorded, else 9.0)",
     )
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Load and print."""
+    from smemviz.figures.served import Hardware
     from smemviz.recording_file import load
     from smemviz.report import own_cc, print_recording
 
     recording = load(arguments.recording)
-    print_recording(recording, arguments.cc or own_cc(recording), as_json=arguments.json)
+    counted = arguments.cc or Hardware(own_cc(recording))
+    print_recording(recording, counted.cc, counted.bank_bytes, as_json=arguments.json)
     return 0
 
 
-def compute_capability(text: str) -> tuple[int, int]:
-    """Read a compute capability such as ``9.0``, for argparse."""
-    match = re.fullmatch(r"(\d{1,2})\.(\d)", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a compute capability such as 9.0")
-    return int(match[1]), int(match[2])
+def hardware(text: str) -> Hardware:
+    """Read a compute capability such as ``9.0`` or ``3.5-8``, for argparse."""
+    from smemviz.errors import InputError
+    from smemviz.figures.served import Hardware
+
+    try:
+        return Hardware.read(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

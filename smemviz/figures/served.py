@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.errors import InputError
 from smemviz.figures.moment import Moment
 from smemviz.model.devices import device
 from smemviz.model.operations import unpredictable
@@ -27,6 +29,29 @@ class Hardware:
         """The compute capability as it is written, with the bank mode where that is not the default."""
         mode = "" if self.bank_bytes == device(self.cc).bank_bytes[0] else f", {self.bank_bytes}-byte banks"
         return device(self.cc).name + mode
+
+    @property
+    def key(self) -> str:
+        """The same in a URL and on the command line: ``9.0``, or ``3.5-8`` for the 8-byte bank mode."""
+        name = device(self.cc).name
+        return name if self.bank_bytes == device(self.cc).bank_bytes[0] else f"{name}-{self.bank_bytes}"
+
+    @staticmethod
+    def read(text: str) -> Hardware:
+        """Read a ``key``.
+
+        Raises:
+            InputError: when it is none, or no row of the table.
+        """
+        match = re.fullmatch(r"(\d{1,2})\.(\d)(?:-(\d))?", text)
+        if match is None:
+            raise InputError(f"{text!r} is not a compute capability such as 9.0, or 3.5-8 for banks of 8 bytes")
+        row = device((int(match[1]), int(match[2])))
+        mode = int(match[3] or row.bank_bytes[0])
+        if mode not in row.bank_bytes:
+            modes = " or ".join(map(str, row.bank_bytes))
+            raise InputError(f"banks of compute capability {row.name} are {modes} bytes wide, not {mode}")
+        return Hardware(row.cc, mode)
 
 
 H200 = Hardware()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
-from smemviz.model.summary import SiteSummary
+from smemviz.model.summary import SiteSummary, summarize
 from smemviz.recording import Launch, Recording, Site
 
 COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
@@ -72,21 +72,23 @@ def grew(before: float, after: float, tolerance: float) -> bool:
     return after > before * (1 + tolerance)
 
 
-def diff(before: Recording, after: Recording, cc: tuple[int, int] = (9, 0)) -> tuple[LaunchPair, ...]:
+def diff(
+    before: Recording, after: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
+) -> tuple[LaunchPair, ...]:
     """Pair the launches of two recordings by kernel and number, and their sites through moved and changed lines.
 
     One launch of each is a pair whatever its kernel is called. Pairs stand in the order of ``after``; what is only in
     ``before`` comes last.
 
     Raises:
-        InputError: for an unknown compute capability.
+        InputError: for an unknown compute capability or bank mode.
     """
     old, new = _numbered(before.launches), _numbered(after.launches)
     if len(old) == len(new) == 1:
         old = dict(zip(new, old.values(), strict=True))
     places = _Places(before, after)
     both = [*new, *(key for key in old if key not in new)]
-    return tuple(_pair(key, old.get(key), new.get(key), places, cc) for key in both)
+    return tuple(_pair(key, old.get(key), new.get(key), places, (cc, bank_bytes)) for key in both)
 
 
 def _numbered(launches: Sequence[Launch]) -> dict[tuple[str, int], Launch]:
@@ -99,11 +101,15 @@ def _numbered(launches: Sequence[Launch]) -> dict[tuple[str, int], Launch]:
 
 
 def _pair(
-    key: tuple[str, int], before: Launch | None, after: Launch | None, places: _Places, cc: tuple[int, int]
+    key: tuple[str, int],
+    before: Launch | None,
+    after: Launch | None,
+    places: _Places,
+    counted: tuple[tuple[int, int], int],  # compute capability and bank mode
 ) -> LaunchPair:
     if before is None or after is None:
         return LaunchPair(*key, before, after)
-    old, new = before.summary(cc), after.summary(cc)
+    old, new = summarize(before, *counted), summarize(after, *counted)
     sites = tuple(
         SitePair(i, j, (None if i is None else old[i], None if j is None else new[j]))
         for i, j in _paired(before, after, places)

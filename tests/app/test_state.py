@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.app.state import LookState, RunState, hardware_key
+from smemviz.app.state import LookState, RunState
 from smemviz.figures.served import Hardware
 
 
@@ -26,7 +26,7 @@ def test_what_makes_no_sense_is_left_out() -> None:
 )
 def test_hardware_reads_back_as_it_was_written(text: str, hardware: Hardware) -> None:
     assert RunState.read({"cc": text}).hardware == hardware
-    assert hardware_key(hardware) == text
+    assert hardware.key == text
 
 
 def test_a_bank_mode_the_part_does_not_have_is_ignored() -> None:
