@@ -105,6 +105,7 @@ def states(count: int, seed: int, start: int = 0) -> NDArray[Any]:
     parts = _first_state(seed)
     jump = _jump_matrix()
     power = jump
+    start &= _MASK
     while start:
         if start & 1:
             parts = _applied(power, parts)

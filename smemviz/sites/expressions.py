@@ -15,6 +15,7 @@ from smemviz.sites.elements import ElementWalk
 from smemviz.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
 
 _MAX_CALL_DEPTH = 32
+_MAX_TUPLE_DEPTH = 8
 _REFUSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Yield, ast.Await)
 CACHE_HINTS = dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "load")
 CACHE_HINTS |= dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "store")
@@ -42,7 +43,7 @@ class ExpressionWalk(ElementWalk):
             case ast.Call():
                 return self.call(node, used=True)
             case ast.Tuple() | ast.List():
-                return TupleRef(tuple(self.values(node.elts)))
+                return self.tuple_of(node)
             case ast.IfExp():
                 self.value(node.test)
                 return self.join(node, self.value(node.body), self.value(node.orelse))
@@ -58,6 +59,13 @@ class ExpressionWalk(ElementWalk):
                     if isinstance(child, ast.expr):
                         self.value(child)
                 return None
+
+    def tuple_of(self, node: ast.Tuple | ast.List) -> Ref:
+        """Return a tuple; one that holds itself, turn after turn of a loop, would grow without end."""
+        found = TupleRef(tuple(self.values(node.elts)))
+        if _depth(found) > _MAX_TUPLE_DEPTH:
+            raise self.unsupported(node, f"tuples nested deeper than {_MAX_TUPLE_DEPTH} are not followed")
+        return found
 
     def values(self, nodes: list[ast.expr]) -> list[Ref]:
         """Visit expressions, the items of a starred tuple one by one."""
@@ -225,3 +233,7 @@ class ExpressionWalk(ElementWalk):
             if isinstance(base, ArrayRef):
                 return base.dtype
         return as_dtype(self.names.constant(node))
+
+
+def _depth(ref: Ref) -> int:
+    return 1 + max(map(_depth, ref.items), default=0) if isinstance(ref, TupleRef) else 0

@@ -7,9 +7,9 @@ from typing import Any
 
 from smemviz.engines.lockstep import access, arrays
 from smemviz.engines.lockstep.calls import Calls
-from smemviz.engines.lockstep.expressions import short
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import View
+from smemviz.engines.lockstep.operations import short
 from smemviz.engines.lockstep.typing import Value
 
 

@@ -6,9 +6,10 @@ import ast
 
 from smemviz.engines.lockstep import arrays, names, rules
 from smemviz.engines.lockstep.dispatch import Dispatcher
-from smemviz.engines.lockstep.expressions import Expressions, short
+from smemviz.engines.lockstep.expressions import Expressions
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.operations import short
 from smemviz.engines.lockstep.typing import Value
 from smemviz.functions import as_dtype
 from smemviz.sites import SiteTree

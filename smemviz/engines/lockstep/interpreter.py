@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.expressions import short
 from smemviz.engines.lockstep.loops import Loops
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.operations import short
 from smemviz.engines.lockstep.operators import truth
 from smemviz.engines.lockstep.typing import NotAScalarError, Value
 from smemviz.sites import SiteTree

@@ -47,10 +47,23 @@ class Loops(Assignments):
         return self.loop(node, conditions())
 
     def for_loop(self, node: ast.For) -> Mask:
+        if isinstance(node.iter, ast.Call) and self.canonical(node.iter.func) == "builtins.range":
+            return self.loop(node, self.counted(node, node.iter))
         return self.loop(node, self.each(node))
 
+    def counted(self, node: ast.For, call: ast.Call) -> Iterator[Value]:
+        """Count a range, binding the target; yields which threads have a next number."""
+        for test, number in self.numbers(call):
+            outer = self.mask
+            running = outer.narrow(test) if isinstance(test, np.ndarray) else outer
+            if running.count:
+                self.mask = running
+                self.bind(node.target, number, call)
+                self.mask = outer
+            yield test
+
     def each(self, node: ast.For) -> Iterator[Value]:
-        """Go over what a loop goes over, binding the target; yields which threads have a next item."""
+        """Go over tuples and arrays, binding the target; yields which threads have a next item."""
         for test, item in self.items_of(node.iter):
             outer = self.mask
             running = outer.narrow(test) if isinstance(test, np.ndarray) else outer

@@ -295,3 +295,12 @@ def test_loads_and_stores_with_hints_are_loads_and_stores():
     )  # fmt: skip
     assert out[1].tolist() == LANES.tolist()
     assert [(s.op, s.width) for s in launch.sites] == [("load", 8), ("store", 8)]
+
+
+@pytest.mark.parametrize(
+    ("grow", "says"),
+    [("t = t + t", "a tuple of more than 1,000 items"), ("t = (t, t)", "tuples nested deeper than 8 are not followed")],
+)
+def test_a_tuple_cannot_grow_without_end(grow, says):
+    with pytest.raises(UnsupportedError, match=says):
+        result(f"t = (1, 2)\nfor k in range(100):\n    {grow}")
