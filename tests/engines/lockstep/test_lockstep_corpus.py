@@ -53,11 +53,13 @@ def test_no_kernel_gives_a_wrong_result(outcomes):
     assert wrong == []
 
 
-def test_more_than_four_hundred_test_methods_and_three_hundred_kernels_pass(outcomes):
+def test_570_test_methods_and_400_kernels_pass(outcomes):
+    """numba-cuda 0.30.4: 576 methods with 420 kernels pass, 53 are refused, 434 ask for no kernel's results."""
     counted = Counter(o.state for o in outcomes)
     kernels = {(o.module, kernel) for o in outcomes if o.state == "passed" for kernel in o.kernels}
-    assert (counted["passed"], counted["refused"]) >= (400, 0)
-    assert len(kernels) > 300
+    assert counted["passed"] >= 570
+    assert counted["refused"] <= 60
+    assert len(kernels) >= 400
 
 
 def test_every_refusal_says_what_it_is_about(outcomes):
