@@ -22,7 +22,7 @@ def with_beginning(body):
     """Return that text with the statement before it."""
     source = "def kernel(out, records):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     tree = parse_program(source, "f.py").tree
-    scope = {"cuda": ModuleType("numba.cuda"), "int32": np.int32}
+    scope = {"cuda": ModuleType("numba.cuda"), "int32": np.int32, "np": np}
     function = Function("kernel", "f.py", source, tree, tree.body[0], scope)
     module = carry(find_sites(function, [np.zeros(8, np.int32), np.zeros(8, [("x", np.int32)])])).module
     assert ast.unparse(tree) == ast.unparse(ast.parse(source))  # the original is untouched
@@ -97,19 +97,31 @@ def test_barriers_that_count_report_after_their_argument():
     )
 
 
+def test_fields_of_records_report_where_the_record_is():
+    assert carried("records[1].x = out[0]\nrecords[2]['x'] += 1") == (
+        "_0 = _load_global_load(0, out, 0, _log)\n"
+        "_store_global_store_x(1, records, 1, _0, _log)\n"
+        "_1 = records\n"
+        "_2 = 2\n"
+        "_3 = _load_global_load_x(2, _1, _2, _log)\n"
+        "_4 = _3 + 1\n"
+        "_store_global_store_x(3, _1, _2, _4, _log)"
+    )
+
+
 @pytest.mark.parametrize(
     ("body", "what"),
     [
         ("out[0:4] = 1", "out[0:4] is more than one element"),
         ("for x in out:\n    pass", "out is a loop over an array"),
         ("for i, x in enumerate(out):\n    pass", "enumerate(out) is a loop over an array"),
-        ("out[0] = records[1].x", "records[1].x is a field"),
-        ("out[0] = records[1]['x']", "records[1]['x'] is a field"),
-        ("records[1].x += 1", "records[1].x is a field"),
+        ("r = records[1]\nout[0] = r.x", "r.x is a field of a variable"),
+        ("np.sin(2.0, out)", "out is a store without an assignment"),
     ],
 )
 def test_what_is_not_counted_on_the_gpu_is_refused_where_it_stands(body, what):
     with pytest.raises(UnsupportedError) as caught:
         carried(body)
 
-    assert str(caught.value) == f"f.py:2: {what}, which is not counted on the GPU; run with engine lockstep"
+    line = 2 + body.count("\nout")
+    assert str(caught.value) == f"f.py:{line}: {what}, which is not counted on the GPU; run with engine lockstep"

@@ -2,7 +2,10 @@
 
 import numpy as np
 from numba import complex128, cuda, float32, float64, int8, int32, int64
+from numba.cuda.random import xoroshiro128p_uniform_float32
 
+PARTICLE = np.dtype([("x", np.float64), ("mass", np.float32), ("charge", np.int32), ("y", np.float64)], align=True)
+STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 WIDTH = 32
 PITCH = 33
 
@@ -202,6 +205,25 @@ def cache_hints(out, data):
 
 
 @cuda.jit
+def fields(out, particles):
+    near = cuda.shared.array(64, PARTICLE)
+    t = cuda.threadIdx.x
+    near[t].mass = particles[t].mass
+    near[t]["x"] = particles[63 - t]["x"]
+    cuda.syncthreads()
+    near[t].x += near[t ^ 3].mass
+    cuda.syncthreads()
+    out[t] = near[t // 2].x
+    particles[t].mass = t
+
+
+@cuda.jit
+def random_numbers(out, states):
+    t = cuda.grid(1)
+    out[t] = xoroshiro128p_uniform_float32(states, t)
+
+
+@cuda.jit
 def barriers_that_count(out, data):
     tile = cuda.shared.array(64, int32)
     t = cuda.threadIdx.x
@@ -262,6 +284,8 @@ def cases():
         (moving_by_bytes, 1, 32, (np.zeros(32, np.int64), (np.arange(256) % 90).astype(np.int8)), 0),
         (data_dependent, 1, 64, (np.zeros(192, np.int32), np.random.default_rng(0).integers(0, 64, 1024)), 0),
         (cache_hints, 1, 32, (np.zeros(32, np.int64), np.arange(64)), 0),
+        (fields, 1, 64, (np.zeros(64), np.arange(192.0).view(PARTICLE)), 0),
+        (random_numbers, 2, 32, (np.zeros(64, np.float32), np.arange(1, 129, dtype=np.uint64).view(STATE)), 0),
         (barriers_that_count, 1, 64, (np.zeros(64, np.int32), np.arange(64, dtype=np.int32)), 0),
         (far_apart, 2, 64, (np.zeros(128, np.int64), np.ones((17, 2048), np.int32)), 0),
         (the_same_place_with_other_masks, 1, 64, (np.zeros(64, np.int64),), 0),

@@ -32,6 +32,25 @@ def element_offset(typing_context: Any, array: Any, index: Any) -> Any:
     return cuda.types.uint32(array, index), generate
 
 
+def field_address(name: str, shared: bool) -> Any:
+    """Build the intrinsic that returns where a field of a record in an array is, as the two above do for elements."""
+    kind, width = (cuda.types.uint32, 32) if shared else (cuda.types.int64, 64)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def address(typing_context: Any, array: Any, index: Any) -> Any:
+        offset = array.dtype.offset(name)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+            integer = ir.IntType(width)
+            pointer = _element(context, builder, signature, arguments)
+            start = _offset(builder, pointer, integer) if shared else builder.ptrtoint(pointer, integer)
+            return builder.add(start, integer(offset))
+
+        return kind(array, index), generate
+
+    return address
+
+
 def _element(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
     array_type, index_type = signature.args
     value = arrayobj.make_array(array_type)(context, builder, arguments[0])

@@ -42,7 +42,12 @@ class Carrier:
 
 def probe_name(action: str, site: Site) -> str:
     """Name the device function that carries out and reports a kind of site; ``action`` is what it does there."""
-    return f"{PREFIX}{action}_{site.space}_{site.op}_{site.dtype}"
+    return "_".join([f"{PREFIX}{action}", site.space, site.op, site.dtype, *filter(None, [field_at(site)])])
+
+
+def field_at(site: Site) -> str:
+    """Return the name of the field that a site is about, empty where it is a whole element."""
+    return _field(ast.parse(f"({site.source})", mode="eval").body)
 
 
 def carry(table: SiteTable) -> Carrier:
@@ -137,10 +142,10 @@ class _Rewrite:
     def augmented(self, node: ast.AugAssign, target: ast.Subscript) -> list[ast.stmt]:
         base, first = self.temporary(node, self.expression(target.value))
         position, second = self.temporary(node, self.expression(target.slice))
-        old = self.site("load", self.tree.loads[target], base, position)
+        old = self.site("load", self.tree.loads[node.target], base, position)
         before, third = self.temporary(node, old)
         value, fourth = self.temporary(node, ast.BinOp(before, node.op, self.expression(node.value)))
-        store = self.site("store", self.tree.stores[target], base, position, value)
+        store = self.site("store", self.tree.stores[node.target], base, position, value)
         return [first, second, third, fourth, self.place(ast.Expr(store), node)]
 
     def temporary(self, at: ast.stmt, value: ast.expr) -> tuple[ast.expr, ast.stmt]:
@@ -173,6 +178,8 @@ class _Rewrite:
             callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").device_function()
             self.callees.append(callee)
             new = self.call(callee.name, *self.arguments(node, callee.tree), _LOG_NAME)
+        elif node in self.tree.stores:
+            raise self.refused(node, "a store without an assignment")
         elif isinstance(node, ast.Call) and self.called(node) in COUNTING_BARRIERS:
             new = self.call(PREFIX + self.called(node), *(self.expression(a) for a in node.args), _LOG_NAME)
         else:
@@ -180,16 +187,18 @@ class _Rewrite:
         return self.place(new, node)
 
     def load(self, node: ast.expr) -> ast.Call:
+        """Report a load and carry it out; the probe of a field is given the record's array and index."""
         if isinstance(node, ast.Call):  # cuda.ldcg and its kin
             return self.site(self.called(node), self.tree.loads[node], *(self.expression(a) for a in node.args))
         element = self.element(node)
         return self.site("load", self.tree.loads[node], self.expression(element.value), self.expression(element.slice))
 
     def element(self, node: ast.expr) -> ast.Subscript:
-        if not _is_element(node):
-            raise self.refused(node, "a field" if _is_field(node) else "more than one element")
-        assert isinstance(node, ast.Subscript)
-        return node
+        """Return the element that a site is, or that it is a field of."""
+        inner = node.value if _field(node) and isinstance(node, ast.Attribute | ast.Subscript) else node
+        if not (_is_element(inner) and isinstance(inner, ast.Subscript)):
+            raise self.refused(node, "a field of a variable" if _field(node) else "more than one element")
+        return inner
 
     def refused(self, node: ast.expr, what: str) -> UnsupportedError:
         text = f"{ast.unparse(node)} is {what}, which is not counted on the GPU; run with engine lockstep"
@@ -238,12 +247,13 @@ class _Rewrite:
         return ast.copy_location(new, old)
 
 
-def _is_field(node: ast.AST) -> bool:
+def _field(node: ast.AST) -> str:
+    """Return the name of the field that a node picks, empty for anything else."""
     match node:
-        case ast.Attribute() | ast.Subscript(slice=ast.Constant(value=str())):
-            return True
+        case ast.Attribute(attr=str() as name) | ast.Subscript(slice=ast.Constant(value=str() as name)):
+            return name
         case _:
-            return False
+            return ""
 
 
 def _is_element(node: ast.AST) -> bool:
@@ -251,7 +261,7 @@ def _is_element(node: ast.AST) -> bool:
     if not isinstance(node, ast.Subscript):
         return isinstance(node, ast.Call)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return not _is_field(node) and not any(isinstance(part, ast.Slice) for part in parts)
+    return not _field(node) and not any(isinstance(part, ast.Slice) for part in parts)
 
 
 def all_carriers(carrier: Carrier, visit: Callable[[Carrier], None]) -> None:

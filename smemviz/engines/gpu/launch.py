@@ -28,8 +28,8 @@ from smemviz.recording import WARP_SIZE, ArrayInfo, Launch, Requests
 from smemviz.sites import Declaration, SiteTable, find_sites
 from smemviz.sites.fields import dtype_name
 
-# With more of them fewer warps run at once, with fewer they spill. Counting a matrix product of the gallery, 2,048 cubed,
-# takes up to 16 times as long as the clean kernel with these, 18 with 64, 21 with 255 (H200).
+# With more, fewer warps run at once; with fewer, they spill. To count a product of the gallery, 2,048 cubed, takes
+# up to 16 times as long as the clean kernel with these, 18 with 64, 21 with 255 (H200).
 _MOST_REGISTERS = 72
 
 ROW_BYTES = 2 * 8 * WARP_SIZE + 8 * probe.FACTS  # addresses, values, facts

@@ -23,8 +23,15 @@ import numba
 import numpy as np
 from numba import cuda
 
-from smemviz.engines.gpu.address import add_one, array_address, array_offset, element_address, element_offset
-from smemviz.engines.gpu.carry import BARRIER, BEGIN, COUNTING_BARRIERS, DECLARE, PREFIX, probe_name
+from smemviz.engines.gpu.address import (
+    add_one,
+    array_address,
+    array_offset,
+    element_address,
+    element_offset,
+    field_address,
+)
+from smemviz.engines.gpu.carry import BARRIER, BEGIN, COUNTING_BARRIERS, DECLARE, PREFIX, field_at, probe_name
 from smemviz.engines.gpu.classes import DEGREES, WAVEFRONTS
 from smemviz.recording import WARP_SIZE, Site
 from smemviz.sites.expressions import CACHE_HINTS
@@ -217,6 +224,7 @@ class _Kind(NamedTuple):
     op: str
     width: int
     dtype: str
+    field: str
 
 
 def _load(site: _Kind) -> Any:
@@ -245,6 +253,30 @@ def _store(site: _Kind) -> Any:
         array[index] = value
 
     return _inlined(store if keeps_value else store_only)
+
+
+_FIELD = {
+    "load": """
+def load(number, array, index, log):
+    report(number, address_of(array, index), nan, log)
+    return array[index][{name!r}]
+""",
+    "store": """
+def store(number, array, index, value, log):
+    report(number, address_of(array, index), nan, log)
+    array[index][{name!r}] = value
+""",
+}
+
+
+def _field_of_record(action: str, site: _Kind) -> Any:
+    namespace = {
+        "nan": np.nan,
+        "address_of": field_address(site.field, site.space == "shared"),
+        "report": _report(site.space, site.op, site.width),
+    }
+    exec(_FIELD[action].format(name=site.field), namespace)
+    return _inlined(namespace[action])
 
 
 # Numba types ``cuda.atomic.add`` only where it stands as written, so these are written for each function.
@@ -331,7 +363,7 @@ _BUILDERS |= {name: _hinted(name) for name in CACHE_HINTS}
 
 @cache
 def _built(action: str, kind: _Kind) -> Any:
-    return _BUILDERS[action](kind)
+    return _field_of_record(action, kind) if kind.field else _BUILDERS[action](kind)
 
 
 def probes(sites: Sequence[Site]) -> dict[str, Any]:
@@ -340,8 +372,9 @@ def probes(sites: Sequence[Site]) -> dict[str, Any]:
     found |= {f"{PREFIX}cuda": cuda, f"{PREFIX}uint32": numba.uint32, f"{PREFIX}int64": numba.int64}
     found |= {PREFIX + name: _counting_barrier(name) for name in COUNTING_BARRIERS}
     for site in sites:
-        actions = [site.op, *(name for name, op in CACHE_HINTS.items() if op == site.op and site.space == "global")]
+        hints = [name for name, op in CACHE_HINTS.items() if op == site.op and site.space == "global"]
+        actions = [site.op, *(hints if not field_at(site) else [])]
         for action in actions if site.op in ("load", "store") else ["atomic", "swap"]:
-            kind = _Kind(site.space, site.op, site.width, site.dtype)
+            kind = _Kind(site.space, site.op, site.width, site.dtype, field_at(site))
             found.setdefault(probe_name(action, site), _built(action, kind))
     return found
