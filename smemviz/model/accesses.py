@@ -1,0 +1,296 @@
+"""Accesses: which elements of an array the lanes of a warp ask for, step by step, and what that costs in a layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.errors import InputError
+from smemviz.model.banks import assign, count
+from smemviz.model.devices import device
+from smemviz.model.formulas import formula
+from smemviz.model.layouts import Layout, read_options, whole
+from smemviz.model.operations import MATRICES, WIDTHS
+from smemviz.model.rules import WARP, shared_rule
+from smemviz.model.sectors import bytes_used
+
+Integers = NDArray[np.int64]
+
+PATTERNS = ("row", "column", "diagonal", "tile", "matrices")
+
+_MATRIX_ROWS = 8
+_MATRIX_BYTES = 16  # of a row of a matrix
+_MOST_WARPS = 32
+_MOST_REQUESTS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the warps of a block ask for.
+
+    ``pattern`` is one of ``PATTERNS`` or a formula in ``lane``, ``warp`` and ``step``. Lanes take pieces of ``width``
+    bytes, one element when left out:
+
+    - ``row``: along the rows, and at the end of one on with the next.
+    - ``column``: down the columns, and at the end of one on with the next.
+    - ``diagonal``: down the diagonals; past the last column goes on in the first.
+    - ``tile``: rectangles of ``across`` lanes side by side.
+    - ``matrices``: what ``ldmatrix`` and ``stmatrix`` move, matrices of 8 rows of 16 bytes, ``across`` of them side by
+      side; lane i has row i % 8 of matrix i // 8, matrices count downwards first.
+    - a formula gives the index as the array has dimensions, or one number that counts elements, and after it, if
+      need be, whether the lane is on: ``lane, warp``, ``lane // 8, lane % 8 * 4, lane < 16``.
+
+    Request number ``step * warps + warp`` is the one that warp ``warp`` makes at step ``step``; left out, there are
+    as many ``steps`` as cover the array once, for a formula one.
+    """
+
+    pattern: str
+    op: str = "load"
+    width: int | None = None
+    warps: int = 1
+    steps: int | None = None
+    across: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.warps <= _MOST_WARPS:
+            raise InputError(f"a block has 1 to {_MOST_WARPS} warps, not {self.warps}")
+        if self.steps is not None and not 1 <= self.steps <= _MOST_REQUESTS // self.warps:
+            raise InputError(f"steps is {self.steps}; 1 to {_MOST_REQUESTS // self.warps} can be counted")
+        if self.width is not None and self.width not in WIDTHS:
+            raise InputError(f"a lane cannot access {self.width} bytes; the widths are 1, 2, 4, 8 and 16")
+        if self.pattern in PATTERNS and (self.pattern == "matrices") != (self.op in MATRICES):
+            raise InputError(f"{self.op} does not go with {self.pattern}; matrices are for {', '.join(MATRICES)}")
+        if self.across is not None and (self.pattern not in ("tile", "matrices") or self._most_across % self.across):
+            raise InputError(f"across is {self.across}; it has to divide {self._most_across}, for tile and matrices")
+
+    @property
+    def _most_across(self) -> int:
+        return MATRICES.get(self.op, WARP)
+
+    @property
+    def text(self) -> str:
+        """As ``access_of`` reads it: ``column; op=store; width=16``."""
+        given = {"width": self.width, "warps": self.warps, "steps": self.steps, "across": self.across}
+        parts = [self.pattern] + [f"op={self.op}"] * (self.op != "load")
+        parts += [f"{name}={value}" for name, value in given.items() if value and (name, value) != ("warps", 1)]
+        return "; ".join(parts)
+
+    def bytes_per_lane(self, layout: Layout) -> int:
+        """Return the bytes each lane asks for."""
+        return self.width or (_MATRIX_BYTES if self.op in MATRICES else layout.itemsize)
+
+
+def access_of(text: str) -> Access:
+    """Read an access: ``column; op=store; width=16; warps=4; steps=8; across=8``; all but the pattern may be left out.
+
+    Raises:
+        InputError: saying what is wrong in one line.
+    """
+    readers = dict.fromkeys(("width", "warps", "steps", "across"), whole)
+    pattern, options = read_options(text, {"op": lambda _, op: op, **readers})
+    if pattern not in PATTERNS:
+        pattern = formula(pattern).text
+    return Access(pattern, **options)  # type: ignore[arg-type]
+
+
+def elements(access: Access, layout: Layout) -> Integers:
+    """Return the first element each lane asks for: (steps, warps, 32), -1 for a lane that is off.
+
+    Raises:
+        InputError: when the array cannot be accessed so.
+    """
+    width = access.bytes_per_lane(layout)
+    vector, rest = divmod(width, layout.itemsize)
+    if rest:
+        raise InputError(f"{access.text}: {width} bytes are no whole number of {layout.dtype}")
+    if access.pattern not in PATTERNS:
+        return _by_formula(access, layout, vector)
+    if layout.columns % vector:
+        raise InputError(f"{access.text}: a row of {layout.columns} {layout.dtype} is no whole number of {width} bytes")
+    across = layout.columns // vector
+    pieces = layout.rows * across
+    if access.pattern in ("row", "column", "diagonal"):
+        requests = -(-pieces // WARP)
+    else:
+        high, wide, order = _patch(access)
+        patches = -(-across // wide)
+        requests = -(-layout.rows // high) * patches
+    steps = access.steps or -(-requests // access.warps)
+    if (steps - 1) * access.warps >= requests:
+        raise InputError(
+            f"{access.text}: {requests} requests cover {layout.text}; {steps} steps are more than it takes"
+        )
+    k = np.arange(steps * access.warps * WARP).reshape(steps, access.warps, WARP)
+    if access.pattern == "row":
+        row, column = np.divmod(k, across)
+    elif access.pattern in ("column", "diagonal"):
+        column, row = np.divmod(k, layout.rows)
+        column = np.where(column < across, (column + row * (access.pattern == "diagonal")) % across, across)
+    else:
+        request, lane = np.divmod(k, WARP)
+        down, right = order[0][lane], order[1][lane]
+        row = np.where(down < 0, layout.rows, request // patches * high + down)
+        column = request % patches * wide + right
+    on = (row < layout.rows) & (column < across)
+    element = row * layout.columns + column * vector
+    return np.where(on & (element < np.prod(layout.shape)), element, -1)
+
+
+def requests(access: Access, layout: Layout) -> Integers:
+    """Return the byte addresses of all requests: (steps, warps, 32), -1 for a lane that is off.
+
+    Raises:
+        InputError: when the array cannot be accessed so, or the layout tears what a lane asks for apart.
+    """
+    element = elements(access, layout)
+    return addresses(element, access.bytes_per_lane(layout), layout)
+
+
+def addresses(element: Integers, width: int, layout: Layout) -> Integers:
+    """Return the byte addresses of accesses of ``width`` bytes that start at elements, any shape; -1 stays.
+
+    Raises:
+        InputError: when the layout tears what a lane asks for apart.
+    """
+    first = layout.address(element)
+    for further in range(1, width // layout.itemsize):
+        after = layout.address(np.where(element < 0, -1, element + further))
+        torn = (element >= 0) & (after != first + further * layout.itemsize)
+        if torn.any():
+            raise InputError(f"{layout.text}: {width} bytes of a lane do not stay together; swizzle larger pieces")
+    return first
+
+
+class Totals(NamedTuple):
+    """What an access costs over all its requests.
+
+    ``bytes_asked`` counts every byte of a request once, ``bytes_wasted`` is what its wavefronts could have moved more.
+    """
+
+    requests: int
+    wavefronts: int
+    ideal: int
+    max_degree: int
+    bytes_asked: int
+    bytes_wasted: int
+
+    @property
+    def excess(self) -> int:
+        """Wavefronts more than need be."""
+        return self.wavefronts - self.ideal
+
+
+def totals(access: Access, layout: Layout, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Totals:
+    """Count an access to an array.
+
+    Raises:
+        InputError: as ``requests``, and for what the compute capability does not have or cannot align.
+    """
+    asked = requests(access, layout)
+    width = access.bytes_per_lane(layout)
+    counts = count(asked, width, access.op, cc, bank_bytes)
+    lanes = shared_rule(width, access.op, cc, bank_bytes).lanes
+    used = int(bytes_used(np.where(np.arange(WARP) < lanes, asked, -1), width).sum())
+    wavefronts = int(counts.wavefronts.sum())
+    return Totals(
+        int((asked >= 0).any(axis=-1).sum()),
+        wavefronts,
+        int(counts.ideal.sum()),
+        int(counts.degree.max(initial=0)),
+        used,
+        wavefronts * bytes_per_wavefront(cc) - used,
+    )
+
+
+def bytes_per_wavefront(cc: tuple[int, int]) -> int:
+    """Return the bytes that all banks deliver together."""
+    row = device(cc)
+    return row.banks * max(row.bank_bytes)
+
+
+class Lanes(NamedTuple):
+    """One request, lane by lane.
+
+    ``element`` and ``address`` are (32,), -1 for a lane that is off; ``bank`` and ``wavefront`` (32, words) of each
+    word it touches, -1 likewise. ``row`` and ``column`` tell where in the array the element is, (32,).
+    """
+
+    element: Integers
+    row: Integers
+    column: Integers
+    address: Integers
+    bank: Integers
+    wavefront: Integers
+    wavefronts: int
+    ideal: int
+    degree: int
+
+
+def lanes(
+    access: Access,
+    layout: Layout,
+    step: int = 0,
+    warp: int = 0,
+    cc: tuple[int, int] = (9, 0),
+    bank_bytes: int = 4,
+) -> Lanes:
+    """Tell who asks for what in one request, and when it is served.
+
+    Raises:
+        InputError: as ``totals``, and for a step or warp that there is not.
+    """
+    all_elements = elements(access, layout)
+    if not (0 <= step < len(all_elements) and 0 <= warp < access.warps):
+        raise InputError(f"{access.text} has {len(all_elements)} steps of {access.warps} warps, counted from 0")
+    element, width = all_elements[step, warp], access.bytes_per_lane(layout)
+    address = addresses(element, width, layout)
+    served = count(address, width, access.op, cc, bank_bytes)
+    wavefront = assign(address, width, access.op, cc, bank_bytes)
+    word = address[:, None] // bank_bytes + np.arange(wavefront.shape[1])
+    bank = np.where(wavefront < 0, -1, word % device(cc).banks)
+    row, column = (np.where(element < 0, -1, index) for index in np.divmod(element, layout.columns))
+    return Lanes(element, row, column, address, bank, wavefront, *(int(number) for number in served))
+
+
+def _patch(access: Access) -> tuple[int, int, tuple[Integers, Integers]]:
+    """Return how many rows and pieces a request covers, and which of them each lane has; row -1 for none."""
+    lane = np.arange(WARP)
+    if access.pattern == "tile":
+        across = access.across or 8
+        return WARP // across, across, (lane // across, lane % across)
+    matrices = MATRICES[access.op]
+    across = access.across or max(1, matrices // 2)
+    high = matrices // across
+    matrix, row = np.divmod(lane, _MATRIX_ROWS)
+    down = np.where(matrix < matrices, matrix % high * _MATRIX_ROWS + row, -1)
+    return high * _MATRIX_ROWS, across, (down, matrix // high)
+
+
+def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
+    """Evaluate a formula for every step, warp and lane."""
+    shape = (access.steps or 1, access.warps, WARP)
+    step, warp, lane = np.indices(shape)
+    values = formula(access.pattern).values({"lane": lane, "warp": warp, "step": step})
+    sizes = layout.shape if len(values) >= len(layout.shape) else (int(np.prod(layout.shape)),)
+    if not len(sizes) <= len(values) <= len(sizes) + 1:
+        raise InputError(
+            f"{access.text}: gives {len(values)} numbers; {layout.text} has {len(layout.shape)} dimensions"
+        )
+    on = values[len(sizes)] != 0 if len(values) > len(sizes) else np.ones(shape, bool)
+    element = np.zeros(shape, np.int64)
+    for size, index in zip(sizes, values, strict=False):
+        _check_inside(access, layout, on & ((index < 0) | (index >= size)), index)
+        element = element * size + index
+    last = values[len(sizes) - 1] + vector - 1
+    _check_inside(access, layout, on & (last >= sizes[-1]), last)
+    return np.where(on, element, -1)
+
+
+def _check_inside(access: Access, layout: Layout, outside: NDArray[np.bool_], index: Integers) -> None:
+    if outside.any():
+        step, warp, lane = np.argwhere(outside)[0]
+        where = f"lane {lane} of warp {warp} at step {step}"
+        raise InputError(f"{access.text}: {where} asks for index {index[step, warp, lane]}, outside of {layout.text}")

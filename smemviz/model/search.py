@@ -1,0 +1,240 @@
+"""The search for a layout: every pad up to a limit and every XOR and ``Swizzle<B, M, S>``, on all accesses at once.
+
+An array is written one way and read another, so what counts is the sum. The accesses are given as elements, made up or
+recorded: a layout moves elements, who asks for which stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.errors import InputError
+from smemviz.model import accesses as made_up
+from smemviz.model import cure
+from smemviz.model.banks import count
+from smemviz.model.cure import Score
+from smemviz.model.layout_code import Code, code, operations
+from smemviz.model.layouts import ROW_OF_BANKS, Layout
+from smemviz.model.occupancy import blocks_per_multiprocessor
+from smemviz.model.swizzles import Cute, Swizzle, Xor
+from smemviz.recording import WARP_SIZE, ArrayInfo
+
+Integers = NDArray[np.int64]
+
+_MOST_BITS = 5  # of a swizzle: more than the 32 banks cannot be told apart
+_BATCH = 1 << 22  # addresses at a time
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The different requests of one access: (n, 32) first elements, -1 for a lane off, and how often each came.
+
+    ``inside`` is the byte of the element at which each lane begins, for accesses narrower than an element.
+    """
+
+    op: str
+    width: int
+    elements: Integers
+    times: Integers
+    inside: Integers | int = 0
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A layout with what every access costs in it, in the order they were given.
+
+    ``operations`` is the instructions its index takes more than the plain array's.
+    """
+
+    layout: Layout
+    scores: tuple[Score, ...]
+    operations: int
+
+    @property
+    def wavefronts(self) -> int:
+        """Of all accesses together."""
+        return sum(score.wavefronts for score in self.scores)
+
+    @property
+    def excess(self) -> int:
+        """Of all accesses together."""
+        return sum(score.excess for score in self.scores)
+
+    @property
+    def price(self) -> tuple[int, int, int]:
+        """What the suggestions are ordered by: wavefronts, then bytes, then instructions of the index."""
+        return self.wavefronts, self.layout.nbytes, self.operations
+
+    def code(self, name: str = "tile", indices: Sequence[str] | None = None) -> Code:
+        """Return the declaration, a store and a load as Numba code."""
+        return code(self.layout, name, indices)
+
+    def blocks_per_multiprocessor(self, cc: tuple[int, int], threads: int | None = None, other_bytes: int = 0) -> int:
+        """Return how many blocks fit, ``other_bytes`` being what other arrays of the block take."""
+        return blocks_per_multiprocessor(self.layout.nbytes + other_bytes, cc, threads)
+
+
+def asked(access: made_up.Access, layout: Layout) -> Asked:
+    """Return what an access asks of an array, whatever the layout of the array.
+
+    Raises:
+        InputError: when the array cannot be accessed so.
+    """
+    elements = made_up.elements(access, layout).reshape(-1, WARP_SIZE)
+    return Asked(access.op, access.bytes_per_lane(layout), elements, np.ones(len(elements), np.int64))
+
+
+def recorded_layout(array: ArrayInfo) -> Layout:
+    """Return the layout a recorded array has.
+
+    Raises:
+        InputError: when its elements do not lie row by row.
+    """
+    pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else None
+    layout = Layout(array.shape, array.dtype, pitch, base=array.address)
+    expected = [array.itemsize, layout.stride * array.itemsize]
+    for size in array.shape[-2:0:-1]:
+        expected.append(expected[-1] * size)
+    if tuple(expected[: len(array.shape)][::-1]) != array.strides:
+        raise InputError(f"{array.name}: its strides are {array.strides} bytes; only arrays row by row are laid out")
+    return layout
+
+
+def recorded(found: cure.Access, layout: Layout) -> Asked:
+    """Return what the recorded requests of a site ask of an array that lies in a plain layout."""
+    place, inside = np.divmod(np.maximum(found.offsets, 0), layout.itemsize)
+    row, column = np.divmod(place, layout.stride)
+    element = np.where(found.offsets < 0, -1, row * layout.columns + column)
+    return Asked(found.op, found.width, element, found.times, inside)
+
+
+def score(wanted: Asked, layout: Layout, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Score:
+    """Count all requests of an access in a layout.
+
+    Raises:
+        InputError: when the layout misaligns or tears apart what a lane asks for, and for what ``cc`` does not have.
+    """
+    first = made_up.addresses(wanted.elements, wanted.width, layout)
+    return _scores(wanted, (first + np.where(first < 0, 0, wanted.inside))[None], cc, bank_bytes)[0]
+
+
+def suggest(layout: Layout, wanted: Sequence[Asked], cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Suggestion:
+    """Return a layout as a suggestion: the one there is, to compare with, or one of one's own."""
+    scores = tuple(score(one, layout, cc, bank_bytes) for one in wanted)
+    return Suggestion(layout, scores, operations(layout))
+
+
+def search(
+    layout: Layout,
+    wanted: Sequence[Asked],
+    cc: tuple[int, int] = (9, 0),
+    bank_bytes: int = 4,
+    most_pad: int | None = None,
+    row_lengths: Sequence[int] | None = None,
+) -> tuple[Suggestion, ...]:
+    """Score every layout of an array that keeps all accesses aligned, the cheapest first.
+
+    Args:
+        layout: of the array; its own pad and swizzle are no part of what is searched.
+        wanted: all accesses to the array.
+        cc: the compute capability that counts.
+        bank_bytes: its bank mode.
+        most_pad: in elements; left out, up to where every row lies as without one.
+        row_lengths: of an array of one dimension, what can be taken for a row; left out, its pitch.
+
+    Returns:
+        The plain array and all others, ordered by wavefronts, bytes and instructions of the index; of layouts alike
+        in all of them, pads and simple swizzles first.
+
+    Raises:
+        InputError: without accesses, and when the plain array cannot be accessed so.
+    """
+    if not wanted:
+        raise InputError("a layout is searched for accesses; name at least one")
+    layouts = list(_candidates(layout.plain, wanted, most_pad, row_lengths))
+    columns = [_score_all(one, layouts, cc, bank_bytes) for one in wanted]
+    found = [
+        Suggestion(one, scores, operations(one))
+        for one, scores in zip(layouts, zip(*columns, strict=True), strict=True)
+    ]
+    return tuple(sorted(found, key=lambda one: one.price))
+
+
+def _candidates(
+    plain: Layout, wanted: Sequence[Asked], most_pad: int | None, row_lengths: Sequence[int] | None
+) -> Iterator[Layout]:
+    """Give the plain layout, then every other that is aligned."""
+    yield plain
+    # Pieces of so many elements stay together and in line.
+    piece = max(1, max(one.width for one in wanted) // plain.itemsize)
+    for length in row_lengths or (None,):
+        row = replace(plain, pitch=length) if length and len(plain.shape) == 1 else plain
+        yield from _pads(row, piece, most_pad)
+        seen: set[bytes] = set()
+        probe = np.arange(row.rows * row.columns, dtype=np.int64)
+        for swizzle in _swizzles(row, piece):
+            one = _fitting(row, swizzle)
+            if one is not None and (key := one.place(probe).tobytes()) not in seen:
+                seen.add(key)
+                yield one
+
+
+def _pads(row: Layout, piece: int, most_pad: int | None) -> Iterator[Layout]:
+    if row.stride % piece or row.rows < 2:
+        return
+    period = max(1, ROW_OF_BANKS // row.itemsize)
+    for pad in range(piece, (period - 1 if most_pad is None else most_pad) + 1, piece):
+        padded = _fitting(row, None, pad)
+        if padded is not None:
+            yield padded
+
+
+def _swizzles(row: Layout, piece: int) -> Iterator[Swizzle]:
+    """Give swizzles of pieces: those of whole rows first, the simplest first."""
+    bases = range(piece.bit_length() - 1, max(1, ROW_OF_BANKS // row.itemsize).bit_length())
+    if row.stride % piece:
+        return
+    for base in bases:
+        for shift in range(max(1, (row.rows - 1).bit_length())):
+            for bits in range(1, _MOST_BITS + 1):
+                if row.stride % (1 << bits + base) == 0:
+                    yield Xor(bits, base, shift)
+    for base in bases:
+        for bits in range(1, _MOST_BITS + 1):
+            for shift in range(bits, (row.rows * row.stride - 1).bit_length() - base):
+                yield Cute(bits, base, shift)
+
+
+def _fitting(row: Layout, swizzle: Swizzle | None, pad: int = 0) -> Layout | None:
+    """Return the layout, None when no block has the memory or the swizzle would move what is not there."""
+    try:
+        return replace(row, swizzle=swizzle, pad=pad)
+    except InputError:
+        return None
+
+
+def _score_all(wanted: Asked, layouts: Sequence[Layout], cc: tuple[int, int], bank_bytes: int) -> list[Score]:
+    """Count one access in every layout."""
+    found: list[Score] = []
+    rows = max(1, _BATCH // max(1, wanted.elements.size))
+    for start in range(0, len(layouts), rows):
+        part = layouts[start : start + rows]
+        table = [layout.address(wanted.elements) for layout in part]
+        first = np.stack(table)
+        found += _scores(wanted, first + np.where(first < 0, 0, wanted.inside), cc, bank_bytes)
+    return found
+
+
+def _scores(wanted: Asked, addresses: Integers, cc: tuple[int, int], bank_bytes: int) -> list[Score]:
+    """Count (layouts, n, 32) addresses."""
+    counts = count(addresses, wanted.width, wanted.op, cc, bank_bytes)
+    wavefronts, ideal = counts.wavefronts @ wanted.times, counts.ideal @ wanted.times
+    degrees = counts.degree.max(axis=1, initial=0)
+    return [
+        Score(int(all_), int(all_ - least), int(degree))
+        for all_, least, degree in zip(wavefronts, ideal, degrees, strict=True)
+    ]
