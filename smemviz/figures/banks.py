@@ -10,7 +10,7 @@ from smemviz.figures.cells import cells
 from smemviz.figures.labels import lane_ranges, lanes_briefly
 from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
-from smemviz.figures.style import THEMES, ThemeName, axis, blend, empty, layout
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
 
 _MOST_WAVEFRONTS = 64
@@ -28,13 +28,18 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
         return empty(colours, "This request goes to global memory: no bank of shared memory is involved.")
     if served.reason is not None:
         return empty(colours, served.reason)
+    return draw_banks(served, where.banks, colours)
+
+
+def draw_banks(served: Served, banks: int, colours: Theme) -> go.Figure:
+    """Draw a request that was served by so many banks."""
     rows = min(served.wavefronts, _MOST_WAVEFRONTS)
-    lanes, words, hover = _texts(served, rows, where.banks)
+    lanes, words, hover = _texts(served, rows, banks)
     busy = lanes != ""
     crowded = np.broadcast_to(busy.sum(axis=0) > 1, busy.shape)
-    z = np.where(busy, np.arange(where.banks), where.banks).astype(float)
-    palette = [*blend(colours.ramp, where.banks), colours.idle]
-    x, y = np.arange(where.banks), np.arange(1, rows + 1)
+    z = np.where(busy, np.arange(banks), banks).astype(float)
+    palette = [*blend(colours.ramp, banks), colours.idle]
+    x, y = np.arange(banks), np.arange(1, rows + 1)
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
     lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
@@ -43,10 +48,10 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
         (lanes, 0, busy & crowded, colours.ink, 900),
         (words, 1, busy, colours.value, 400),
     ):
-        size = fitting_size(max(map(len, text.ravel().tolist())), where.banks, row_height / 2)
+        size = fitting_size(max(map(len, text.ravel().tolist())), banks, row_height / 2)
         texts.append(cell_text(x, lines[line::2], np.where(chosen, text, ""), size=size, colour=colour, weight=weight))
     title = "wavefront" if rows == served.wavefronts else f"wavefront (first {rows} of {served.wavefronts})"
-    every = 4 if where.banks > 8 else 1
+    every = 4 if banks > 8 else 1
     return go.Figure(
         [cells(z, palette, hover=hover, x=x, y=y, ygap=2), *texts],
         layout(
@@ -54,7 +59,7 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
             height=rows * row_height + _TOP + _BOTTOM,
             top=_TOP,
             bottom=_BOTTOM,
-            xaxis=axis(colours, "bank", range=[-0.5, where.banks - 0.5], tickvals=x[::every]),
+            xaxis=axis(colours, "bank", range=[-0.5, banks - 0.5], tickvals=x[::every]),
             yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),
         ),
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from smemviz.errors import InputError
 from smemviz.figures.moment import Moment
 from smemviz.model.devices import device
-from smemviz.model.operations import unpredictable
+from smemviz.model.operations import MATRICES, unpredictable
 from smemviz.model.rules import shared_rule
 from smemviz.model.serve import serve
 from smemviz.recording import Launch
@@ -125,18 +125,30 @@ def serve_request(now: Moment, where: BankLayout, hardware: Hardware = H200) -> 
     if row is None or site is None or site.space != "shared":
         none = np.zeros(0, np.int64)
         return Served(1, none, none, none, none, none, none, none.astype(bool))
-    addresses = now.launch.requests.addresses[row]
-    words = max(1, site.width // where.width)
-    lane = np.repeat(np.flatnonzero(addresses >= 0), words)
+    reason = unpredictable(site.op, site.dtype, hardware.cc)
+    return serve_lanes(now.launch.requests.addresses[row], site.width, site.op, where, hardware, reason)
+
+
+def serve_lanes(
+    addresses: NDArray[np.int64],
+    width: int,
+    op: str,
+    where: BankLayout,
+    hardware: Hardware = H200,
+    reason: str | None = None,
+) -> Served:
+    """Serve a request of (32,) byte addresses, -1 for a lane that is off; ``reason`` says why it cannot be told."""
+    words = max(1, width // where.width)
+    looked_at = MATRICES[op] * 8 if op in MATRICES else len(addresses)
+    lane = np.repeat(np.flatnonzero(addresses[:looked_at] >= 0), words)
     piece = np.tile(np.arange(words), len(lane) // words)
     address = addresses[lane] + piece * where.width
     word, bank = where.word(address), where.bank(address)
-    reason = unpredictable(site.op, site.dtype, hardware.cc)
     if reason is not None:
         unknown = np.full(len(lane), -1)
         together, calm = np.zeros(len(lane), np.int64), np.zeros(len(lane), bool)
-        return Served(site.width, lane, address, word, bank, unknown, together, calm, reason)
-    rule = shared_rule(site.width, site.op, hardware.cc, hardware.bank_bytes)
+        return Served(width, lane, address, word, bank, unknown, together, calm, reason)
+    rule = shared_rule(width, op, hardware.cc, hardware.bank_bytes)
     if where.banks != rule.banks:
         rule = rule._replace(banks=where.banks, row_shift=rule.word_shift)
     served = serve(np.where(addresses >= 0, addresses - where.origin, -1), rule, assign=True)
@@ -145,7 +157,7 @@ def serve_request(now: Moment, where: BankLayout, hardware: Hardware = H200) -> 
     if served.ideal < len(np.unique(phase)):  # the phases of a wide load were served two by two
         phase = lane // (2 * rule.phase_lanes)
     crowded = _crowded(phase, bank, wavefront, where.banks)
-    return Served(site.width, lane, address, word, bank, wavefront, phase, crowded)
+    return Served(width, lane, address, word, bank, wavefront, phase, crowded)
 
 
 def _crowded(

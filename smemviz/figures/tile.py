@@ -6,6 +6,7 @@ launch ever touches (padding) are grey. A lane in conflict is bold, framed, and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from smemviz.figures.cells import cells, corners, frames, key
 from smemviz.figures.grid import Grid, declared, lanes_in, physical
 from smemviz.figures.labels import number
 from smemviz.figures.moment import Moment
-from smemviz.figures.served import H200, BankLayout, Hardware, bank_layout, serve_request
+from smemviz.figures.served import H200, BankLayout, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
 
@@ -48,9 +49,7 @@ def tile(
         return empty(colours, "This launch has no shared array.")
     where = bank_layout(now.launch, hardware, banks)
     grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
-    lanes, conflict = lanes_in(grid, serve_request(now, where, hardware))
-    rows, columns = _window(lanes)
-    return _draw(grid, lanes, conflict, where, colours, rows, columns)
+    return draw_grid(grid, serve_request(now, where, hardware), where, colours, _hover)
 
 
 def _window(lanes: NDArray[np.object_]) -> tuple[slice, slice]:
@@ -65,21 +64,20 @@ def _window(lanes: NDArray[np.object_]) -> tuple[slice, slice]:
     return window[0], window[1]
 
 
-def _draw(
-    whole: Grid,
-    lanes: NDArray[np.object_],
-    conflict: NDArray[np.bool_],
-    where: BankLayout,
-    colours: Theme,
-    rows: slice,
-    columns: slice,
+Hover = Callable[[Grid, NDArray[np.int64], NDArray[np.object_]], NDArray[np.object_]]
+
+
+def draw_grid(
+    whole: Grid, served: Served, where: BankLayout, colours: Theme, hover: Hover, *, untouched: str = "never touched"
 ) -> go.Figure:
-    """Put the cells, the lanes on them, and the key above."""
+    """Put the cells, the lanes on them, and the key above; ``hover`` says what of a cell with a bank and lanes."""
+    lanes, conflict = lanes_in(whole, served)
+    rows, columns = _window(lanes)
     grid, lanes, conflict = whole.window(rows, columns), lanes[rows, columns], conflict[rows, columns]
     x, y = np.arange(columns.start, columns.stop), np.arange(rows.start, rows.stop)
     plain = (lanes != "") & ~conflict
     traces = [
-        _cells(grid, x, y, lanes, where, colours),
+        _cells(grid, x, y, lanes, where, colours, hover),
         frames(x, y, plain, {"color": colours.frame, "width": 1.25}, "lane of this request"),
         frames(x, y, conflict, {"color": colours.conflict, "width": 2.5}, "lane in conflict: bold, corner marked"),
         corners(x, y, conflict, colours),
@@ -91,7 +89,7 @@ def _draw(
         key(colours.ramp[-1], f"bank {where.banks - 1}"),
     ]
     if not grid.touched.all():
-        traces.append(key(colours.unused, "never touched"))
+        traces.append(key(colours.unused, untouched))
     titles = [
         title if drawn == size else f"{title} ({size} in all)"
         for title, drawn, size in zip((grid.y_title, grid.x_title), lanes.shape, whole.address.shape, strict=True)
@@ -127,6 +125,7 @@ def _cells(
     lanes: NDArray[np.object_],
     where: BankLayout,
     colours: Theme,
+    hover: Hover,
 ) -> go.Heatmap:
     """Colour every cell: z is the bank where something is held, banks + bank where not, 2 banks for padding."""
     held = grid.thread >= 0
@@ -143,7 +142,7 @@ def _cells(
     return cells(
         z,
         palette,
-        hover=_hover(grid, bank, lanes),
+        hover=hover(grid, bank, lanes),
         x=x,
         y=y,
         text=text,
