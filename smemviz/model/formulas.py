@@ -123,9 +123,8 @@ class _Walk:
                     held = [_COMPARE[type(op)](*sides[i : i + 2]) for i, op in enumerate(node.ops)]
                     return _as_number(reduce(np.logical_and, held))
             case ast.BoolOp():
-                either = [self.value(one) != 0 for one in node.values]
-                join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
-                return _as_number(reduce(join, either))
+                ends = isinstance(node.op, ast.Or)
+                return reduce(lambda one, other: np.where((one != 0) == ends, one, other), map(self.value, node.values))
             case ast.IfExp():
                 return np.where(self.value(node.test) != 0, self.value(node.body), self.value(node.orelse))
             case ast.Call(func=ast.Name(id=name), keywords=[], args=[_, _, *_]) if name in _CALLS:

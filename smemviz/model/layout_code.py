@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from smemviz.errors import InputError
 from smemviz.model.layouts import Layout
 from smemviz.model.swizzles import Cute, Free, Xor
 
-_INDICES = {1: ("i",), 2: ("row", "column"), 3: ("plane", "row", "column"), 4: ("cube", "plane", "row", "column")}
+_NAMES = {1: ("i",), 2: ("row", "column"), 3: ("plane", "row", "column"), 4: ("cube", "plane", "row", "column")}
 
 
 class Code(NamedTuple):
@@ -22,14 +23,14 @@ class Code(NamedTuple):
 
 def code(layout: Layout, name: str = "tile", indices: Sequence[str] | None = None) -> Code:
     """Write an array in a layout, and an access to it, as they stand in a kernel."""
-    index = index_code(layout, indices or _INDICES[len(layout.shape)])
+    index = index_code(layout, indices or _NAMES[len(layout.shape)])
     declaration = f"{name} = cuda.shared.array({shape_code(layout)}, {layout.dtype})"
     return Code(declaration, f"{name}[{index}] = value", f"value = {name}[{index}]")
 
 
 def declared_shape(layout: Layout) -> tuple[int, ...]:
-    """Return the shape to declare."""
-    if len(layout.shape) == 1 or _flat(layout):
+    """Return the shape to declare; CuTe's swizzles need one dimension."""
+    if len(layout.shape) == 1 or isinstance(layout.swizzle, Cute):
         return (layout.elements,)
     return (*layout.shape[:-1], layout.stride)
 
@@ -45,62 +46,65 @@ def index_code(layout: Layout, indices: Sequence[str]) -> str:
 
     Args:
         layout: where elements lie.
-        indices: the text of each index in the array as it is meant, one per dimension; each has to be an expression
-            that can be written twice.
+        indices: the text of each index of the array as it is meant; an expression that may stand there twice.
+
+    Raises:
+        InputError: when there are not as many as the array has dimensions.
     """
-    *before, column = indices
-    if len(layout.shape) == 1:
-        return _flat_index(layout, column)
-    row = _row(layout, before)
-    if _flat(layout):
-        return _swizzled_place(layout, f"{_times(row, layout.stride)} + {_bracketed(column, '+')}")
-    return ", ".join((*before, _swizzled_column(layout, row, column)))
+    names = _NAMES[len(layout.shape)]
+    if len(indices) != len(names):
+        raise InputError(f"{layout.text} has {len(names)} dimensions, not {len(indices)}")
+    given = dict(zip(names, indices, strict=True))
+    return ", ".join(given[part] if part in given else _substituted(part, given) for part in _index(layout, names))
 
 
 def operations(layout: Layout) -> int:
-    """Return how many instructions the index takes more than the plain array's, as SASS has them.
+    """Return how many instructions the index takes more than the plain array's.
 
-    One LOP3 does ``x ^ y & mask``; a shift by a constant takes one more, moving there and back being one.
+    LOP3 takes three operands, so ``x ^ (y & mask)`` is one; moving bits there and back is one shift. Dividing by a
+    row that is no power of two counts as one, which is too few.
     """
     flat = len(layout.shape) == 1
     split = 2 * flat * bool(layout.pad)  # a shift, then a multiply and add
     match layout.swizzle:
-        case None:
-            return split
         case Xor(_, base, shift):
-            distance = base - shift - (layout.columns.bit_length() - 1 if flat else 0)
-            return split + 1 + (distance != 0)
+            into_rows = layout.columns.bit_length() - 1 if flat else 0
+            return split + 1 + (base != shift + into_rows)
         case Cute():
             return split + 2
         case Free(column):
             nodes = ast.walk(ast.parse(column.text, mode="eval"))
             return split + sum(isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp) for node in nodes)
+    return split
 
 
-def _flat(layout: Layout) -> bool:
-    """Whether an array of several dimensions has to be declared with one."""
-    return isinstance(layout.swizzle, Cute) and len(layout.shape) > 1
+def _index(layout: Layout, names: Sequence[str]) -> tuple[str, ...]:
+    """Write the index to declare in the names of the index that is meant."""
+    *before, column = names
+    if not before:
+        return (_flat_index(layout, column),)
+    row = _row(layout, before)
+    if isinstance(layout.swizzle, Cute):
+        return (_cute(layout.swizzle, f"({row}) * {layout.stride} + {column}"),)
+    return (*before, _column(layout, row, column))
 
 
 def _flat_index(layout: Layout, i: str) -> str:
     """Write the index of an array of one dimension."""
-    row, column = _split(_bracketed(i, "*"), layout.columns)
+    row, column = _split(i, layout.columns)
     more = layout.stride - layout.columns
     match layout.swizzle:
-        case None if not more:
-            return i
-        case None:
-            return f"{_bracketed(i, '+')} + {_times(row, more)}"
-        case Xor() if not more and layout.columns % (1 << layout.swizzle.bits + layout.swizzle.base) == 0:
-            return f"{_bracketed(i, '^')} ^ {_bracketed(_bits_of(layout, layout.swizzle, row), '^')}"
         case Cute():
-            place = f"{_bracketed(i, '+')} + {_times(row, more)}" if more else i
-            return _swizzled_place(layout, place)
-    return f"{_times(row, layout.stride)} + {_bracketed(_swizzled_column(layout, row, column), '+')}"
+            return _cute(layout.swizzle, f"{i} + ({row}) * {more}" if more else i)
+        case Xor() if not more and layout.columns % (1 << layout.swizzle.bits + layout.swizzle.base) == 0:
+            return f"{i} ^ {_row_bits(layout, layout.swizzle, row)}"
+        case None:
+            return f"{i} + ({row}) * {more}" if more > 1 else f"{i} + ({row})" if more else i
+    return f"({row}) * {layout.stride} + ({_column(layout, row, column)})"
 
 
 def _split(i: str, columns: int) -> tuple[str, str]:
-    """Write row and column of an element; shifts, as dividing signed numbers takes many instructions."""
+    """Write row and column of an element; by shifts, as dividing signed numbers takes many instructions."""
     if columns & columns - 1:
         return f"{i} // {columns}", f"{i} % {columns}"
     return f"{i} >> {columns.bit_length() - 1}", f"{i} & {columns - 1}"
@@ -110,63 +114,61 @@ def _row(layout: Layout, before: Sequence[str]) -> str:
     """Write the number of the row, counted through all planes."""
     row = before[0]
     for size, index in zip(layout.shape[1:-1], before[1:], strict=True):
-        row = f"{_times(row, size)} + {_bracketed(index, '+')}"
+        row = f"({row}) * {size} + {index}"
     return row
 
 
-def _swizzled_column(layout: Layout, row: str, column: str) -> str:
+def _column(layout: Layout, row: str, column: str) -> str:
+    """Write the column that an element goes to."""
     match layout.swizzle:
         case Xor():
-            return f"{_bracketed(column, '^')} ^ {_bracketed(_bits_of(layout, layout.swizzle, row), '^')}"
+            return f"({column}) ^ {_row_bits(layout, layout.swizzle, row)}"
         case Free(new):
             return _substituted(new.text, {"row": row, "column": column})
     return column
 
 
-def _bits_of(layout: Layout, swizzle: Xor, row: str) -> str:
+def _row_bits(layout: Layout, swizzle: Xor, row: str) -> str:
     """Write what is XORed into the column."""
     size, apart = 1 << swizzle.bits, 1 << swizzle.shift
-    text = f"{_bracketed(row, '>>')} >> {swizzle.shift}" if swizzle.shift else row
+    text = f"(({row}) >> {swizzle.shift})" if swizzle.shift else f"({row})"
     if layout.rows > size * apart:
-        text = f"{_bracketed(text, '&')} & {size - 1}"
-    return f"{_bracketed(text, '<<')} << {swizzle.base}" if swizzle.base else text
+        text = f"({text} & {size - 1})"
+    return f"({text} << {swizzle.base})" if swizzle.base else text
 
 
-def _swizzled_place(layout: Layout, place: str) -> str:
+def _cute(swizzle: Cute, place: str) -> str:
     """Write CuTe's swizzle of a place."""
-    swizzle = layout.swizzle
-    if not isinstance(swizzle, Cute):
-        return place
     take, put = swizzle.base + max(swizzle.shift, 0), swizzle.base - min(swizzle.shift, 0)
-    bits = f"{_bracketed(place, '>>')} >> {take}" if take else place
-    bits = f"{_bracketed(bits, '&')} & {(1 << swizzle.bits) - 1}"
-    bits = f"({bits}) << {put}" if put else bits
-    return f"{_bracketed(place, '^')} ^ ({bits})"
-
-
-def _times(text: str, factor: int) -> str:
-    return text if factor == 1 else f"{_bracketed(text, '*')} * {factor}"
-
-
-def _bracketed(text: str, beside: str) -> str:
-    """Put brackets around an expression unless it is an atom, so that an operator beside it takes the whole."""
-    node = ast.parse(text, mode="eval").body
-    if isinstance(node, ast.Name | ast.Constant | ast.Call | ast.Attribute | ast.Subscript):
-        return text
-    if isinstance(node, ast.BinOp) and beside == "+" and type(node.op) in (ast.Mult, ast.FloorDiv, ast.Mod):
-        return text
-    return f"({text})"
+    bits = f"(({place}) >> {take} & {(1 << swizzle.bits) - 1})"
+    return f"({place}) ^ ({bits} << {put})" if put else f"({place}) ^ {bits}"
 
 
 class _Names(ast.NodeTransformer):
-    def __init__(self, names: dict[str, ast.expr]) -> None:
+    """Puts expressions in place of names."""
+
+    def __init__(self, names: Mapping[str, ast.expr]) -> None:
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Replace a name."""
         return self.names.get(node.id, node)
 
 
-def _substituted(text: str, names: dict[str, str]) -> str:
-    """Write a formula with other expressions in place of its names."""
+def _substituted(text: str, names: Mapping[str, str]) -> str:
+    """Write an expression with others in place of its names."""
     trees = {name: ast.parse(value, mode="eval").body for name, value in names.items()}
-    return ast.unparse(_Names(trees).visit(ast.parse(text, mode="eval").body))
+    return _written(_Names(trees).visit(ast.parse(text, mode="eval").body))
+
+
+def _written(node: ast.expr) -> str:
+    """Write an expression with brackets wherever few know that they are not needed."""
+    if not isinstance(node, ast.BinOp):
+        return ast.unparse(node)
+    sign = ast.unparse(ast.BinOp(ast.Name("a"), node.op, ast.Name("b")))[1:-1]
+    sides = []
+    for side in (node.left, node.right):
+        bare = isinstance(side, ast.Name | ast.Constant | ast.Call | ast.Attribute | ast.Subscript)
+        product = isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult) and isinstance(node.op, ast.Add)
+        sides.append(_written(side) if bare or product else f"({_written(side)})")
+    return sign.join(sides)

@@ -18,6 +18,7 @@ from smemviz.model.formulas import Formula, formula
 Integers = NDArray[np.int64]
 
 _MOST_BITS = 16
+_ALL_BANKS = 5  # bits that tell 32 banks apart
 
 
 @dataclass(frozen=True)
@@ -130,13 +131,13 @@ Swizzle = Xor | Cute | Free
 
 
 def swizzle_of(text: str) -> Swizzle:
-    """Read a swizzle: ``xor BITS [BASE [SHIFT]]``, ``Swizzle<B, M, S>`` or a formula such as ``column ^ row``.
+    """Read a swizzle: ``xor [BITS [BASE [SHIFT]]]``, five bits when left out, ``Swizzle<B, M, S>`` or a formula such as ``column ^ row``.
 
     Raises:
         InputError: saying what is wrong in one line.
     """
-    if found := re.fullmatch(r"\s*xor((?:\s+\d{1,3}){1,3})\s*", text):
-        return Xor(*map(int, found[1].split()))
+    if found := re.fullmatch(r"\s*xor((?:\s+\d{1,3}){0,3})\s*", text):
+        return Xor(*map(int, found[1].split() or [_ALL_BANKS]))
     if found := re.fullmatch(r"\s*Swizzle\s*<\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*>\s*", text):
         return Cute(*map(int, found.groups()))
     free = Free(formula(text))
