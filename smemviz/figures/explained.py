@@ -18,7 +18,7 @@ from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.cure import Access, Cure, Pad, Swizzle, accesses, different, pads, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic, unpredictable
-from smemviz.model.pattern import Pattern, find_patterns, index_steps
+from smemviz.model.pattern import Pattern, data_decides, find_patterns, index_steps
 from smemviz.model.relative import relative_addresses
 from smemviz.model.sectors import bytes_used, sectors
 from smemviz.recording import Launch, Site
@@ -144,7 +144,7 @@ class Explaining:
     def steady(self, array: int) -> tuple[Access, ...]:
         """Return the accesses to an array whose pattern does not depend on data: what a layout can be made for."""
         found = accesses(self.launch, array, self.hardware.cc, self._relative)
-        return tuple(access for access in found if not _by_data(access))
+        return tuple(access for access in found if not data_decides(access.offsets, access.times))
 
     def _cure(
         self, site: Site, row: int, pattern: Pattern
@@ -186,12 +186,6 @@ class Explaining:
 def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, int]:
     """Order patterns by their costliest request; where none costs, one lane tells least."""
     return -int(cost.max()), pattern.kind == "one lane", -len(cost)
-
-
-def _by_data(access: Access) -> bool:
-    found = find_patterns(access.offsets)
-    times = np.bincount(found.which, access.times, len(found.patterns))
-    return found.patterns[int(np.argmax(times))].kind == "data-dependent"
 
 
 def _named(patterns: list[Pattern]) -> str:

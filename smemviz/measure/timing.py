@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import cycle, islice
@@ -46,13 +46,16 @@ class Timed:
     again_seconds: float
 
 
-def time_program(program: Program, cold: bool = False, progress: Progress | None = None) -> Timed:
+def time_program(
+    program: Program, cold: bool = False, progress: Progress | None = None, kernels: Collection[str] = ()
+) -> Timed:
     """Time every launch of a kernel file.
 
     Args:
         program: the kernel file.
         cold: let no launch find its arrays in L2: arguments take turns, or L2 is overwritten between launches.
         progress: called as ``progress(done, total, text)``.
+        kernels: names of the kernels to time; none means every kernel.
 
     Raises:
         MissingError: when there is no GPU.
@@ -63,7 +66,7 @@ def time_program(program: Program, cold: bool = False, progress: Progress | None
         watch(program, _Unwatched())
         cuda.synchronize()
         walls.append(time.perf_counter() - start)
-    timer = _Timer(cold, progress)
+    timer = _Timer(cold, progress, kernels)
     watch(program, timer)
     return Timed(tuple(timer.kernels), tuple(timer.times), *walls)
 
@@ -78,9 +81,10 @@ class _Unwatched:
 class _Timer:
     """Times launches as they happen; each finds its arguments as ``main()`` left them, and leaves them so."""
 
-    def __init__(self, cold: bool, progress: Progress | None) -> None:
+    def __init__(self, cold: bool, progress: Progress | None, chosen: Collection[str] = ()) -> None:
         self.cold = cold
         self.progress = progress
+        self.chosen = chosen
         self.kernels: list[str] = []
         self.times: list[Timing] = []
         self._floors: dict[tuple[Any, ...], float] = {}
@@ -89,6 +93,8 @@ class _Timer:
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> None:
         """Time one launch."""
+        if self.chosen and function.name not in self.chosen:
+            return
         if self.progress:
             self.progress(len(self.times), len(self.times) + 1, function.name)
         notes = []

@@ -83,7 +83,7 @@ class Swizzle:
 
 
 Layout = Pad | Swizzle
-L = TypeVar("L", Pad, Swizzle)
+L = TypeVar("L", bound=Pad | Swizzle)
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,13 @@ def find_patterns(offsets: NDArray[np.int64]) -> Found:
     return Found(tuple(_pattern(key) for key in unique.tolist()), which.reshape(-1))
 
 
+def data_decides(offsets: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
+    """Whether no stride, group or XOR fits most of some requests; ``times`` (n,) is how often each was made."""
+    found = find_patterns(offsets)
+    often = np.bincount(found.which, times, len(found.patterns))
+    return found.patterns[int(np.argmax(often))].kind == "data-dependent"
+
+
 def index_steps(array: ArrayInfo, offsets: NDArray[np.int64]) -> tuple[int, ...] | None:
     """Return how the array's index changes between active neighbours of one request, None when that differs.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
@@ -78,6 +79,7 @@ def run(
     log_bytes: int = LOG_BYTES,
     limits: Limits = DEFAULT_LIMITS,
     picker: Picker | None = None,
+    after: Callable[[str, Sequence[Any]], None] | None = None,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run a kernel file's ``main()`` and return every launch in it, and the mistakes met.
 
@@ -87,6 +89,7 @@ def run(
         log_bytes: the most the logs of all launches may take together.
         limits: what one launch may use.
         picker: tells which launches are recorded; the others happen all the same.
+        after: called with the name of a kernel and its arguments after each launch of it.
 
     Raises:
         InputError: when no launch is of those asked for.
@@ -102,6 +105,8 @@ def run(
         same_file = kernel.__code__.co_filename == program.file
         function = function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
         recorder.launch(function, configuration, args, place, cuda.addresses)
+        if after is not None:
+            after(kernel.__name__, args)
 
     cuda = Cuda(program.file, start)
     try:

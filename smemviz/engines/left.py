@@ -1,0 +1,28 @@
+"""What a launch leaves in its arrays, as hashes: enough to tell whether two launches left the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Left(NamedTuple):
+    """The SHA-256 of each array of a launch after it, in the order of its arguments."""
+
+    kernel: str
+    arrays: tuple[str, ...]
+
+
+def hashed(values: Iterable[Any]) -> tuple[str, ...]:
+    """Hash the arrays among values, and those in tuples among them."""
+    found: list[str] = []
+    for value in values:
+        if isinstance(value, tuple):
+            found.extend(hashed(value))
+        elif hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic):
+            array = np.ascontiguousarray(value)
+            found.append(hashlib.sha256(array.tobytes()).hexdigest())
+    return tuple(found)

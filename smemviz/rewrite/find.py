@@ -1,0 +1,200 @@
+"""What to suggest: for every shared array with excess, the layouts that save most, and the edits that make them so.
+
+Predicted from the requests that were recorded; nothing is run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, score, smallest_cure, swizzles
+from smemviz.model.devices import device
+from smemviz.model.operations import POPULATION_COUNT, is_atomic
+from smemviz.model.pattern import data_decides
+from smemviz.program import Program
+from smemviz.recording import ArrayInfo, Launch, Recording
+from smemviz.rewrite.rewriting import Rewrite, Rewriting
+from smemviz.rewrite.uses import NotRewrittenError
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a site of one launch costs as recorded, and what it will cost. ``launch`` numbers the recording's."""
+
+    launch: int
+    site: int
+    before: Score
+    after: Score
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A layout for a shared array of a kernel, over all its launches.
+
+    ``rewrite`` is how to write it, ``reason`` why it cannot be written; one of them is None. ``complete`` is False when
+    requests were not logged, and the promise is about those that were.
+    """
+
+    kernel: str
+    array: ArrayInfo
+    layout: Layout
+    promises: tuple[Promise, ...]
+    more_bytes: int
+    rewrite: Rewrite | None = None
+    reason: str | None = None
+    complete: bool = True
+
+    @property
+    def before(self) -> int:
+        """Wavefronts of all accesses to the array as recorded."""
+        return sum(one.before.wavefronts for one in self.promises)
+
+    @property
+    def after(self) -> int:
+        """Wavefronts of all accesses to the array in the layout."""
+        return sum(one.after.wavefronts for one in self.promises)
+
+    @property
+    def excess(self) -> int:
+        """The excess that is left."""
+        return sum(one.after.excess for one in self.promises)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A shared array with excess that nothing is suggested for, and why."""
+
+    kernel: str
+    array: ArrayInfo
+    excess: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Every access to one array of a kernel, with the number of its launch."""
+
+    kernel: str
+    array: ArrayInfo
+    cc: tuple[int, int]
+    accesses: tuple[tuple[int, Access], ...]
+
+    def scores(self, layout: Layout | None = None) -> list[Score]:
+        """Count every access in a layout, None for the one recorded."""
+        return [score(access, self.array.itemsize, layout, self.cc) for _, access in self.accesses]
+
+
+def suggestions(
+    recording: Recording, program: Program, kernel: str | None = None, cc: tuple[int, int] = (9, 0)
+) -> Iterator[Suggestion | Refused]:
+    """Give what is to be said of each array with excess: its layouts, the cheapest first, or one refusal.
+
+    Args:
+        recording: of the kernel file.
+        program: the kernel file as it was recorded.
+        kernel: the one kernel to look at.
+        cc: the compute capability that counts.
+    """
+    for name in dict.fromkeys(launch.kernel for launch in recording.launches):
+        if kernel in (None, name):
+            launches = [(i, one) for i, one in enumerate(recording.launches) if one.kernel == name]
+            for array in {(a.name, a.line): a for _, one in launches for a in one.shared_arrays}.values():
+                yield from _of_array(program, launches, array, cc)
+
+
+def _of_array(
+    program: Program, launches: Sequence[tuple[int, Launch]], array: ArrayInfo, cc: tuple[int, int]
+) -> Iterator[Suggestion | Refused]:
+    """Give the suggestions for one array, in all launches of its kernel."""
+    first = launches[0][1]
+    places = [
+        (number, launch, index)
+        for number, launch in launches
+        for index, one in enumerate(launch.arrays)
+        if one.space == "shared" and (one.name, one.line) == (array.name, array.line)
+    ]
+    found = tuple((number, one) for number, launch, index in places for one in accesses(launch, index, cc))
+    asked = _Asked(first.kernel, array, cc, found)
+    excess = sum(one.excess for one in asked.scores())
+    if excess == 0:
+        return
+    reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first)
+    if reason is None:
+        complete = not any(launch.missing for _, launch in launches)
+        made = _cures(program, asked, first.shared_bytes, complete)
+        yield from made
+        reason = None if made else _nothing_helps(asked, first)
+    if reason:
+        yield Refused(first.kernel, array, excess, reason)
+
+
+def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str | None:
+    """Say why no layout can be found for an array, None when one can be looked for."""
+    if len({(one.shape, one.dtype) for one in arrays}) > 1:
+        return "its launches give it different sizes"
+    others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
+    if others:
+        return f"it shares its memory or a site with {', '.join(sorted(others))}"
+    steady = [not data_decides(access.offsets, access.times) for _, access in asked.accesses]
+    if not any(one.excess and keeps for one, keeps in zip(asked.scores(), steady, strict=True)):
+        return "data decides which words collide, so no pad or swizzle is sure to help"
+    return None
+
+
+def _cures(program: Program, asked: _Asked, shared_bytes: int, complete: bool) -> list[Suggestion]:
+    """Return the best pad and the best swizzle that can be written, or that cannot, the cheaper first."""
+    rewriting, reason = None, ""
+    try:
+        rewriting = Rewriting(program, asked.array)
+    except NotRewrittenError as error:
+        reason = str(error)
+    limit = device(asked.cc).static_shared
+
+    def why_not(layout: Layout) -> str | None:
+        more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
+        if shared_bytes <= limit < shared_bytes + more:
+            return f"a block would take {shared_bytes + more:,} bytes, more than the {limit:,} of static shared memory"
+        return rewriting.refuses(layout) if rewriting else reason
+
+    made = []
+    for layouts in (pads, swizzles):
+        cure = _cure(asked, (layout for layout in _each(layouts, asked) if why_not(layout) is None))
+        reason_here = None
+        if cure is None:
+            cure = _cure(asked, _each(layouts, asked))
+            reason_here = why_not(cure.layout) if cure else None
+        if cure is not None:
+            made.append(_suggestion(asked, cure, rewriting if reason_here is None else None, reason_here, complete))
+    return sorted(made, key=_cost)
+
+
+def _each(layouts: Callable[[ArrayInfo, Sequence[Access]], Iterator[Layout]], asked: _Asked) -> Iterator[Layout]:
+    return layouts(asked.array, [access for _, access in asked.accesses])
+
+
+def _cure(asked: _Asked, layouts: Iterator[Layout]) -> Cure[Layout] | None:
+    """Return the first layout that leaves no excess, else the first that leaves least."""
+    found = [access for _, access in asked.accesses]
+    return smallest_cure(asked.array, found, layouts, None, asked.cc)
+
+
+def _suggestion(
+    asked: _Asked, cure: Cure[Layout], rewriting: Rewriting | None, reason: str | None, complete: bool
+) -> Suggestion:
+    pairs = zip(asked.accesses, cure.before, cure.after, strict=True)
+    promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)
+    rewrite = rewriting.rewrite(cure.layout) if rewriting else None
+    return Suggestion(asked.kernel, asked.array, cure.layout, promises, cure.more_bytes, rewrite, reason, complete)
+
+
+def _cost(one: Suggestion) -> tuple[bool, int, int, int]:
+    """Order suggestions: what can be written first, then by wavefronts, bytes and instructions."""
+    return one.rewrite is None, one.after, one.more_bytes, one.rewrite.instructions if one.rewrite else 0
+
+
+def _nothing_helps(asked: _Asked, launch: Launch) -> str:
+    ops = {launch.sites[access.site].op for _, access in asked.accesses}
+    if any(is_atomic(op) and op != POPULATION_COUNT for op in ops):
+        return "lanes that update the same element collide wherever it lies"
+    return "no pad and no XOR swizzle helps"

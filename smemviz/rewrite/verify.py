@@ -1,0 +1,171 @@
+"""Whether suggestions keep their promise: the rewritten kernel file is run, and everything compared.
+
+A suggestion is kept when every launch leaves the same arrays, every site of its kernel takes exactly the wavefronts
+promised, and no new mistake is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from smemviz.engines import lockstep
+from smemviz.engines.choose import Progress, gpu_engine
+from smemviz.engines.left import Left, hashed
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.errors import SmemvizError
+from smemviz.model.summary import summarize, totals_of
+from smemviz.program import Program
+from smemviz.recording import MAIN_FAILED, Finding, Launch, Timing
+from smemviz.rewrite.find import Suggestion
+from smemviz.rewrite.rewriting import rewritten
+
+EngineName = Literal["lockstep", "gpu"]
+
+_UNSAFE = ("out_of_bounds", "barrier_divergence")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one engine makes of a suggestion.
+
+    ``counted`` are wavefronts, one number per promise. ``problem`` says what was not as promised, None when all was;
+    ``notes`` are what else changed.
+    """
+
+    engine: EngineName
+    counted: tuple[int, ...]
+    problem: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """One run of a kernel file by one engine."""
+
+    launches: tuple[Launch, ...]
+    findings: tuple[Finding, ...]
+    left: tuple[Left, ...]
+
+
+class Verifier:
+    """A kernel file as it is, run once by each engine, beside which rewritten ones are held."""
+
+    def __init__(self, program: Program, engine: EngineName, cc: tuple[int, int], progress: Progress | None = None):
+        self.program = program
+        self.engine = engine
+        self.cc = cc
+        self.progress = progress
+
+    @cached_property
+    def _before(self) -> _Ran:
+        return _run(self.program, self.engine, self.progress)
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether the file makes a mistake that may harm a device."""
+        return any(finding.kind in _UNSAFE for finding in self._before.findings)
+
+    def check(self, suggested: Sequence[Suggestion]) -> Check:
+        """Run the file with suggestions written into it and compare.
+
+        Raises:
+            SmemvizError: when the file as it is cannot be run by this engine, or the suggestions do not go together.
+        """
+        program = rewritten(self.program, tuple(one.rewrite for one in suggested if one.rewrite))
+        before = self._before
+        try:
+            after = _run(program, self.engine, self.progress)
+        except SmemvizError as error:
+            return Check(self.engine, (), f"it does not run: {error}")
+        if [one.kernel for one in before.launches] != [one.kernel for one in after.launches]:
+            return Check(self.engine, (), "main() makes other launches")
+        promised = [promise for one in suggested for promise in one.promises]
+        complete = all(one.complete for one in suggested)
+        counted = {
+            number: _counts(after.launches[number], self.cc, complete) for number in {p.launch for p in promised}
+        }
+        sites = {number: len(before.launches[number].sites) for number in counted}
+        if any(len(counted[number]) != sites[number] for number in counted):
+            return Check(self.engine, (), "its kernel has other sites")
+        problem = _new_mistake(before, after) or _other_output(before, after)
+        for number, counts in counted.items():
+            wanted = list(_counts(before.launches[number], self.cc, complete))
+            for promise in promised:
+                if promise.launch == number:
+                    wanted[promise.site] = promise.after.wavefronts
+            problem = problem or _not_as_promised(after.launches[number], wanted, counts)
+        numbers = tuple(counted[promise.launch][promise.site] or 0 for promise in promised)
+        return Check(self.engine, numbers, problem, tuple(self._elsewhere(after, {one.kernel for one in suggested})))
+
+    def _elsewhere(self, after: _Ran, kernels: Collection[str]) -> list[str]:
+        """Say which other kernels take more or fewer wavefronts."""
+        changed = {}
+        for one, other in zip(self._before.launches, after.launches, strict=True):
+            if one.kernel not in kernels:
+                was, now = (sum(n or 0 for n in _counts(launch, self.cc, True)) for launch in (one, other))
+                if was != now:
+                    changed[one.kernel] = f"changes {one.kernel} too: {was:,} -> {now:,} wavefronts"
+        return list(changed.values())
+
+
+def times(program: Program, kernels: Collection[str], progress: Progress | None = None) -> tuple[Timing, ...]:
+    """Time every launch of kernels on the GPU.
+
+    Raises:
+        MissingError: when there is none.
+    """
+    from smemviz.measure.timing import time_program
+
+    return time_program(program, progress=progress, kernels=kernels).times
+
+
+def _run(program: Program, engine: EngineName, progress: Progress | None) -> _Ran:
+    if engine == "lockstep":
+        left: list[Left] = []
+
+        def keep(kernel: str, arguments: Sequence[object]) -> None:
+            left.append(Left(kernel, hashed(arguments)))
+
+        launches, findings = lockstep.run(program, progress, after=keep)
+        return _Ran(launches, findings, tuple(left))
+    launches, findings = gpu_engine().run(program, progress, LOG_BYTES)
+    from smemviz.measure.outputs import outputs
+
+    return _Ran(launches, findings, outputs(program))
+
+
+def _counts(launch: Launch, cc: tuple[int, int], complete: bool) -> tuple[int | None, ...]:
+    """Return the wavefronts of each site, None for one in global memory or that cannot be told."""
+    if complete:
+        return tuple(row.wavefronts for row in summarize(launch, cc))
+    logged = totals_of(launch.sites, launch.requests, cc)
+    known = [row.wavefronts is not None for row in summarize(launch, cc)]
+    return tuple(int(n) if tells else None for n, tells in zip(logged.wavefronts, known, strict=True))
+
+
+def _new_mistake(before: _Ran, after: _Ran) -> str | None:
+    known = {(finding.kind, finding.kernel) for finding in before.findings}
+    for finding in after.findings:
+        if (finding.kind, finding.kernel) not in known:
+            where = "" if finding.kind == MAIN_FAILED else f"{finding.kernel}, line {finding.line}: "
+            return f"{where}{finding.message}"
+    return None
+
+
+def _other_output(before: _Ran, after: _Ran) -> str | None:
+    for one, other in zip(before.left, after.left, strict=True):
+        if one != other:
+            return f"{one.kernel} leaves something else in its arrays"
+    return None
+
+
+def _not_as_promised(launch: Launch, wanted: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
+    for site, promised, found in zip(launch.sites, wanted, counted, strict=True):
+        if promised != found:
+            return (
+                f"{launch.kernel}, line {site.line}: {site.source} takes {found} wavefronts; {promised} were promised"
+            )
+    return None
