@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.constants import DTYPES
 from smemviz.errors import InputError
 from smemviz.model.banks import assign, count
 from smemviz.model.devices import device
 from smemviz.model.formulas import formula
 from smemviz.model.layouts import Layout, read_options, whole
-from smemviz.model.operations import MATRICES, WIDTHS
+from smemviz.model.operations import MATRICES, OPERATIONS, WIDTHS, unpredictable
 from smemviz.model.rules import WARP, shared_rule
 from smemviz.model.sectors import bytes_used
 
@@ -55,6 +56,8 @@ class Access:
     across: int | None = None
 
     def __post_init__(self) -> None:
+        if self.op not in OPERATIONS:
+            raise InputError(f"unknown operation {self.op!r}; known: {', '.join(sorted(OPERATIONS))}")
         if not 1 <= self.warps <= _MOST_WARPS:
             raise InputError(f"a block has 1 to {_MOST_WARPS} warps, not {self.warps}")
         if self.steps is not None and not 1 <= self.steps <= _MOST_REQUESTS // self.warps:
@@ -190,6 +193,7 @@ def totals(access: Access, layout: Layout, cc: tuple[int, int] = (9, 0), bank_by
         InputError: as ``requests``, and for what the compute capability does not have or cannot align.
     """
     asked = requests(access, layout)
+    check_predictable(access, layout, cc)
     width = access.bytes_per_lane(layout)
     counts = count(asked, width, access.op, cc, bank_bytes)
     lanes = shared_rule(width, access.op, cc, bank_bytes).lanes
@@ -203,6 +207,17 @@ def totals(access: Access, layout: Layout, cc: tuple[int, int] = (9, 0), bank_by
         used,
         wavefronts * bytes_per_wavefront(cc) - used,
     )
+
+
+def check_predictable(access: Access, layout: Layout, cc: tuple[int, int]) -> None:
+    """Refuse what addresses alone do not tell.
+
+    Raises:
+        InputError: with the reason.
+    """
+    reason = unpredictable(access.op, DTYPES[layout.dtype], cc)
+    if reason is not None:
+        raise InputError(f"{access.text} of {layout.dtype}: {reason}")
 
 
 def bytes_per_wavefront(cc: tuple[int, int]) -> int:
@@ -246,6 +261,7 @@ def lanes(
     if not (0 <= step < len(all_elements) and 0 <= warp < access.warps):
         raise InputError(f"{access.text} has {len(all_elements)} steps of {access.warps} warps, counted from 0")
     element, width = all_elements[step, warp], access.bytes_per_lane(layout)
+    check_predictable(access, layout, cc)
     address = addresses(element, width, layout)
     served = count(address, width, access.op, cc, bank_bytes)
     wavefront = assign(address, width, access.op, cc, bank_bytes)

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from smemviz.constants import DTYPES
 from smemviz.errors import InputError
-from smemviz.model.devices import known
+from smemviz.model.devices import KIB, known
 from smemviz.model.swizzles import Swizzle, swizzle_of
 
 Integers = NDArray[np.int64]
 
 ROW_OF_BANKS = 128  # bytes; since compute capability 2.0
 _MOST_BYTES = max(row.opt_in_shared for row in known())
-_KIB = 1024
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,9 @@ class Layout:
             raise InputError(f"pad and base cannot be negative: {min(self.pad, self.base)}")
         if self.base % self.itemsize:
             raise InputError(f"base is byte {self.base}; {self.dtype} starts at a multiple of {self.itemsize}")
-        if max(prod(self.shape), self.rows * self.stride) * self.itemsize + self.base > _MOST_BYTES:
-            raise InputError(
-                f"{_sizes(self.shape)} of {self.dtype} needs more than the {_MOST_BYTES // _KIB} KiB that any block has"
-            )
-        _ = self.elements
+        if max(self.rows * self.stride * self.itemsize, self.base) > _MOST_BYTES or self.nbytes > _MOST_BYTES:
+            most = f"{_MOST_BYTES // KIB} KiB that any block has"
+            raise InputError(f"{self.text}: is larger than, or starts behind, the {most}")
 
     @property
     def itemsize(self) -> int:

@@ -156,11 +156,8 @@ def search(
     if not wanted:
         raise InputError("a layout is searched for accesses; name at least one")
     layouts = list(_candidates(layout.plain, wanted, most_pad, row_lengths))
-    columns = [_score_all(one, layouts, cc, bank_bytes) for one in wanted]
-    found = [
-        Suggestion(one, scores, operations(one))
-        for one, scores in zip(layouts, zip(*columns, strict=True), strict=True)
-    ]
+    scores = _score_all(wanted, layouts, cc, bank_bytes)
+    found = [Suggestion(one, scored, operations(one)) for one, scored in zip(layouts, scores, strict=True)]
     return tuple(sorted(found, key=lambda one: one.price))
 
 
@@ -174,8 +171,8 @@ def _candidates(
     for length in row_lengths or (None,):
         row = replace(plain, pitch=length) if length and len(plain.shape) == 1 else plain
         yield from _pads(row, piece, most_pad)
-        seen: set[bytes] = set()
         probe = np.arange(row.rows * row.columns, dtype=np.int64)
+        seen = {row.place(probe).tobytes()}
         for swizzle in _swizzles(row, piece):
             one = _fitting(row, swizzle)
             if one is not None and (key := one.place(probe).tobytes()) not in seen:
@@ -217,16 +214,20 @@ def _fitting(row: Layout, swizzle: Swizzle | None, pad: int = 0) -> Layout | Non
         return None
 
 
-def _score_all(wanted: Asked, layouts: Sequence[Layout], cc: tuple[int, int], bank_bytes: int) -> list[Score]:
-    """Count one access in every layout."""
-    found: list[Score] = []
-    rows = max(1, _BATCH // max(1, wanted.elements.size))
-    for start in range(0, len(layouts), rows):
-        part = layouts[start : start + rows]
-        table = [layout.address(wanted.elements) for layout in part]
-        first = np.stack(table)
-        found += _scores(wanted, first + np.where(first < 0, 0, wanted.inside), cc, bank_bytes)
-    return found
+def _score_all(
+    wanted: Sequence[Asked], layouts: Sequence[Layout], cc: tuple[int, int], bank_bytes: int
+) -> Iterator[tuple[Score, ...]]:
+    """Count every access in every layout; gives the scores of all accesses, layout by layout."""
+    element = np.arange(1 + max(int(one.elements.max(initial=0)) for one in wanted))
+    together = max(1, _BATCH // max(1, *(one.elements.size for one in wanted)))
+    for start in range(0, len(layouts), together):
+        # Of a lane that is off the element is -1, which is the last of the table.
+        tables = [np.append(layout.address(element), -1) for layout in layouts[start : start + together]]
+        columns = []
+        for one in wanted:
+            first = np.stack([table[one.elements] for table in tables])
+            columns.append(_scores(one, first + np.where(first < 0, 0, one.inside), cc, bank_bytes))
+        yield from zip(*columns, strict=True)
 
 
 def _scores(wanted: Asked, addresses: Integers, cc: tuple[int, int], bank_bytes: int) -> list[Score]:

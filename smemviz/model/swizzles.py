@@ -131,7 +131,10 @@ Swizzle = Xor | Cute | Free
 
 
 def swizzle_of(text: str) -> Swizzle:
-    """Read a swizzle: ``xor [BITS [BASE [SHIFT]]]``, five bits when left out, ``Swizzle<B, M, S>`` or a formula such as ``column ^ row``.
+    """Read a swizzle.
+
+    ``xor BITS BASE SHIFT``, where five bits, 0 and 0 can be left out, ``Swizzle<B, M, S>``, or the new column as a
+    formula: ``column ^ row``.
 
     Raises:
         InputError: saying what is wrong in one line.
