@@ -13,10 +13,11 @@ from dash.development.base_component import Component
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
+from smemviz.figures.listing import parsed, spans
 from smemviz.figures.sentences import badge
 from smemviz.model.summary import SiteSummary
 from smemviz.program import find_function
-from smemviz.recording import Finding, Launch, Recording, Site
+from smemviz.recording import Finding, Launch, Recording
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
 
@@ -40,7 +41,7 @@ def source_view(
         for finding in findings:
             if recording.file_of_finding(finding) == file:
                 mistakes.setdefault(finding.line, {})[finding.kind] = None
-        kernel = find_function(_parse(recording.text(file)), launch.kernel, launch.line) if file == own else None
+        kernel = find_function(parsed(recording.text(file)), launch.kernel, launch.line) if file == own else None
         shown += _file_view(recording.text(file), launch, kernel, sites, rows, mistakes)
     return shown
 
@@ -57,7 +58,7 @@ def _file_view(
     lines = source.splitlines()
     classes = _token_classes(source)
     shown: list[Component] = []
-    for first, last in _spans(source, kernel, [launch.sites[i] for i in sites]):
+    for first, last in spans(source, kernel, [launch.sites[i] for i in sites]):
         if shown:
             shown.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
         for number in range(first, min(last, len(lines)) + 1):
@@ -65,29 +66,6 @@ def _file_view(
             kinds = tuple(mistakes.get(number, ()))
             shown.append(_line(number, lines[number - 1], classes[number - 1], launch, here, rows, kinds))
     return shown
-
-
-def _spans(source: str, kernel: ast.FunctionDef | None, sites: Sequence[Site]) -> list[tuple[int, int]]:
-    """Return the first and last lines of the functions to show, in file order."""
-    functions = {kernel} if kernel is not None else set()
-    for node in ast.walk(_parse(source)):
-        if isinstance(node, ast.FunctionDef) and any(
-            node.lineno <= site.line <= (node.end_lineno or 0) and node.name == site.function for site in sites
-        ):
-            functions.add(node)
-    spans = [
-        (min([node.lineno, *(d.lineno for d in node.decorator_list)]), node.end_lineno or node.lineno)
-        for node in functions
-    ]
-    return sorted(spans) or [(1, len(source.splitlines()))]
-
-
-@lru_cache(maxsize=16)
-def _parse(source: str) -> ast.Module:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # in a stranger's recording
-        return ast.Module([], [])
 
 
 @lru_cache(maxsize=16)

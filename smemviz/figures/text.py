@@ -10,6 +10,8 @@ _PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is 
 _CHARACTER = 0.58  # width of a digit, in font sizes
 _LARGEST, _SMALLEST = 12, 6
 
+CHARACTERS = "characters"  # the meta of a trace whose x counts the characters of its texts, which are monospaced
+
 
 def fitting_size(longest: int, columns: int, height: float) -> int:
     """Return the font size at which texts fit cells ``height`` pixels high, 0 where none can be read."""

@@ -24,8 +24,8 @@ def worst_moment(launch: Launch, hardware: Hardware = H200, block: int | None = 
     looked_at = np.ones(len(launch.requests), bool) if block is None else launch.requests.block == block
     for i, site in enumerate(launch.sites):
         rows = np.flatnonzero(looked_at & (launch.requests.site == i))
-        if site.space == space and len(rows) and unpredictable(site.op, site.dtype, hardware.cc) is None:
-            excess = _excess(site, launch.requests.addresses[rows], hardware)
+        if site.space == space and len(rows):
+            excess = excess_of(site, launch.requests.addresses[rows], hardware)
             if excess.max() > most:
                 row, most = int(rows[np.argmax(excess)]), int(excess.max())
     if row is None:
@@ -37,7 +37,10 @@ def worst_moment(launch: Launch, hardware: Hardware = H200, block: int | None = 
     )
 
 
-def _excess(site: Site, addresses: NDArray[np.int64], hardware: Hardware) -> NDArray[np.int64]:
+def excess_of(site: Site, addresses: NDArray[np.int64], hardware: Hardware) -> NDArray[np.int64]:
+    """Return the wavefronts of requests of a site beyond the ideal, or sectors beyond the fewest; 0 where not known."""
+    if unpredictable(site.op, site.dtype, hardware.cc) is not None:
+        return np.zeros(len(addresses), np.int64)
     if site.space == "global":
         return sectors(addresses, site.width) - fewest_sectors(bytes_used(addresses, site.width))
     counts = count(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)

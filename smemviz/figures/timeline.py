@@ -1,0 +1,181 @@
+"""The requests of a block one after the other: a track per warp, each request as long as its wavefronts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from smemviz.figures.labels import count
+from smemviz.figures.moment import Moment
+from smemviz.figures.sentences import operation
+from smemviz.figures.served import H200, Hardware
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.model.banks import count as count_wavefronts
+from smemviz.model.operations import unpredictable
+from smemviz.model.sectors import sectors
+from smemviz.recording import Launch
+
+_MOST = 512  # requests drawn, around the present one
+_ROW, _TOP, _BOTTOM = 22, 30, 44
+_BAR = 0.66  # of a row
+
+
+@dataclass(frozen=True)
+class Line:
+    """Requests in the order they are played, each (n,): ``start`` and ``length`` in places.
+
+    A wavefront takes a place, and so does a request whose wavefronts are not known: one to global memory, or one
+    whose cost depends on the data. Those have -1 ``wavefronts`` and ``ideal``; ``sectors`` is -1 for shared memory.
+    """
+
+    rows: NDArray[np.intp]
+    start: NDArray[np.int64]
+    wavefronts: NDArray[np.int64]
+    ideal: NDArray[np.int64]
+    sectors: NDArray[np.int64]
+
+    @property
+    def length(self) -> NDArray[np.int64]:
+        """The places each request takes, at least one."""
+        return np.maximum(self.wavefronts, 1)
+
+
+def line_up(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> Line:
+    """Lay requests one after the other, in the order of ``rows``."""
+    requests = launch.requests
+    wavefronts, ideal, moved = (np.full(len(rows), -1, np.int64) for _ in range(3))
+    for i in np.unique(requests.site[rows]).tolist():
+        site, at = launch.sites[i], requests.site[rows] == i
+        addresses = requests.addresses[rows[at]]
+        if site.space == "global":
+            moved[at] = sectors(addresses, site.width)
+        elif unpredictable(site.op, site.dtype, hardware.cc) is None:
+            served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+            wavefronts[at], ideal[at] = served.wavefronts, served.ideal
+    end = np.cumsum(np.maximum(wavefronts, 1))
+    return Line(rows, end - np.maximum(wavefronts, 1), wavefronts, ideal, moved)
+
+
+def timeline(now: Moment, *, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
+    """Draw the requests of a block in the order they are played, those before and after the present one.
+
+    The length is wavefronts, not time: what is beyond the ideal is hatched. A dotted line is a barrier.
+    """
+    colours = THEMES[theme]
+    if now.row is None:
+        return empty(colours, "No request of this block was logged.")
+    whole = line_up(now.launch, now.rows, hardware)
+    first = int(np.clip(now.position - _MOST // 2, 0, max(len(now.rows) - _MOST, 0)))
+    drawn = slice(first, first + _MOST)
+    line = Line(*(column[drawn] for column in (whole.rows, whole.start, whole.wavefronts, whole.ideal, whole.sectors)))
+    requests = now.launch.requests
+    warp = requests.warp[line.rows].astype(np.int64)
+    counted, over = line.wavefronts >= 0, line.wavefronts > line.ideal
+    hover = _hover(now.launch, line)
+    excess = np.where(over, line.wavefronts - line.ideal, 0)
+    plain = {"color": colours.ramp[0], "line": {"color": colours.muted, "width": 0.75}}
+    pattern = {"shape": "/", "fgcolor": colours.paper, "size": 6, "solidity": 0.2, "fillmode": "overlay"}
+    hatched = {"color": colours.conflict, "line": {"color": colours.conflict, "width": 0.75}, "pattern": pattern}
+    idle = {"color": colours.unused, "line": {"color": colours.muted, "width": 0.75}}
+    traces = [
+        _bars("ideal", line.start, line.ideal, warp, hover, counted, plain),
+        _bars("excess", line.start + line.ideal, excess, warp, hover, over, hatched),
+        _bars("no wavefront is counted", line.start, line.length, warp, hover, ~counted, idle),
+        _present(now, whole, colours),
+    ]
+    if len(np.unique(requests.epoch[line.rows])) > 1:
+        traces.append(_barriers(now.launch, line, colours))
+    tracks = now.launch.warps_per_block
+    end = int(line.start[-1] + line.length[-1])
+    shown = "" if len(line.rows) == len(now.rows) else f" (requests {first + 1} to {first + len(line.rows)})"
+    return go.Figure(
+        traces,
+        layout(
+            colours,
+            height=tracks * _ROW + _TOP + _BOTTOM,
+            top=_TOP,
+            bottom=_BOTTOM,
+            barmode="overlay",
+            showlegend=True,
+            xaxis=axis(colours, f"wavefronts, one after the other{shown}", range=[int(line.start[0]), end], nticks=9),
+            yaxis=axis(
+                colours,
+                "warp",
+                range=[tracks - 0.5, -0.5],
+                tickmode="array",
+                tickvals=list(range(0, tracks, 1 if tracks <= 8 else 4)),
+            ),
+        ),
+    )
+
+
+def _bars(
+    name: str,
+    base: NDArray[np.int64],
+    length: NDArray[np.int64],
+    warp: NDArray[np.int64],
+    hover: NDArray[np.object_],
+    which: NDArray[np.bool_],
+    marker: object,
+) -> go.Bar:
+    return go.Bar(
+        name=name,
+        orientation="h",
+        base=base[which],
+        x=length[which],
+        y=warp[which],
+        width=_BAR,
+        marker=marker,
+        hovertext=hover[which],
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=bool(which.any()),
+    )
+
+
+def _present(now: Moment, line: Line, colours: Theme) -> go.Scatter:
+    """Frame the present request."""
+    left = int(line.start[now.position])
+    right = left + int(line.length[now.position])
+    y = int(now.launch.requests.warp[line.rows[now.position]])
+    low, high = y - 0.46, y + 0.46
+    return go.Scatter(
+        x=[left, right, right, left, left],
+        y=[low, low, high, high, low],
+        mode="lines",
+        line={"color": colours.frame, "width": 2.5},
+        name="this request",
+        hoverinfo="skip",
+    )
+
+
+def _barriers(launch: Launch, line: Line, colours: Theme) -> go.Scatter:
+    """Draw a line from top to bottom wherever the block has passed a barrier."""
+    epoch = launch.requests.epoch[line.rows]
+    places = line.start[np.flatnonzero(np.diff(epoch) > 0) + 1].tolist()
+    return go.Scatter(
+        x=[x for place in places for x in (place, place, None)],
+        y=[y for _ in places for y in (-0.5, launch.warps_per_block - 0.5, None)],
+        mode="lines",
+        line={"color": colours.muted, "width": 1.5, "dash": "dot"},
+        name="barrier",
+        hoverinfo="skip",
+    )
+
+
+def _hover(launch: Launch, line: Line) -> NDArray[np.object_]:
+    """Say of each request who makes it, where, and what it takes."""
+    requests = launch.requests
+    texts = []
+    for row, wavefronts, ideal, moved in zip(line.rows, line.wavefronts, line.ideal, line.sectors, strict=True):
+        site = launch.sites[requests.site[row]]
+        cost = "wavefronts depend on the data"
+        if moved >= 0:
+            cost = count(int(moved), "sector")
+        elif wavefronts >= 0:
+            cost = count(int(wavefronts), "wavefront") + (f", {ideal} would do" if wavefronts > ideal else "")
+        who = f"<b>warp {requests.warp[row]}, step {requests.step[row]}</b>"
+        texts.append(f"{who}<br>line {site.line}: {operation(site)} {site.source}<br>{cost}")
+    return np.array(texts, dtype=object)
