@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.banks import count
+from smemviz.model.layouts import ROW_OF_BANKS
 from smemviz.model.operations import unpredictable
 from smemviz.model.relative import relative_addresses
+from smemviz.model.swizzles import BANK_BITS, Xor
 from smemviz.recording import ArrayInfo, Launch
-
-_ROW_OF_BANKS = 128  # bytes; a pad of so many puts every row back where it was
-_MOST_BITS = 5  # of a swizzle: more than the 32 banks cannot be told apart
 
 
 class Access(NamedTuple):
@@ -75,7 +74,8 @@ class Swizzle:
 
     def place(self, element: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where elements go, counted from the first."""
-        return element ^ ((element // self.row >> self.shift) % (1 << self.bits) << self.base)
+        row, column = np.divmod(element, self.row)
+        return Xor(self.bits, self.base, self.shift).place(row, column, self.row)
 
     def more_elements(self, elements: int) -> int:
         """Return by how many elements an array of so many grows: none."""
@@ -149,8 +149,8 @@ def score(
 def pads(array: ArrayInfo, found: Sequence[Access]) -> Iterator[Pad]:
     """Give the pads that keep accesses aligned, the smallest first, and of one size those that cost least bytes."""
     step = max(1, max((access.width for access in found), default=1) // array.itemsize)
-    for pad in range(step, max(_ROW_OF_BANKS // array.itemsize, step + 1), step):
-        for row in _rows(array, found):
+    for pad in range(step, max(ROW_OF_BANKS // array.itemsize, step + 1), step):
+        for row in row_lengths(array, found):
             if row % step == 0:
                 yield Pad(row, pad)
 
@@ -158,10 +158,10 @@ def pads(array: ArrayInfo, found: Sequence[Access]) -> Iterator[Pad]:
 def swizzles(array: ArrayInfo, found: Sequence[Access]) -> Iterator[Swizzle]:
     """Give the XOR swizzles that keep accesses whole, those of the fewest bits first."""
     step = max(1, max((access.width for access in found), default=1) // array.itemsize)
-    for bits in range(1, _MOST_BITS + 1):
-        for shift in range(_MOST_BITS):
-            for base in range(step.bit_length() - 1, _ROW_OF_BANKS.bit_length()):
-                for row in _rows(array, found):
+    for bits in range(1, BANK_BITS + 1):
+        for shift in range(BANK_BITS):
+            for base in range(step.bit_length() - 1, ROW_OF_BANKS.bit_length()):
+                for row in row_lengths(array, found):
                     if row % (1 << bits + base) == 0:
                         yield Swizzle(row, bits, base, shift)
 
@@ -204,7 +204,7 @@ def no_excess(scores: Sequence[Score]) -> bool:
     return all(score.excess == 0 for score in scores)
 
 
-def _rows(array: ArrayInfo, found: Sequence[Access]) -> list[int]:
+def row_lengths(array: ArrayInfo, found: Sequence[Access]) -> list[int]:
     """Return the lengths a row can be taken to have, in elements, the longest first.
 
     Of an array with several dimensions it is the pitch. One dimension has no rows; there it is a row of banks, or as
@@ -213,7 +213,7 @@ def _rows(array: ArrayInfo, found: Sequence[Access]) -> list[int]:
     if len(array.shape) > 1:
         pitch, rest = divmod(array.strides[-2], array.itemsize)
         return [pitch] if pitch > 0 and rest == 0 else []
-    lengths = {_ROW_OF_BANKS // array.itemsize}
+    lengths = {ROW_OF_BANKS // array.itemsize}
     for access in found:
         both = (access.offsets[:, :-1] >= 0) & (access.offsets[:, 1:] >= 0)
         between = np.unique(np.diff(access.offsets, axis=1)[both])

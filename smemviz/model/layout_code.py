@@ -97,7 +97,7 @@ def _flat_index(layout: Layout, i: str) -> str:
         case Cute():
             return _cute(layout.swizzle, f"{i} + ({row}) * {more}" if more else i)
         case Xor() if not more and layout.columns % (1 << layout.swizzle.bits + layout.swizzle.base) == 0:
-            return f"{i} ^ {_row_bits(layout, layout.swizzle, row)}"
+            return f"{i} ^ {_row_bits(layout, layout.swizzle, *_shifted(i, layout.columns))}"
         case None:
             return f"{i} + ({row}) * {more}" if more > 1 else f"{i} + ({row})" if more else i
     return f"({row}) * {layout.stride} + ({_column(layout, row, column)})"
@@ -108,6 +108,11 @@ def _split(i: str, columns: int) -> tuple[str, str]:
     if columns & columns - 1:
         return f"{i} // {columns}", f"{i} % {columns}"
     return f"{i} >> {columns.bit_length() - 1}", f"{i} & {columns - 1}"
+
+
+def _shifted(i: str, columns: int) -> tuple[str, int]:
+    """Write a text that holds the row of an element, and how many bits up it is."""
+    return (f"{i} // {columns}", 0) if columns & columns - 1 else (i, columns.bit_length() - 1)
 
 
 def _row(layout: Layout, before: Sequence[str]) -> str:
@@ -128,10 +133,11 @@ def _column(layout: Layout, row: str, column: str) -> str:
     return column
 
 
-def _row_bits(layout: Layout, swizzle: Xor, row: str) -> str:
-    """Write what is XORed into the column."""
+def _row_bits(layout: Layout, swizzle: Xor, row: str, shift: int = 0) -> str:
+    """Write what is XORed into the column; the row is that many bits up in its text."""
     size, apart = 1 << swizzle.bits, 1 << swizzle.shift
-    text = f"(({row}) >> {swizzle.shift})" if swizzle.shift else f"({row})"
+    shift += swizzle.shift
+    text = f"(({row}) >> {shift})" if shift else f"({row})"
     if layout.rows > size * apart:
         text = f"({text} & {size - 1})"
     return f"({text} << {swizzle.base})" if swizzle.base else text

@@ -19,7 +19,7 @@ from smemviz.model.swizzles import Swizzle, swizzle_of
 
 Integers = NDArray[np.int64]
 
-ROW_OF_BANKS = 128  # bytes; since compute capability 2.0
+ROW_OF_BANKS = 128  # bytes; a pad of so many puts every row back where it was
 _MOST_BYTES = max(row.opt_in_shared for row in known())
 
 

@@ -20,12 +20,11 @@ from smemviz.model.cure import Score
 from smemviz.model.layout_code import Code, code, operations
 from smemviz.model.layouts import ROW_OF_BANKS, Layout
 from smemviz.model.occupancy import blocks_per_multiprocessor
-from smemviz.model.swizzles import Cute, Swizzle, Xor
+from smemviz.model.swizzles import BANK_BITS, Cute, Swizzle, Xor
 from smemviz.recording import WARP_SIZE, ArrayInfo
 
 Integers = NDArray[np.int64]
 
-_MOST_BITS = 5  # of a swizzle: more than the 32 banks cannot be told apart
 _BATCH = 1 << 22  # addresses at a time
 
 
@@ -95,7 +94,7 @@ def recorded_layout(array: ArrayInfo) -> Layout:
         InputError: when its elements do not lie row by row.
     """
     pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else None
-    layout = Layout(array.shape, array.dtype, pitch, base=array.address)
+    layout = Layout(array.shape, array.dtype, None if pitch == array.shape[-1] else pitch, base=array.address)
     expected = [array.itemsize, layout.stride * array.itemsize]
     for size in array.shape[-2:0:-1]:
         expected.append(expected[-1] * size)
@@ -144,7 +143,8 @@ def search(
         cc: the compute capability that counts.
         bank_bytes: its bank mode.
         most_pad: in elements; left out, up to where every row lies as without one.
-        row_lengths: of an array of one dimension, what can be taken for a row; left out, its pitch.
+        row_lengths: of an array of one dimension, what can be taken for a row; such as
+            ``cure.row_lengths`` finds; left out, its pitch.
 
     Returns:
         The plain array and all others, ordered by wavefronts, bytes and instructions of the index; of layouts alike
@@ -197,11 +197,11 @@ def _swizzles(row: Layout, piece: int) -> Iterator[Swizzle]:
         return
     for base in bases:
         for shift in range(max(1, (row.rows - 1).bit_length())):
-            for bits in range(1, _MOST_BITS + 1):
+            for bits in range(1, BANK_BITS + 1):
                 if row.stride % (1 << bits + base) == 0:
                     yield Xor(bits, base, shift)
     for base in bases:
-        for bits in range(1, _MOST_BITS + 1):
+        for bits in range(1, BANK_BITS + 1):
             for shift in range(bits, (row.rows * row.stride - 1).bit_length() - base):
                 yield Cute(bits, base, shift)
 

@@ -17,8 +17,8 @@ from smemviz.model.formulas import Formula, formula
 
 Integers = NDArray[np.int64]
 
+BANK_BITS = 5  # that tell 32 banks apart; a swizzle of more gains nothing
 _MOST_BITS = 16
-_ALL_BANKS = 5  # bits that tell 32 banks apart
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def swizzle_of(text: str) -> Swizzle:
         InputError: saying what is wrong in one line.
     """
     if found := re.fullmatch(r"\s*xor((?:\s+\d{1,3}){0,3})\s*", text):
-        return Xor(*map(int, found[1].split() or [_ALL_BANKS]))
+        return Xor(*map(int, found[1].split() or [BANK_BITS]))
     if found := re.fullmatch(r"\s*Swizzle\s*<\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*>\s*", text):
         return Cute(*map(int, found.groups()))
     free = Free(formula(text))
