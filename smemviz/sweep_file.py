@@ -20,6 +20,7 @@ from smemviz.recording import Device
 
 SCHEMA = 1
 CUBLAS, NUMPY, LOOPS = "cuBLAS", "NumPy", "three loops"
+OF_ANOTHER = "holds what was measured on another card, or of another version of the kernel file"
 SIZE_CONSTANTS = ("M", "K", "N")
 
 _MAX_BYTES = 1 << 24
@@ -128,7 +129,7 @@ def joined(older: Sweep, newer: Sweep) -> Sweep:
         InputError: when the two are not of the same card and source.
     """
     if older.device.name != newer.device.name or older.sha256 != newer.sha256:
-        raise InputError("holds what was measured on another card, or of another version of the kernel file")
+        raise InputError(OF_ANOTHER)
     fresh = {_key(point) for point in newer.points}
     kept = tuple(point for point in older.points if _key(point) not in fresh)
     measured_again = {one.name for one in newer.ceilings}

@@ -57,23 +57,22 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.commands.progress import progress_bar
     from smemviz.engines.choose import gpu_engine
     from smemviz.program import read_program
-    from smemviz.sweep_file import joined, load_sweep, save_sweep, sweep_facts
+    from smemviz.sweep_file import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
     _require_products(program)
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
     if arguments.output and not arguments.output.parent.is_dir():
         raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was measured")
-    gpu_engine().device()
+    card = gpu_engine().device()
+    if older and (older.device.name, older.sha256) != (card.name, program.sha256):
+        raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
     with main_output(arguments.json), progress_bar() as progress:
         from smemviz.measure.sweep import sweep
 
         found = sweep(program, arguments.sizes, arguments.limit, progress)
     if arguments.output:
-        try:
-            save_sweep(joined(older, found) if older else found, arguments.output)
-        except InputError as error:
-            raise InputError(f"{arguments.output}: {error}; name another file") from None
+        save_sweep(joined(older, found) if older else found, arguments.output)
     if arguments.json:
         json.dump(sweep_facts(found), sys.stdout, indent=1)
         print()

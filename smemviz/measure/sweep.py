@@ -6,6 +6,7 @@ numbers instead of the small whole ones that make a check exact; ``main()`` find
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import time
@@ -18,15 +19,15 @@ from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.choose import gpu_engine
-from smemviz.engines.gpu.host import Recorder, watch
-from smemviz.engines.gpu.launch import Arguments
+from smemviz.engines.gpu.host import watch
+from smemviz.engines.gpu.launch import Arguments, carrying_kernel, count
 from smemviz.engines.host import Configuration
 from smemviz.errors import KernelFileError
 from smemviz.functions import Function
 from smemviz.measure.blas import MISSING, Blas, find_blas
 from smemviz.measure.ceilings import measure_ceilings
 from smemviz.measure.conditions import conditions
-from smemviz.measure.host_product import by_loops, by_numpy, describe_host
+from smemviz.measure.host_product import by_loops, by_numpy, describe_host, loops_expected
 from smemviz.measure.matrices import Matrices
 from smemviz.measure.replays import Timed, queued, replayed
 from smemviz.model.matmul import Counted, Size, Traffic, scaled, traffic
@@ -132,8 +133,7 @@ class _Job:
         except KernelFileError as error:
             self.notes.append(f"{size.name}: {error.what}")
         self._cublas(size, matrices)
-        for name, work in ((NUMPY, by_numpy), (LOOPS, by_loops)):
-            self._host(name, work, size, matrices)
+        self._host(size, matrices)
 
     def _cublas(self, size: Size, matrices: Matrices) -> None:
         self.step(f"{CUBLAS} {size.name}")
@@ -153,15 +153,15 @@ class _Job:
         error, largest = matrices.error(c, a, b)
         self.points.append(Point(CUBLAS, size, None, "float32", _clocked(timed, whole, first), error, largest))
 
-    def _host(self, name: str, work: Callable[[Any, Any], Clocked], size: Size, matrices: Matrices) -> None:
-        self.step(f"{name} {size.name}")
-        expected = self.foretold(name, "run", size)
-        if expected > self.limit_s:
-            self.points.append(Point(name, size, None, "float32", None, skipped=self.too_long(expected)))
-            return
-        time_taken = work(*matrices.on_host((size.m, size.k), (size.k, size.n), _FLOAT32))
-        self.learn(name, "run", size, time_taken.median_us * 1e-6)
-        self.points.append(Point(name, size, None, "float32", time_taken))
+    def _host(self, size: Size, matrices: Matrices) -> None:
+        a, b = matrices.on_host((size.m, size.k), (size.k, size.n), _FLOAT32)
+        self.step(f"{NUMPY} {size.name}")
+        self.points.append(Point(NUMPY, size, None, "float32", by_numpy(a, b)))
+        self.step(f"{LOOPS} {size.name}")
+        expected = loops_expected(a, b)
+        skipped = self.too_long(expected) if expected > self.limit_s else None
+        taken = None if skipped else by_loops(a, b)
+        self.points.append(Point(LOOPS, size, None, "float32", taken, skipped=skipped))
 
     def too_long(self, expected: float) -> str:
         """Say why something is skipped."""
@@ -203,7 +203,7 @@ class _Watcher:
             self.job.learn(function.name, "launch", self.size, timed.spread.median * 1e-6)
             whole = _whole_us(launch, c, a, b)
             error, largest = self.matrices.error(c, a, b)
-            moved = self._count(dispatcher, function, config, (c, a, b))
+            moved = self._count(function, config, (c, a, b))
             held.restore()
         self.job.points.append(
             self._point(
@@ -217,21 +217,19 @@ class _Watcher:
             kernel, self.size, tile if isinstance(tile, int) else None, arguments[1].dtype.name, time, *more, **named
         )
 
-    def _count(
-        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
-    ) -> Traffic | None:
+    def _count(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> Traffic | None:
         """Count what the launch moves, unless that follows from a smaller size, or is expected to take too long."""
         known = self.job.counted.get(function.name)
         if known and scaled(known, self.size, config.grid):
             return None
         if self.job.foretold(function.name, "count", self.size) > self.job.limit_s:
             return None
-        recorder = Recorder(_LOG_NOTHING, None)
-        recorder.launch(dispatcher, function, config, arguments)  # compiles
+        carrying = carrying_kernel(function, arguments, math.prod(config.block))
+        count(function, carrying, config, arguments, _LOG_NOTHING)  # compiles
         began = time.perf_counter()
-        recorder.launch(dispatcher, function, config, arguments)
+        launch = count(function, carrying, config, arguments, _LOG_NOTHING)
         self.job.learn(function.name, "count", self.size, time.perf_counter() - began)
-        moved = traffic(recorder.launches[-1], gpu_engine().device().compute_capability)
+        moved = traffic(launch, gpu_engine().device().compute_capability)
         self.job.counted.setdefault(function.name, Counted(self.size, config.grid, moved))
         return moved
 

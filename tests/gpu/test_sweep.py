@@ -79,4 +79,4 @@ def test_results_are_kept_beside_what_is_there(tmp_path):
     path.write_text(text.replace(json.loads(text)["sha256"], "0" * 64))
     done = smemviz("--sizes", "32", "-o", path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "another version of the kernel file; name another file" in done.stderr
+    assert "another version of the kernel file; nothing was measured, name another file" in done.stderr
