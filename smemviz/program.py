@@ -149,6 +149,19 @@ def parse_program(source: str, file: str) -> Program:
     return Program(file, source, tree, _read_constants(file, tree, {}), kernels, functions)
 
 
+def recorded_program(source: str, file: str, values: Mapping[str, object]) -> Program:
+    """Read the text in a recording, overriding only the constants that do not follow from the others.
+
+    Raises:
+        KernelFileError: when it is not valid Python.
+    """
+    program = parse_program(source, file)
+    for name, value in values.items():
+        if name in program.constants and program.constants[name].value != value:
+            program = program.with_constants({name: value})
+    return program
+
+
 def find_function(tree: ast.Module, name: str, line: int) -> ast.FunctionDef | None:
     """Find the definition of a function by its name and the line of its ``def`` or first decorator."""
     for node in ast.walk(tree):

@@ -15,7 +15,7 @@ from smemviz.app.texts import Texts
 from smemviz.constants import ConstantValue
 from smemviz.engines import run
 from smemviz.errors import InputError, LaunchError, RecordingError, SmemvizError
-from smemviz.program import Program, parse_program, read_program
+from smemviz.program import Program, read_program, recorded_program
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
 from smemviz.resources import plain_name, recording_for
@@ -114,7 +114,8 @@ class Library:
             return self.texts.program(file)
         path = self._path(file)
         if path.suffix == ".npz":
-            return _program_of(self._load(path))
+            recording = self._load(path)
+            return recorded_program(recording.source, recording.file, recording.constants)
         return read_program(path)
 
     def kernel_file(self, file: str) -> Path | None:
@@ -190,15 +191,6 @@ class Library:
         if isinstance(result, SmemvizError):
             raise result
         return result
-
-
-def _program_of(recording: Recording) -> Program:
-    """Read the source in a recording, overriding only the constants that do not follow from the others."""
-    program = parse_program(recording.source, recording.file)
-    for name, value in recording.constants.items():
-        if name in program.constants and program.constants[name].value != value:
-            program = program.with_constants({name: value})
-    return program
 
 
 def _names(paths: Sequence[Path]) -> Mapping[str, Path]:

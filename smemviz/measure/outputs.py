@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from numba import cuda
@@ -16,14 +16,14 @@ from smemviz.functions import Function
 from smemviz.program import Program
 
 
-def outputs(program: Program) -> tuple[Left, ...]:
-    """Run a kernel file's ``main()`` on the device and hash what each launch leaves in its arrays.
+def outputs(program: Program, kernels: Collection[str]) -> tuple[Left, ...]:
+    """Run a kernel file's ``main()`` on the device and hash what each launch of some kernels leaves in its arrays.
 
     Raises:
         MissingError: when there is no GPU.
         KernelFileError: when ``main()`` fails.
     """
-    onlooker = _Onlooker()
+    onlooker = _Onlooker(kernels)
     watch(program, onlooker)
     return tuple(onlooker.left)
 
@@ -31,13 +31,16 @@ def outputs(program: Program) -> tuple[Left, ...]:
 class _Onlooker:
     """Makes each launch once before it happens, on the same arrays, and puts them back."""
 
-    def __init__(self) -> None:
+    def __init__(self, kernels: Collection[str]) -> None:
+        self.kernels = kernels
         self.left: list[Left] = []
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> None:
         """Make one launch and hash what it leaves."""
+        if function.name not in self.kernels:
+            return
         with Arguments(arguments) as held:
             dispatcher.configure(config.grid, config.block, 0, config.dynamic_shared)(*held.values)
             cuda.synchronize()

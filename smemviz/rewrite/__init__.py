@@ -1,5 +1,6 @@
 """Another layout for a shared array, as text: edits of the kernel file, and the proof that they keep their promise."""
 
+from smemviz.rewrite.answer import Answer, Verified, answer
 from smemviz.rewrite.edits import Edit, edited, unified_diff
 from smemviz.rewrite.find import Promise, Refused, Suggestion, suggestions
 from smemviz.rewrite.rewriting import Rewrite, Rewriting, rewritten
@@ -7,6 +8,7 @@ from smemviz.rewrite.uses import NotRewrittenError
 from smemviz.rewrite.verify import Check, Verifier, times
 
 __all__ = [
+    "Answer",
     "Check",
     "Edit",
     "NotRewrittenError",
@@ -15,7 +17,9 @@ __all__ = [
     "Rewrite",
     "Rewriting",
     "Suggestion",
+    "Verified",
     "Verifier",
+    "answer",
     "edited",
     "rewritten",
     "suggestions",

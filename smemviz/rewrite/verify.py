@@ -7,7 +7,7 @@ promised, and no new mistake is found.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -15,11 +15,12 @@ from smemviz.engines import lockstep
 from smemviz.engines.choose import Progress, gpu_engine
 from smemviz.engines.left import Left, hashed
 from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.model.summary import summarize, totals_of
 from smemviz.program import Program
 from smemviz.recording import MAIN_FAILED, Finding, Launch, Timing
-from smemviz.rewrite.find import Suggestion
+from smemviz.rewrite.find import Promise, Suggestion
 from smemviz.rewrite.rewriting import rewritten
 
 EngineName = Literal["lockstep", "gpu"]
@@ -49,19 +50,46 @@ class _Ran:
     findings: tuple[Finding, ...]
     left: tuple[Left, ...]
 
+    def of(self, kernels: Collection[str]) -> _Ran:
+        """Return what is of some kernels."""
+        return _Ran(
+            tuple(one for one in self.launches if one.kernel in kernels),
+            tuple(one for one in self.findings if one.kernel in kernels),
+            tuple(one for one in self.left if one.kernel in kernels),
+        )
+
 
 class Verifier:
-    """A kernel file as it is, run once by each engine, beside which rewritten ones are held."""
+    """A kernel file as it is, run once by an engine, beside which rewritten ones are held.
 
-    def __init__(self, program: Program, engine: EngineName, cc: tuple[int, int], progress: Progress | None = None):
+    In lockstep every kernel is looked at; on the GPU, where each has to be compiled, only ``kernels``.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        engine: EngineName,
+        kernels: Collection[str],
+        cc: tuple[int, int],
+        progress: Progress | None = None,
+    ) -> None:
         self.program = program
         self.engine = engine
+        self.kernels = kernels
         self.cc = cc
         self.progress = progress
 
     @cached_property
     def _before(self) -> _Ran:
-        return _run(self.program, self.engine, self.progress)
+        return _run(self.program, self.engine, self.kernels, self.progress)
+
+    def start(self) -> None:
+        """Run the file as it is.
+
+        Raises:
+            SmemvizError: when this engine cannot.
+        """
+        _ = self._before
 
     @property
     def unsafe(self) -> bool:
@@ -75,14 +103,15 @@ class Verifier:
             SmemvizError: when the file as it is cannot be run by this engine, or the suggestions do not go together.
         """
         program = rewritten(self.program, tuple(one.rewrite for one in suggested if one.rewrite))
-        before = self._before
+        kernels = {one.kernel for one in suggested}
+        before = self._before if self.engine == "lockstep" else self._before.of(kernels)
         try:
-            after = _run(program, self.engine, self.progress)
+            after = _run(program, self.engine, kernels, self.progress)
         except SmemvizError as error:
             return Check(self.engine, (), f"it does not run: {error}")
         if [one.kernel for one in before.launches] != [one.kernel for one in after.launches]:
             return Check(self.engine, (), "main() makes other launches")
-        promised = [promise for one in suggested for promise in one.promises]
+        promised = [promise for one in suggested for promise in self._numbered(one)]
         complete = all(one.complete for one in suggested)
         counted = {
             number: _counts(after.launches[number], self.cc, complete) for number in {p.launch for p in promised}
@@ -98,12 +127,19 @@ class Verifier:
                     wanted[promise.site] = promise.after.wavefronts
             problem = problem or _not_as_promised(after.launches[number], wanted, counts)
         numbers = tuple(counted[promise.launch][promise.site] or 0 for promise in promised)
-        return Check(self.engine, numbers, problem, tuple(self._elsewhere(after, {one.kernel for one in suggested})))
+        return Check(self.engine, numbers, problem, tuple(self._elsewhere(before, after, kernels)))
 
-    def _elsewhere(self, after: _Ran, kernels: Collection[str]) -> list[str]:
+    def _numbered(self, suggestion: Suggestion) -> list[Promise]:
+        """Return the promises of a suggestion, each with the number of its launch among those that are run here."""
+        if self.engine == "lockstep":
+            return list(suggestion.promises)
+        numbers = sorted({promise.launch for promise in suggestion.promises})
+        return [replace(promise, launch=numbers.index(promise.launch)) for promise in suggestion.promises]
+
+    def _elsewhere(self, before: _Ran, after: _Ran, kernels: Collection[str]) -> list[str]:
         """Say which other kernels take more or fewer wavefronts."""
         changed = {}
-        for one, other in zip(self._before.launches, after.launches, strict=True):
+        for one, other in zip(before.launches, after.launches, strict=True):
             if one.kernel not in kernels:
                 was, now = (sum(n or 0 for n in _counts(launch, self.cc, True)) for launch in (one, other))
                 if was != now:
@@ -122,7 +158,7 @@ def times(program: Program, kernels: Collection[str], progress: Progress | None 
     return time_program(program, progress=progress, kernels=kernels).times
 
 
-def _run(program: Program, engine: EngineName, progress: Progress | None) -> _Ran:
+def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _Ran:
     if engine == "lockstep":
         left: list[Left] = []
 
@@ -131,10 +167,11 @@ def _run(program: Program, engine: EngineName, progress: Progress | None) -> _Ra
 
         launches, findings = lockstep.run(program, progress, after=keep)
         return _Ran(launches, findings, tuple(left))
-    launches, findings = gpu_engine().run(program, progress, LOG_BYTES)
     from smemviz.measure.outputs import outputs
 
-    return _Ran(launches, findings, outputs(program))
+    picker = Picker(selection(kernels=sorted(kernels)))
+    launches, findings = gpu_engine().run(program, progress, LOG_BYTES, picker)
+    return _Ran(launches, findings, outputs(program, kernels))
 
 
 def _counts(launch: Launch, cc: tuple[int, int], complete: bool) -> tuple[int | None, ...]:

@@ -1,0 +1,124 @@
+"""Suggest pads and swizzles for shared arrays with excess, written into the kernel file and verified.
+
+For every shared array with excess the recorded requests are counted in other layouts: all pads, and all XOR swizzles.
+The best of each are written into a copy of the kernel file, which is then run in lockstep, and on the GPU where there
+is one: it has to leave the same arrays and take exactly the wavefronts promised. On a GPU it is timed, too. FILE is
+never touched; the difference is printed, for `patch -p1` or `git apply`.
+
+  smemviz suggest kernels/transpose.py:tile
+  smemviz suggest kernels/rectangle.py --set IPAD=1 -o better.patch
+
+A recording (*.smem.npz) is verified only where its kernel file is here, unchanged: no text of a recording is executed.
+
+Exits 1 when a suggestion failed verification.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemviz.commands.settings import main_output, setting
+from smemviz.errors import InputError
+
+if TYPE_CHECKING:
+    from smemviz.commands.progress import Callback
+    from smemviz.engines import Engine
+    from smemviz.program import Program
+    from smemviz.recording import Recording
+    from smemviz.rewrite.verify import EngineName
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE[:KERNEL]", help="a kernel file or a recording, and one kernel of it")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="replace a constant; repeatable"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "gpu", "lockstep"),
+        default="auto",
+        help="what records and verifies: lockstep alone, or the GPU too (default: auto, the GPU where there is one)",
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="write the difference to this file")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Record or load, search, rewrite, verify, print."""
+    from smemviz.commands.progress import progress_bar
+    from smemviz.report import own_cc
+    from smemviz.report_suggest import print_answer
+    from smemviz.rewrite import answer
+
+    path, kernel = _named(arguments.file)
+    if arguments.output and not arguments.output.parent.is_dir():
+        raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
+    with main_output(True), progress_bar() as progress:
+        recording, program, why = _recorded(path, dict(arguments.set), arguments.engine, progress)
+        kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
+        if kernel is not None and kernel not in kernels:
+            raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
+        engines = () if why else _engines(arguments.engine)
+        found = answer(recording, program, kernel, engines, own_cc(recording), progress)
+    if arguments.output:
+        _write(arguments.output, found.diff)
+    notes = (*found.notes, f"not verified: {why}") if why else found.notes
+    print_answer(recording, found, notes, as_json=arguments.json)
+    return 0 if found.sound else 1
+
+
+def _named(text: str) -> tuple[Path, str | None]:
+    """Take ``FILE:KERNEL`` apart."""
+    before, colon, after = text.rpartition(":")
+    if colon and after.isidentifier() and not Path(text).exists():
+        return Path(before), after
+    return Path(text), None
+
+
+def _recorded(
+    path: Path, constants: dict[str, str], engine: Engine, progress: Callback
+) -> tuple[Recording, Program, str | None]:
+    """Return a recording, its program, and why that cannot be run here, None where it can."""
+    from smemviz.engines import run
+    from smemviz.program import read_program, recorded_program
+    from smemviz.recording_file import load
+
+    if path.suffix != ".npz":
+        program = read_program(path).with_constants(constants)
+        program.require_main()
+        return run(program, engine=engine, progress=progress), program, None
+    if constants:
+        raise InputError(f"{path}: is a recording; constants are set for kernel files")
+    recording = load(path)
+    program = recorded_program(recording.source, recording.file, recording.constants)
+    return recording, program, _why_not_run(recording, program)
+
+
+def _why_not_run(recording: Recording, program: Program) -> str | None:
+    """Say why the kernel file of a recording cannot be run here, None where it can: nothing but a file here is."""
+    from smemviz.program import read_program
+
+    if not program.has_main:
+        return f"{recording.file} is a script"
+    try:
+        here = read_program(recording.file)
+    except InputError as error:
+        return f"its kernel file is not here ({error})"
+    return None if here.sha256 == recording.sha256 else f"{recording.file} has changed since it was recorded"
+
+
+def _engines(engine: Engine) -> Sequence[EngineName]:
+    from smemviz.engines.choose import chosen
+
+    return ("lockstep", "gpu") if chosen(engine) == "gpu" else ("lockstep",)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
