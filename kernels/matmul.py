@@ -232,7 +232,7 @@ def tiled_transposed_swizzled(c, a, b):
         b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else DTYPE(0)
         cuda.syncthreads()
         k = 0
-        while k < TILE:
+        while k < min(TILE, a.shape[1] - first):
             total += a_tile[k, ty ^ k] * b_tile[k, tx]
             k += 1
         cuda.syncthreads()
