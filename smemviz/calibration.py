@@ -32,9 +32,19 @@ def save_calibration(calibration: Calibration, path: Path | None = None) -> Path
     return path
 
 
+def calibration_files() -> tuple[Path, ...]:
+    """Return the files of all calibrations that are kept here, the user's own first."""
+    return (*sorted(user_folder().glob(f"*/{_FILE}")), *_shipped())
+
+
+def user_folder() -> Path:
+    """Return the folder of the calibrations made on this machine: a folder for each card, with a file in it."""
+    return user_data_path("smemviz", appauthor=False)
+
+
 def calibration_of(name: str) -> Calibration | None:
     """Return what was measured on a card of this name, if anything was."""
-    for path in (_user_path(name), *sorted((kernels_dir() / "recordings").glob(f"*/{_FILE}"))):
+    for path in (_user_path(name), *_shipped()):
         if path.is_file():
             calibration = load_calibration(path)
             if calibration.device.name == name:
@@ -59,4 +69,8 @@ def load_calibration(path: Path) -> Calibration:
 
 def _user_path(name: str) -> Path:
     folder = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "card"
-    return user_data_path("smemviz", appauthor=False) / folder / _FILE
+    return user_folder() / folder / _FILE
+
+
+def _shipped() -> list[Path]:
+    return sorted((kernels_dir() / "recordings").glob(f"*/{_FILE}"))

@@ -64,19 +64,24 @@ def _knob(program: Program, constant: Constant) -> Component:
     )
 
 
-def hardware_select(chosen: Hardware) -> Component:
-    """Choose the compute capability whose rules count; 3.x is there once for each bank mode."""
+def hardware_options() -> list[dict[str, Any]]:
+    """Return every part to choose, those that were measured apart; 3.x is there once for each bank mode."""
     groups: dict[str, list[dict[str, str]]] = {}
     for row in reversed(known()):
         for mode in row.bank_bytes:
             hardware = Hardware(row.cc, mode)
             option = {"value": hardware.key, "label": f"{hardware.name} {row.family}"}
             groups.setdefault("Measured" if row.basis.kind == "measured" else "Documented", []).append(option)
+    return [{"group": group, "items": items} for group, items in groups.items()]
+
+
+def hardware_select(chosen: Hardware) -> Component:
+    """Choose the compute capability whose rules count."""
     return dmc.Select(
         id=control("cc"),
         label="Counted for",
         value=chosen.key,
-        data=[{"group": group, "items": items} for group, items in groups.items()],
+        data=hardware_options(),
         allowDeselect=False,
         size="sm",
         maxDropdownHeight=320,

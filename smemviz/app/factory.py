@@ -13,6 +13,9 @@ from smemviz.app import browser, compare_page, editor_page, gallery_page, kernel
 from smemviz.app import follow as following
 from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
+from smemviz.app.lab_callbacks import add_callbacks as add_lab_callbacks
+from smemviz.app.lab_page import PATH as LAB
+from smemviz.app.lab_page import lab_page
 from smemviz.app.library import Library
 from smemviz.app.matmul_callbacks import add_callbacks as add_matmul_callbacks
 from smemviz.app.matmul_data import Products
@@ -83,6 +86,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     measured_panels.add_callbacks(app, library, stopwatch)
     compare_page.add_callbacks(app, library, stopwatch)
     add_matmul_callbacks(app, library, Products(job), stopwatch)
+    add_lab_callbacks(app)
     if follow:
         following.add_callbacks(app, library)
     if texts:
@@ -105,6 +109,8 @@ def _page(
         return compare_page.compare_page(library, stopwatch, run, look["theme"])
     if place["path"] == MATMUL:
         return matmul_page()
+    if place["path"] == LAB:
+        return lab_page()
     if place["path"] == "/editor" and library.texts:
         return editor_page.editor_page(library.texts, run)
     if place["path"] != "/kernel":
@@ -124,7 +130,8 @@ def _nothing(text: str) -> list[Component]:
 
 def _frame(library: Library) -> Component:
     """What stays when pages change: state, header, footer."""
-    pages = {"Gallery": "/", "Compare": "/compare", "Matmul": MATMUL} | ({"Editor": "/editor"} if library.texts else {})
+    pages = {"Gallery": "/", "Compare": "/compare", "Matmul": MATMUL, "Layouts": LAB}
+    pages |= {"Editor": "/editor"} if library.texts else {}
     return dmc.MantineProvider(
         [
             dcc.Location(id="url", refresh=False),

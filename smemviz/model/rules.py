@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smemviz.errors import InputError
-from smemviz.model.devices import device
+from smemviz.model.devices import ComputeCapability, device
 from smemviz.model.operations import MATRICES, POPULATION_COUNT, check_operation, is_atomic
 
 WARP = 32
@@ -44,6 +44,11 @@ def shared_rule(width: int, op: str, cc: tuple[int, int], bank_bytes: int) -> Ru
     if bank_bytes not in row.bank_bytes:
         modes = " or ".join(map(str, row.bank_bytes))
         raise InputError(f"banks of compute capability {row.name} are {modes} bytes wide, not {bank_bytes!r}")
+    return rule_of(row, width, op, bank_bytes)
+
+
+def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rule:
+    """Return the rule that follows from a row of the table, for an operation that it has."""
     width = int(width)  # one type of number only, or Numba compiles the loop once for each
     words = max(1, width // bank_bytes)
     # 3.x serves 8 bytes a bank in either mode: with 4-byte words, those 32 apart in a segment of 64 go together.

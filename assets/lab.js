@@ -1,0 +1,230 @@
+// The browser's part of the layout lab: its controls are the texts of its URL, taken apart and put together again.
+(function () {
+  "use strict";
+
+  const PATTERNS = ["row", "column", "diagonal", "tile", "matrices"];
+  const MATRIX = /^(ld|st)matrix_/;
+  const NUMBERS = ["across", "warps", "steps"];
+  let shown = null; // the request that is pictured
+
+  const unchanged = () => window.dash_clientside.no_update;
+  const query = () => new URLSearchParams(window.location.search);
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+  const text = (value) => String(value === null || value === undefined ? "" : value).trim();
+
+  // Visit a changed query; replacing leaves no step for Back to return to.
+  function visit(next, replace) {
+    if (next.toString() === query().toString()) return;
+    window.history[replace ? "replaceState" : "pushState"]({}, "", `${window.location.pathname}?${next}`);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
+
+  function put(next, name, values) {
+    next.delete(name);
+    for (const value of values) next.append(name, value);
+  }
+
+  // "first; name=value; ..." as { "": first, name: value }.
+  function apart(whole) {
+    const [first, ...options] = text(whole).split(";");
+    const found = { "": first.trim() };
+    for (const option of options) {
+      const at = option.indexOf("=");
+      if (at > 0) found[option.slice(0, at).trim()] = option.slice(at + 1).trim();
+    }
+    return found;
+  }
+
+  function together(first, options) {
+    const given = Object.entries(options).filter(([, value]) => value !== "");
+    return [first, ...given.map(([name, value]) => `${name}=${value}`)].join("; ");
+  }
+
+  // What a set-up has, its own or what it takes from A and from the page's defaults.
+  function setup(side, defaults) {
+    const asked = query();
+    const own = (name, other) => (asked.has(name) ? asked.getAll(name) : other);
+    const first = { array: own("A", [defaults.A])[0], accesses: own("A-access", defaults["A-access"].split("\n")) };
+    first.cc = own("cc", ["9.0"])[0];
+    if (side === "A") return first;
+    const accesses = own("B-access", first.accesses);
+    return { array: own("B", [first.array])[0], accesses, cc: own("B-cc", [first.cc])[0] };
+  }
+
+  function valueOf({ side, name, at }, defaults) {
+    const { array, accesses, cc } = setup(side, defaults);
+    if (name === "cc") return cc;
+    if (name === "same") return unchanged();
+    const parts = apart(array);
+    const [shape, ...dtype] = parts[""].split(" ");
+    if (name === "shape") return shape;
+    if (name === "dtype") return dtype.join(" ") || "float32";
+    if (name === "swizzle") return parts.swizzle || "";
+    if (name === "pad" || name === "base") return parts[name] ? Number(parts[name]) : 0;
+    if (name === "pitch") return parts.pitch ? Number(parts.pitch) : "";
+    const access = apart(at < accesses.length ? accesses[at] : "row");
+    if (name === "pattern") return access[""];
+    if (name === "op") return access.op || "load";
+    if (name === "width") return access.width || "element";
+    return access[name] ? Number(access[name]) : "";
+  }
+
+  function arrayOf(read) {
+    const zero = (name) => (Number(read(name)) ? read(name) : "");
+    const shape = read("shape").replace(/\s+/g, "").replace(/[×,*]/g, "x");
+    const options = { pitch: read("pitch"), pad: zero("pad"), base: zero("base"), swizzle: read("swizzle") };
+    return together(`${shape} ${read("dtype")}`, options);
+  }
+
+  // Matrices are moved by instructions of their own, so that the one brings the other.
+  function accessOf(read, changed) {
+    let [pattern, op, width] = [read("pattern"), read("op"), read("width").replace("element", "")];
+    if (changed === "pattern") {
+      if (pattern === "matrices" && !MATRIX.test(op)) op = "ldmatrix_x4";
+      else if (PATTERNS.includes(pattern) && pattern !== "matrices" && MATRIX.test(op)) op = "load";
+    } else if (changed === "op") {
+      if (MATRIX.test(op) && PATTERNS.includes(pattern)) pattern = "matrices";
+      else if (!MATRIX.test(op) && pattern === "matrices") pattern = "row";
+    }
+    if (MATRIX.test(op)) width = "";
+    const options = { op: op === "load" ? "" : op, width };
+    for (const name of NUMBERS) options[name] = read(name);
+    if (!["tile", "matrices"].includes(pattern)) options.across = "";
+    if (options.warps === "1") options.warps = "";
+    return together(pattern, options);
+  }
+
+  function triggered() {
+    return window.dash_clientside.callback_context.triggered.map(({ prop_id, value }) => ({
+      id: JSON.parse(prop_id.slice(0, prop_id.lastIndexOf("."))),
+      value,
+    }));
+  }
+
+  // Of a set-up and an access that went with the old ones, forget which request was pictured.
+  function forget(next) {
+    next.delete("ACCESS");
+    next.delete("REQUEST");
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.smemviz_lab = {
+    fill(run, ids, values, rows, buttons, defaults) {
+      document.title = "Layout lab - smemviz";
+      const asked = query();
+      const lone = !asked.has("B");
+      const shared = !asked.has("B-access");
+      const count = (side) => setup(side, defaults).accesses.length;
+      const next = ids.map((id) => valueOf(id, defaults));
+      const hidden = ({ side, name, at }) =>
+        ({ compare: !lone, add: count(side) >= 4, remove: count(side) < 2 || at >= count(side) })[name] || false;
+      return [
+        next.map((value, i) => (text(value) === text(values[i]) ? unchanged() : value)),
+        [shared],
+        rows.map(({ side, at }) => at >= count(side)),
+        buttons.map(hidden),
+        lone,
+        lone,
+        shared,
+      ];
+    },
+
+    set(values, ids, defaults) {
+      const next = query();
+      for (const { id } of triggered()) {
+        const { side, name, at } = id;
+        const read = (wanted) => {
+          const access = !["shape", "dtype", "pad", "pitch", "base", "swizzle"].includes(wanted);
+          const i = ids.findIndex((one) => one.side === side && one.name === wanted && one.at === (access ? at : 0));
+          return text(values[i]);
+        };
+        if (name === "same" || text(valueOf(id, defaults)) === read(name)) continue; // filled in by us
+        if (side === "B" && !next.has("B")) continue;
+        if (name === "cc") next.set(side === "A" ? "cc" : "B-cc", read("cc"));
+        else if (["shape", "dtype", "pad", "pitch", "base", "swizzle"].includes(name)) next.set(side, arrayOf(read));
+        else {
+          const accesses = [...setup(side, defaults).accesses];
+          if (at >= accesses.length) continue;
+          accesses[at] = accessOf(read, name);
+          put(next, `${side}-access`, accesses);
+        }
+      }
+      visit(next);
+    },
+
+    share(checked, defaults) {
+      const next = query();
+      if (!next.has("B") || checked[0] === !next.has("B-access")) return;
+      put(next, "B-access", checked[0] ? [] : setup("A", defaults).accesses);
+      visit(next);
+    },
+
+    press(clicks, defaults) {
+      const hit = triggered().find(({ value }) => value);
+      if (!hit) return;
+      const { side, name, at } = hit.id;
+      const next = query();
+      const here = setup(side, defaults);
+      if (name === "compare") next.set("B", setup("A", defaults).array);
+      if (name === "close") ["B", "B-access", "B-cc"].forEach((one) => next.delete(one));
+      if (name === "swap") {
+        const [a, b] = [setup("A", defaults), setup("B", defaults)];
+        const own = next.has("B-access") || next.has("B-cc");
+        next.set("A", b.array);
+        next.set("B", a.array);
+        if (own) {
+          [["A-access", b.accesses], ["B-access", a.accesses], ["cc", [b.cc]], ["B-cc", [a.cc]]].forEach((pair) =>
+            put(next, ...pair));
+        }
+      }
+      if (name === "add") put(next, `${side}-access`, [...here.accesses, "row"]);
+      if (name === "remove") {
+        put(next, `${side}-access`, here.accesses.filter((_, i) => i !== at));
+        forget(next);
+      }
+      visit(next);
+    },
+
+    show_look(state, ids) {
+      shown = state;
+      if (!state) return [ids.map(unchanged), unchanged(), unchanged()];
+      return [ids.map(({ name }) => state[name]), state.options, Math.max(state.count, 1)];
+    },
+
+    look(values, ids, state) {
+      if (!state) return;
+      const next = query();
+      ids.forEach(({ name }, i) => {
+        const value = text(values[i]);
+        if (!value || value === text(state[name])) return;
+        next.set(name, value);
+        if (name === "ACCESS") next.delete("REQUEST");
+      });
+      if (next.get("VIEW") === "index") next.delete("VIEW");
+      visit(next, true);
+    },
+  };
+
+  // Left and right go from request to request.
+  document.addEventListener("keydown", (event) => {
+    const taken = "input, textarea, select, [role=slider], [role=option], [role=radio], .scroller";
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(taken)) return;
+    if (!document.getElementById("lab-page") || !shown || !shown.count) return;
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    event.preventDefault();
+    const wanted = shown.REQUEST + (event.key === "ArrowLeft" ? -1 : 1);
+    if (wanted < 1 || wanted > shown.count) return;
+    const next = query();
+    next.set("ACCESS", shown.ACCESS);
+    next.set("REQUEST", wanted);
+    visit(next, true);
+  });
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest && event.target.closest("button.lab-copy");
+    if (!button) return;
+    const copied = await navigator.clipboard.writeText(button.dataset.code).then(() => true, () => false);
+    button.textContent = copied ? "Copied" : "Not allowed";
+    window.setTimeout(() => (button.textContent = "Copy"), 1500);
+  });
+})();

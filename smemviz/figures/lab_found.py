@@ -1,0 +1,92 @@
+"""What the search for a layout found, as rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smemviz.figures.lab_setup import SetUp
+from smemviz.model.layouts import Layout
+from smemviz.model.search import Suggestion, asked, search, suggest
+from smemviz.recording import WARP_SIZE
+
+_MOST_ROWS = 10
+
+
+@dataclass(frozen=True)
+class FoundRow:
+    """One layout: what it costs, its name, the cells of its row, its code to copy, and whether it is there now."""
+
+    suggestion: Suggestion
+    name: str
+    cells: tuple[str, ...]
+    code: str
+    present: bool
+
+
+def found_heads(setup: SetUp) -> tuple[str, ...]:
+    """Return what stands above the cells; accesses go by their numbers."""
+    each = tuple(f"access {i + 1}" for i in range(len(setup.accesses))) if len(setup.accesses) > 1 else ()
+    return (*each, "wavefronts", "excess", "bytes", "blocks a multiprocessor", "more instructions")
+
+
+def found(setup: SetUp) -> tuple[FoundRow, ...]:
+    """Search layouts for all accesses of a set-up: the one there is, then the others, the cheapest first.
+
+    Of one kind (pads, XOR, ``Swizzle``) only those are told that no other beats in wavefronts, bytes and instructions.
+
+    Raises:
+        InputError: when the array cannot be accessed so, or the part cannot do it.
+    """
+    layout, hardware = setup.layout, setup.hardware
+    wanted = [asked(access, layout) for access in setup.accesses]
+    best: list[Suggestion] = []
+    for one in search(layout, wanted, hardware.cc, hardware.bank_bytes):
+        if not any(_kind(one) == _kind(other) and _beats(other, one) for other in best):
+            best.append(one)
+    now = suggest(layout, wanted, hardware.cc, hardware.bank_bytes)
+    others = [one for one in best if one.layout != layout]
+    return tuple(_row(setup, one) for one in (now, *others[:_MOST_ROWS]))
+
+
+def _kind(one: Suggestion) -> tuple[type, bool]:
+    return type(one.layout.swizzle), bool(one.layout.pad)
+
+
+def _beats(one: Suggestion, other: Suggestion) -> bool:
+    """Whether it is nowhere worse; the search gives the simpler of two alike first."""
+    return all(mine <= theirs for mine, theirs in zip(one.price, other.price, strict=True))
+
+
+def layout_said(layout: Layout) -> str:
+    """Name what a layout does to the plain array: ``pad 1``, ``xor 5 0 0``."""
+    parts = [f"pad {layout.pad}"] * bool(layout.pad) + ([layout.swizzle.text] if layout.swizzle else [])
+    return ", ".join(parts) or "plain"
+
+
+def found_said(rows: Sequence[FoundRow]) -> str:
+    """Say what the cheapest layout saves."""
+    now, best = rows[0].suggestion, min((row.suggestion for row in rows), key=lambda one: one.price)
+    if best.wavefronts == now.wavefronts:
+        return "No pad and no swizzle takes fewer wavefronts than the layout there is."
+    more = best.layout.nbytes - now.layout.nbytes
+    memory = "as many bytes" if more == 0 else f"{abs(more):,} bytes {'more' if more > 0 else 'less'}"
+    name = layout_said(best.layout)
+    return f"The cheapest, {name}, takes {best.wavefronts:,} wavefronts instead of {now.wavefronts:,}, in {memory}."
+
+
+def _row(setup: SetUp, one: Suggestion) -> FoundRow:
+    threads = WARP_SIZE * max(access.warps for access in setup.accesses)
+    each = [f"{score.wavefronts:,}" for score in one.scores] if len(one.scores) > 1 else []
+    blocks = one.blocks_per_multiprocessor(setup.hardware.cc, threads)
+    code = one.code()
+    cells = (
+        *each,
+        f"{one.wavefronts:,}",
+        f"{one.excess:,}",
+        f"{one.layout.nbytes:,}",
+        str(blocks),
+        str(one.operations),
+    )
+    lines = "\n".join((code.declaration, code.store, code.load))
+    return FoundRow(one, layout_said(one.layout), cells, lines, one.layout == setup.layout)

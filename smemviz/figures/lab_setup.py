@@ -1,0 +1,192 @@
+"""A set-up of the layout lab: an array, the accesses to it and the hardware that counts, and one request of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.errors import InputError
+from smemviz.figures.labels import count, lane_ranges
+from smemviz.figures.served import BankLayout, Hardware, Served, serve_lanes
+from smemviz.model.accesses import Access, Lanes, Totals, lanes, requests, totals
+from smemviz.model.banks import count as count_wavefronts
+from smemviz.model.devices import device
+from smemviz.model.layouts import Layout
+from smemviz.model.operations import MATRICES
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """An array in shared memory, what warps ask of it, and the part whose rules count."""
+
+    layout: Layout
+    accesses: tuple[Access, ...]
+    hardware: Hardware
+
+    @property
+    def where(self) -> BankLayout:
+        """Where a byte lies."""
+        return BankLayout(device(self.hardware.cc).banks, self.hardware.bank_bytes, 0)
+
+    def totals(self, access: int) -> Totals:
+        """Count an access.
+
+        Raises:
+            InputError: when the array cannot be accessed so, or the part cannot do it.
+        """
+        return totals(self.accesses[access], self.layout, self.hardware.cc, self.hardware.bank_bytes)
+
+
+@dataclass(frozen=True)
+class Pictured:
+    """One request of a set-up: of which access, and its number among ``count`` requests, from 0."""
+
+    setup: SetUp
+    access: int
+    request: int
+    count: int
+
+    @property
+    def kind(self) -> Access:
+        """The access it belongs to."""
+        return self.setup.accesses[self.access]
+
+    @property
+    def step(self) -> int:
+        """The step it is made at."""
+        return self.request // self.kind.warps
+
+    @property
+    def warp(self) -> int:
+        """The warp that makes it."""
+        return self.request % self.kind.warps
+
+    @property
+    def width(self) -> int:
+        """Bytes per lane."""
+        return self.kind.bytes_per_lane(self.setup.layout)
+
+    def lanes(self) -> Lanes:
+        """Tell who asks for what, and when it is served."""
+        hardware = self.setup.hardware
+        return lanes(self.kind, self.setup.layout, self.step, self.warp, hardware.cc, hardware.bank_bytes)
+
+    def served(self) -> Served:
+        """Serve it."""
+        return serve_lanes(self.lanes().address, self.width, self.kind.op, self.setup.where, self.setup.hardware)
+
+
+def picture(setup: SetUp, access: int | None = None, request: int | None = None) -> Pictured:
+    """Choose the request to show: what is not there gives way to what wastes the most.
+
+    Raises:
+        InputError: when no access can be counted.
+    """
+    if access is None or not 0 <= access < len(setup.accesses):
+        access = int(np.argmax([setup.totals(i).excess for i in range(len(setup.accesses))]))
+    wasted = excess_of(setup, access)
+    if request is None or not 0 <= request < len(wasted):
+        request = int(np.argmax(wasted))
+    return Pictured(setup, access, request, len(wasted))
+
+
+def excess_of(setup: SetUp, access: int) -> NDArray[np.int64]:
+    """Return the wavefronts in excess of every request of an access, (n,).
+
+    Raises:
+        InputError: when the array cannot be accessed so, or the part cannot do it.
+    """
+    one = setup.accesses[access]
+    asked = requests(one, setup.layout).reshape(-1, 32)
+    width = one.bytes_per_lane(setup.layout)
+    counts = count_wavefronts(asked, width, one.op, setup.hardware.cc, setup.hardware.bank_bytes)
+    return counts.wavefronts - counts.ideal
+
+
+def access_said(access: Access) -> str:
+    """Name an access: ``column load, 16 bytes``."""
+    op = access.op.replace("_", " ")
+    wide = f", {access.width} bytes" if access.width and access.op not in MATRICES else ""
+    return op if access.pattern == "matrices" else f"{access.pattern} {op}{wide}"
+
+
+def headline(setups: dict[str, SetUp]) -> str:
+    """Say what the accesses of each set-up cost."""
+    if len(setups) == 1:
+        return _costs(*setups.values())
+    return "; ".join(f"{name}: {_costs(setup)}" for name, setup in setups.items())
+
+
+def _costs(setup: SetUp) -> str:
+    found = [setup.totals(i) for i in range(len(setup.accesses))]
+    wavefronts, ideal = sum(one.wavefronts for one in found), sum(one.ideal for one in found)
+    if wavefronts == ideal:
+        return f"no conflict, {count(wavefronts, 'wavefront')}"
+    worst = max(one.max_degree for one in found)
+    return f"{worst}-way conflict, {count(wavefronts, 'wavefront')} where {ideal:,} would do"
+
+
+def request_said(shown: Pictured) -> str:
+    """Say what the pictured request costs."""
+    found = shown.lanes()
+    who = f"Warp {shown.warp}, step {shown.step}: {count(int((found.address >= 0).sum()), 'lane')}"
+    if found.wavefronts == found.ideal:
+        return f"{who}, {count(found.wavefronts, 'wavefront')}, as few as can be."
+    return f"{who}, {found.degree}-way: {count(found.wavefronts, 'wavefront')} where {found.ideal:,} would do."
+
+
+LANE_HEADS = ("lane", "element", "address", "bank", "wavefront")
+
+
+def lane_rows(shown: Pictured) -> list[list[str]]:
+    """Write each lane that is on: its element, byte address, banks and wavefronts; wavefronts count from 1."""
+    found, layout = shown.lanes(), shown.setup.layout
+    rows = []
+    for lane in np.flatnonzero(found.address >= 0).tolist():
+        bank, wavefront = found.bank[lane], found.wavefront[lane]
+        if (wavefront < 0).all():  # past the last matrix
+            continue
+        element = element_said(layout, int(found.element[lane]))
+        rows.append(
+            [str(lane), element, f"{found.address[lane]:,}", lane_ranges(bank.tolist()), lane_ranges(wavefront + 1)]
+        )
+    return rows
+
+
+def element_said(layout: Layout, element: int) -> str:
+    """Write the index of an element: ``[3, 16]``."""
+    return f"[{', '.join(str(int(i)) for i in np.unravel_index(element, layout.shape))}]"
+
+
+COUNT_HEADS = ("access", "requests", "wavefronts", "ideal", "degree", "bytes wasted")
+
+
+def count_rows(setup: SetUp) -> list[list[str]]:
+    """Write what each access costs, and all together; what cannot be counted says why."""
+    rows, found = [], []
+    for i, access in enumerate(setup.accesses):
+        try:
+            one = setup.totals(i)
+        except InputError as error:
+            rows.append([access_said(access), str(error)])
+            continue
+        found.append(one)
+        rows.append([access_said(access), *_cells(one)])
+    if len(found) > 1:
+        every = Totals(*(sum(column) for column in zip(*found, strict=True)))
+        rows.append(["all", *_cells(every._replace(max_degree=max(one.max_degree for one in found)))])
+    return rows
+
+
+def _cells(one: Totals) -> list[str]:
+    degree = f"{one.max_degree}-way"
+    return [f"{one.requests:,}", f"{one.wavefronts:,}", f"{one.ideal:,}", degree, f"{one.bytes_wasted:,}"]
+
+
+def array_said(setup: SetUp) -> str:
+    """Say what the array takes."""
+    layout = setup.layout
+    unused = f", {count(layout.unused_bytes, 'byte')} of them unused" if layout.unused_bytes else ""
+    return f"{count(layout.nbytes, 'byte')} of shared memory{unused}; banks by the rule for {setup.hardware.name}."
