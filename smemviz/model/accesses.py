@@ -66,19 +66,18 @@ class Access:
             raise InputError(f"a lane cannot access {self.width} bytes; the widths are 1, 2, 4, 8 and 16")
         if self.pattern in PATTERNS and (self.pattern == "matrices") != (self.op in MATRICES):
             raise InputError(f"{self.op} does not go with {self.pattern}; matrices are for {', '.join(MATRICES)}")
-        if self.across is not None and (self.pattern not in ("tile", "matrices") or self._most_across % self.across):
-            raise InputError(f"across is {self.across}; it has to divide {self._most_across}, for tile and matrices")
-
-    @property
-    def _most_across(self) -> int:
-        return MATRICES.get(self.op, WARP)
+        most = MATRICES.get(self.op, WARP)
+        if self.across is not None and (self.pattern not in ("tile", "matrices") or most % (self.across or WARP + 1)):
+            raise InputError(f"across is {self.across}; it has to divide {most}, for tile and matrices")
 
     @property
     def text(self) -> str:
         """As ``access_of`` reads it: ``column; op=store; width=16``."""
         given = {"width": self.width, "warps": self.warps, "steps": self.steps, "across": self.across}
         parts = [self.pattern] + [f"op={self.op}"] * (self.op != "load")
-        parts += [f"{name}={value}" for name, value in given.items() if value and (name, value) != ("warps", 1)]
+        parts += [
+            f"{name}={value}" for name, value in given.items() if value is not None and (name, value) != ("warps", 1)
+        ]
         return "; ".join(parts)
 
     def bytes_per_lane(self, layout: Layout) -> int:

@@ -21,7 +21,8 @@ class Multiprocessor:
     granularity: int
 
 
-# CUDA C++ programming guide, technical specifications per compute capability; granularity: cuda_occupancy.h.
+# KiB of shared memory, blocks and threads: CUDA C++ programming guide, technical specifications per compute capability.
+# Granularity: cuda_occupancy.h, before 3.0 the occupancy calculator that CUDA 7 came with.
 _SPECIFICATIONS = {
     **dict.fromkeys([(1, 0), (1, 1)], (16, 8, 768, 512)),
     **dict.fromkeys([(1, 2), (1, 3)], (16, 8, 1024, 512)),
@@ -40,8 +41,8 @@ _SPECIFICATIONS = {
     (8, 6): (100, 16, 1536, 128),
     (8, 7): (164, 16, 1536, 128),
     (8, 9): (100, 24, 1536, 128),
-    **dict.fromkeys([(9, 0), (10, 0), (10, 1), (10, 3)], (228, 32, 2048, 128)),
-    (11, 0): (228, 24, 1536, 128),
+    **dict.fromkeys([(9, 0), (10, 0), (10, 3)], (228, 32, 2048, 128)),
+    **dict.fromkeys([(10, 1), (11, 0)], (228, 24, 1536, 128)),
     **dict.fromkeys([(12, 0), (12, 1)], (100, 24, 1536, 128)),
 }
 
@@ -66,8 +67,10 @@ def blocks_per_multiprocessor(shared_bytes: int, cc: tuple[int, int], threads: i
         InputError: for a negative size, threads that no block has, a compute capability that is not in the table.
     """
     row, limits = multiprocessor(cc), device(cc)
-    if shared_bytes < 0 or (threads is not None and not 1 <= threads <= limits.max_threads):
-        raise InputError(f"a block of {threads} threads and {shared_bytes} bytes of shared memory does not exist")
+    if shared_bytes < 0:
+        raise InputError(f"a block cannot have {shared_bytes} bytes of shared memory")
+    if threads is not None and not 1 <= threads <= limits.max_threads:
+        raise InputError(f"a block has 1 to {limits.max_threads} threads, not {threads}")
     if shared_bytes > limits.opt_in_shared:
         return 0
     each = -(-(shared_bytes + limits.reserved_shared) // row.granularity) * row.granularity

@@ -93,14 +93,14 @@ def recorded_layout(array: ArrayInfo) -> Layout:
     Raises:
         InputError: when its elements do not lie row by row.
     """
-    pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else None
-    layout = Layout(array.shape, array.dtype, None if pitch == array.shape[-1] else pitch, base=array.address)
-    expected = [array.itemsize, layout.stride * array.itemsize]
-    for size in array.shape[-2:0:-1]:
+    *shape, columns = array.shape
+    pitch = array.strides[-2] // array.itemsize if shape else columns
+    expected = [array.itemsize, pitch * array.itemsize]
+    for size in shape[:0:-1]:
         expected.append(expected[-1] * size)
-    if tuple(expected[: len(array.shape)][::-1]) != array.strides:
+    if array.strides != tuple(expected[len(shape) :: -1]) or pitch < columns:
         raise InputError(f"{array.name}: its strides are {array.strides} bytes; only arrays row by row are laid out")
-    return layout
+    return Layout(array.shape, array.dtype, None if pitch == columns else pitch, base=array.address)
 
 
 def recorded(found: cure.Access, layout: Layout) -> Asked:

@@ -1,0 +1,313 @@
+"""Accesses made up: who asks for what, and what hardware counted for it.
+
+The counts of ``h200_counters.csv`` are Nsight Compute's, on an H200, one warp and one access per launch.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smemviz.errors import InputError
+from smemviz.model import search
+from smemviz.model.accesses import PATTERNS, Access, access_of, elements, lanes, requests, totals
+from smemviz.model.layouts import Layout, layout_of
+from smemviz.model.operations import MATRICES
+
+LANES = np.arange(32)
+
+
+def costs(layout: str, access: str, cc: tuple[int, int] = (9, 0)) -> tuple[int, int, int]:
+    """Return wavefronts, excess and degree per request, the same in each."""
+    found = totals(access_of(access), layout_of(layout), cc)
+    wavefronts, excess = found.wavefronts / found.requests, found.excess / found.requests
+    assert wavefronts == int(wavefronts)
+    return int(wavefronts), int(excess), found.max_degree
+
+
+# -- known results
+
+
+def test_a_tile_of_floats_needs_a_pad_or_an_xor_to_be_read_by_columns() -> None:
+    assert costs("32x32", "row; op=store") == (1, 0, 1)
+    assert costs("32x32", "column") == (32, 31, 32)
+    assert costs("32x32; pad=1", "column") == (1, 0, 1)
+    assert costs("32x32; swizzle=column ^ row", "column") == (1, 0, 1)
+    assert costs("32x32; swizzle=xor", "row; op=store") == (1, 0, 1)
+
+
+def test_float64_of_33_columns_is_free_of_conflicts_only_because_half_warps_go_apart() -> None:
+    # 264 bytes from lane to lane: lanes 0 and 16 share a bank, and are never served together since 5.0 ...
+    assert costs("32x33 float64", "column") == (2, 0, 1)
+    # ... whereas the 4-byte mode of 3.x serves all 32 lanes together, and then they conflict.
+    found = totals(access_of("column"), layout_of("32x33 float64"), (3, 5), 4)
+    assert found.excess > 0
+    assert found.max_degree == 2
+
+
+def test_contiguous_float4_take_four_wavefronts_and_no_excess() -> None:
+    for op in ("load", "store"):
+        assert costs("64x64", f"row; op={op}; width=16") == (4, 0, 1)
+    found = totals(access_of("row; width=16"), layout_of("64x64"))
+    assert (found.bytes_asked, found.bytes_wasted) == (64 * 64 * 4, 0)
+
+
+def test_sixteen_bytes_down_a_column_need_a_pad_of_four_words() -> None:
+    assert costs("32x32", "column; width=16") == (32, 28, 8)
+    assert costs("32x32; pad=4", "column; width=16") == (4, 0, 1)
+    with pytest.raises(InputError, match="not a multiple of 16"):
+        costs("32x32; pad=1", "column; width=16")
+
+
+def test_two_columns_of_sixteen_side_by_side_need_a_pad_of_two() -> None:
+    # Stored as rows of 32, read as columns of 16: document 004's IPAD = 2, in the gallery's rectangle.py.
+    assert costs("16x32 int32", "column") == (16, 15, 16)
+    assert costs("16x32 int32; pad=1", "column") == (2, 1, 2)
+    assert costs("16x32 int32; pad=2", "column") == (1, 0, 1)
+
+
+def test_a_column_of_ints_is_8_way_with_banks_of_8_bytes_and_16_way_later() -> None:
+    # CUDA C programming guide, 3.x: both figures are quoted for a 32 x 16 tile.
+    layout, access = layout_of("32x16 int32"), access_of("column")
+    assert totals(access, layout, (3, 5), 8).max_degree == 8
+    assert totals(access, layout, (9, 0)).max_degree == 16
+
+
+# -- who asks for what
+
+
+def test_rows_columns_and_diagonals_cover_an_array_once() -> None:
+    layout = Layout((6, 10))
+    index = np.arange(60)
+    row, column = np.divmod(index, 10)
+    by_column = index.reshape(6, 10).T.ravel()
+    diagonal = [r * 10 + (r + d) % 10 for d in range(10) for r in range(6)]
+    for pattern, order in [("row", index), ("column", by_column), ("diagonal", diagonal)]:
+        found = elements(Access(pattern), layout)
+        assert found.shape == (2, 1, 32)
+        assert found.ravel().tolist() == [*order, -1, -1, -1, -1], pattern
+    assert row[-1], column[-1] == (5, 9)
+
+
+def test_warps_share_the_requests_of_a_step() -> None:
+    layout = Layout((32, 32))
+    alone, together = elements(Access("column"), layout), elements(Access("column", warps=8), layout)
+    assert alone.shape == (32, 1, 32)
+    assert together.shape == (4, 8, 32)
+    assert np.array_equal(alone.reshape(-1, 32), together.reshape(-1, 32))
+    assert elements(Access("row", warps=4, steps=2), layout)[1, 2, 0] == 6 * 32
+
+
+def test_a_tile_is_as_many_lanes_across_as_it_is_told() -> None:
+    found = elements(Access("tile", across=16), Layout((4, 64)))
+    assert found.shape == (8, 1, 32)
+    assert found[1, 0].tolist() == [*range(16, 32), *range(64 + 16, 64 + 32)]
+    wide = elements(Access("tile", width=16, across=4), Layout((8, 32)))
+    assert wide[1, 0, :5].tolist() == [16, 20, 24, 28, 32 + 16]
+
+
+def test_a_tile_past_the_edge_switches_lanes_off() -> None:
+    found = elements(Access("tile", across=8), Layout((3, 10)))
+    assert found.shape == (2, 1, 32)
+    assert found[1, 0].reshape(4, 8)[:, 1:4].tolist() == [[9, -1, -1], [19, -1, -1], [29, -1, -1], [-1, -1, -1]]
+
+
+@pytest.mark.parametrize(
+    ("op", "across", "corners"),
+    [
+        # Where row 0 of each matrix begins, in rows and columns of halves.
+        ("ldmatrix_x1", 1, [(0, 0)]),
+        ("ldmatrix_x2", 1, [(0, 0), (8, 0)]),
+        ("ldmatrix_x2", 2, [(0, 0), (0, 8)]),
+        ("ldmatrix_x4", 2, [(0, 0), (8, 0), (0, 8), (8, 8)]),
+        ("stmatrix_x4", 4, [(0, 0), (0, 8), (0, 16), (0, 24)]),
+        ("stmatrix_x4", 1, [(0, 0), (8, 0), (16, 0), (24, 0)]),
+    ],
+)
+def test_a_lane_has_a_row_of_a_matrix(op: str, across: int, corners: list[tuple[int, int]]) -> None:
+    found = elements(Access("matrices", op, across=across), Layout((64, 64), "float16"))[0, 0]
+    expected = [(row + r) * 64 + column for row, column in corners for r in range(8)]
+    assert found.tolist() == expected + [-1] * (32 - len(expected))
+
+
+@pytest.mark.parametrize("op", MATRICES)
+def test_fragments_cover_an_array_once(op: str) -> None:
+    found = elements(Access("matrices", op), Layout((32, 64), "float16"))
+    assert sorted(found[found >= 0].tolist()) == list(range(0, 32 * 64, 8))
+
+
+def test_fragments_of_halves_conflict_until_rows_are_padded_by_sixteen_bytes_or_swizzled() -> None:
+    # 64 halves are 128 bytes: the 8 rows of a matrix start in the same bank.
+    access = "matrices; op=ldmatrix_x4"
+    assert costs("64x64 float16", access) == (32, 28, 8)
+    assert costs("64x64 float16; pad=8", access) == (4, 0, 1)
+    assert costs("64x64 float16; swizzle=Swizzle<3, 3, 3>", access) == (4, 0, 1)
+    assert costs("64x64 float16", "matrices; op=ldmatrix_x1") == (8, 7, 8)
+
+
+def test_a_formula_gives_an_index_a_number_or_an_index_and_whether_the_lane_is_on() -> None:
+    layout = Layout((8, 32))
+    assert elements(access_of("lane // 4, lane % 4 * 2 + step; steps=2"), layout)[1, 0, 5] == 32 + 3
+    assert elements(access_of("lane * 2"), layout)[0, 0].tolist() == (LANES * 2).tolist()
+    assert elements(access_of("warp, lane, lane < 2; warps=3"), layout)[0, 2, :4].tolist() == [64, 65, -1, -1]
+    assert elements(access_of("lane, lane > 30"), Layout((32,)))[0, 0, 29:].tolist() == [-1, -1, 31]
+    assert elements(access_of("1, 2, lane"), Layout((2, 3, 32)))[0, 0, 7] == 5 * 32 + 7
+
+
+def test_a_lane_that_is_off_may_be_outside() -> None:
+    assert elements(access_of("lane, 0, lane < 4"), Layout((4, 4)))[0, 0, :5].tolist() == [0, 4, 8, 12, -1]
+
+
+def test_every_lane_knows_its_bank_and_wavefront() -> None:
+    found = lanes(access_of("column; width=8"), layout_of("32x32; base=128"), step=1)
+    assert (found.wavefronts, found.ideal, found.degree) == (32, 2, 16)
+    assert found.row.tolist() == LANES.tolist()
+    assert found.column.tolist() == [2] * 32
+    assert found.address.tolist() == (128 + 8 + 128 * LANES).tolist()
+    assert found.bank.tolist() == [[2, 3]] * 32
+    assert sorted(found.wavefront[:, 0].tolist()) == list(range(32))
+
+
+def test_a_lane_that_is_off_has_no_bank() -> None:
+    found = lanes(access_of("lane, lane < 1"), layout_of("64"))
+    assert found.bank[:, 0].tolist() == [0] + [-1] * 31
+    assert (found.element[1], found.row[1], found.column[1], found.address[1]) == (-1, -1, -1, -1)
+
+
+def test_bytes_wasted_are_what_the_wavefronts_could_have_moved_more() -> None:
+    one = totals(access_of("column; steps=1"), layout_of("32x32"))
+    assert (one.requests, one.wavefronts, one.ideal, one.bytes_asked, one.bytes_wasted) == (1, 32, 1, 128, 31 * 128)
+    shared = totals(access_of("0"), layout_of("32"))
+    assert (shared.bytes_asked, shared.bytes_wasted) == (4, 124)
+    kepler = totals(access_of("column; steps=1"), layout_of("32x32"), (3, 5), 8)
+    assert (kepler.wavefronts, kepler.bytes_wasted) == (16, 16 * 256 - 128)  # two words of 4 bytes go together
+
+
+# -- the hardware
+
+
+def measured() -> list[tuple[str, int, list[int], int]]:
+    """Return operation, width, 32 addresses and the wavefronts that were counted, of shared memory."""
+    with (Path(__file__).parents[1] / "data" / "h200_counters.csv").open(newline="") as file:
+        rows = [row for row in csv.reader(file) if row[0] == "shared"]
+    return [(op, int(width), [int(n) for n in lane], int(count)) for _, op, width, count, *lane in rows]
+
+
+def test_every_measured_request_costs_as_much_through_a_layout() -> None:
+    # All 1,480 of them, their addresses taken for elements as wide as the access.
+    rows = measured()
+    assert len(rows) == 1480
+    for op, width in sorted({row[:2] for row in rows}):
+        dtype = {1: "int8", 2: "int16", 4: "int32", 8: "int64", 16: "complex128"}[width]
+        these = [row for row in rows if row[:2] == (op, width)]
+        addresses = np.array([row[2] for row in these])
+        element = np.where(addresses < 0, -1, addresses // width)
+        size = int(element.max()) + 1
+        counted = np.array([row[3] for row in these])
+        for layout in (Layout((size,), dtype), Layout((size,), dtype, base=1024)):
+            asked = [search.Asked(op, width, one[None], np.ones(1, np.int64)) for one in element]
+            assert [search.score(one, layout).wavefronts for one in asked] == counted.tolist(), (op, width)
+
+
+def test_measured_fragments_and_wide_accesses_cost_as_much_as_a_formula() -> None:
+    # Typed by hand: what lies at a stride of units in the file is the formula `lane * stride`.
+    found = 0
+    for op, width, addresses, count in measured():
+        if width < 8 and "matrix" not in op:
+            continue
+        stride, rest = divmod(addresses[1] - addresses[0], width)
+        if rest or stride < 0 or any(address != lane * stride * width for lane, address in enumerate(addresses)):
+            continue
+        layout = Layout((31 * stride * width // 4 + width // 4,), "int32")
+        access = access_of(f"lane * {stride * width // 4}; op={op}; width={width}")
+        assert totals(access, layout).wavefronts == count, access.text
+        found += 1
+    assert found > 10
+
+
+# -- text
+
+
+@pytest.mark.parametrize(
+    ("text", "access"),
+    [
+        ("column", Access("column")),
+        (" row ;op=store; width=16 ;warps=4", Access("row", "store", 16, 4)),
+        ("tile; across=16; steps=3", Access("tile", steps=3, across=16)),
+        ("matrices; op=stmatrix_x4; across=4", Access("matrices", "stmatrix_x4", across=4)),
+        ("lane*2,(warp); warps=2", Access("lane * 2, warp", warps=2)),
+    ],
+)
+def test_an_access_is_read_from_text(text: str, access: Access) -> None:
+    assert access_of(text) == access
+    assert access_of(access.text) == access
+
+
+@given(
+    st.sampled_from([*PATTERNS[:3], "lane", "lane, warp, step"]),
+    st.sampled_from(["load", "store", "atomic_add"]),
+    st.sampled_from([None, 4, 16]),
+    st.integers(1, 32),
+    st.none() | st.integers(1, 9),
+)
+def test_any_access_is_read_back_from_its_text(
+    pattern: str, op: str, width: int | None, warps: int, steps: int | None
+) -> None:
+    access = Access(pattern, op, width, warps, steps)
+    assert access_of(access.text) == access
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "'' is no formula"),
+        ("columns", "columns is not known here; there are lane, warp, step"),
+        ("column; op=read", "unknown operation 'read'; known: atomic_add"),
+        ("column; width=3", "a lane cannot access 3 bytes"),
+        ("column; warps=33", "a block has 1 to 32 warps, not 33"),
+        ("column; warps=0", "a block has 1 to 32 warps, not 0"),
+        ("column; steps=0", "steps is 0; 1 to 16384 can be counted"),
+        ("column; steps=9999999", "steps is 9999999"),
+        ("column; steps=33", "32 requests cover 32x32 float32; 33 steps are more than it takes"),
+        ("column; across=2", "across is 2; it has to divide 32, for tile and matrices"),
+        ("tile; across=5", "across is 5; it has to divide 32"),
+        ("tile; across=0", "across is 0; it has to divide 32"),
+        ("column; op=ldmatrix_x4", "ldmatrix_x4 does not go with column"),
+        ("matrices", "load does not go with matrices; matrices are for ldmatrix_x1"),
+        ("column; width=2", "2 bytes are no whole number of float32"),
+        ("lane, warp, step, 1", "gives 4 numbers; 32x32 float32 has 2 dimensions"),
+        ("lane, lane + 1", "lane 31 of warp 0 at step 0 asks for index 32, outside of 32x32 float32"),
+        ("lane * 33; width=8", "lane 31 of warp 0 at step 0 asks for index 1024"),
+        ("lane, 30; width=16", "lane 0 of warp 0 at step 0 asks for index 33, outside of"),
+        ("-1", "lane 0 of warp 0 at step 0 asks for index -1"),
+        ("column; op=atomic_add", "column; op=atomic_add of float32: A float atomic is a compare-and-swap loop"),
+        ("lane // 0", "divides by zero"),
+        ("row; size=3", "'size=3' is not an option; write each once, as name=value: op, width, warps, steps, across"),
+    ],
+)
+def test_what_is_no_access_to_the_array_is_refused_in_one_line(text: str, says: str) -> None:
+    with pytest.raises(InputError) as error:
+        totals(access_of(text), layout_of("32x32"))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_row_has_to_hold_whole_pieces() -> None:
+    with pytest.raises(InputError, match="a row of 33 float32 is no whole number of 16 bytes"):
+        requests(access_of("row; width=16"), layout_of("32x33"))
+
+
+def test_a_swizzle_must_not_tear_apart_what_a_lane_asks_for() -> None:
+    with pytest.raises(InputError, match="16 bytes of a lane do not stay together; swizzle larger pieces"):
+        requests(access_of("row; width=16"), layout_of("32x32; swizzle=xor"))
+    assert requests(access_of("row; width=16"), layout_of("32x32; swizzle=xor 3 2")).shape == (8, 1, 32)
+
+
+def test_a_step_or_warp_that_there_is_not_is_refused() -> None:
+    with pytest.raises(InputError, match="has 32 steps of 1 warps, counted from 0"):
+        lanes(access_of("column"), layout_of("32x32"), step=32)

@@ -1,0 +1,123 @@
+"""Formulas typed by a user: what they mean, and that they can do nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smemviz.errors import InputError
+from smemviz.model.formulas import formula
+
+LANE = np.arange(32, dtype=np.int64)
+NAMES = {"lane": LANE, "warp": np.full(32, 3)}
+
+
+def value(text: str) -> list[int]:
+    """Evaluate a formula of one number."""
+    (result,) = formula(text).values(NAMES)
+    return result.tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lane ^ warp",
+        "lane * 4 + warp // 2 - 1",
+        "(lane + warp) % 5",
+        "lane >> 1 << 2 | 1",
+        "~lane & 7",
+        "-lane + +warp",
+        "lane if lane < 16 else warp",
+        "3 <= lane < 9",
+        "lane == 4 or warp",
+        "lane and warp",
+        "not lane",
+        "min(lane, 7, warp) + max(lane, 2)",
+        "(lane > 3) * 5 + True",
+        "lane != 2",
+        "7",
+    ],
+)
+def test_a_formula_means_what_it_means_in_python(text: str) -> None:
+    expected = [int(eval(text, {"lane": lane, "warp": 3})) for lane in range(32)]
+    assert value(text) == expected
+
+
+NUMBERS = st.deferred(lambda: st.integers(0, 63).map(str) | st.sampled_from(["lane", "warp"]) | JOINED)
+JOINED = st.builds(
+    "({} {} {})".format, NUMBERS, st.sampled_from(["+", "-", "*", "//", "%", "&", "|", "^", "<", ">="]), NUMBERS
+)
+
+
+@given(NUMBERS.filter(lambda text: len(text) < 150))
+def test_any_formula_means_what_it_means_in_python_or_is_refused(text: str) -> None:
+    try:
+        expected = [int(eval(text, {"lane": lane, "warp": 3})) for lane in range(32)]
+    except ZeroDivisionError:
+        with pytest.raises(InputError, match="divides by zero"):
+            value(text)
+        return
+    if max(map(abs, expected)) < 2**40:
+        assert value(text) == expected
+
+
+def test_several_expressions_are_written_as_python_would() -> None:
+    found = formula(" (lane+1)*2,(warp) ")
+    assert found.text == "(lane + 1) * 2, warp"
+    first, second = found.values(NAMES)
+    assert first.tolist() == [2 * (lane + 1) for lane in range(32)]
+    assert second.tolist() == [3] * 32
+    assert formula(found.text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is no formula"),
+        ("lane +", "is no formula"),
+        ("x = 1", "is no formula"),
+        ("lane; warp", "is no formula"),
+        ("(" * 199, "is no formula"),
+        ("lane\0", "is no formula"),
+        ("1" * 201, "201 characters"),
+    ],
+)
+def test_what_is_no_formula_is_refused_when_it_is_read(text: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as error:
+        formula(text)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("lane / 2", "lane / 2 is not for a formula"),
+        ("lane ** 2", "is not for a formula"),
+        ("lane.real", "lane.real is not for a formula"),
+        ("lane[0]", "is not for a formula"),
+        ("__import__('os')", "is not for a formula"),
+        ("min(lane)", "is not for a formula"),
+        ("abs(lane, 2)", "is not for a formula"),
+        ("min(*lane, 2)", "is not for a formula"),
+        ("[lane for lane in lane]", "is not for a formula"),
+        ("lambda: 1", "is not for a formula"),
+        ("lane is warp", "is not for a formula"),
+        ("'a' * 9", "is not for a formula"),
+        ("1.5", "is not for a formula"),
+        ("99999999999999999999", "is not for a formula"),
+        ("thread", "thread: thread is not known here; there are lane, warp"),
+        ("lane // warp // 0", "divides by zero"),
+        ("1 % lane", "divides by zero"),
+        ("1 << 63", "shifts by"),
+        ("1 >> -1", "shifts by"),
+        ("lane << 60", "grows beyond 64 bits"),
+        ("4611686018427387903 * 4 * lane", "grows beyond 64 bits"),
+    ],
+)
+def test_what_is_no_arithmetic_is_refused_in_one_line(text: str, says: str) -> None:
+    with pytest.raises(InputError) as error:
+        formula(text).values(NAMES)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)

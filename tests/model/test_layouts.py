@@ -1,0 +1,125 @@
+"""Layouts: bytes of elements, sizes, and the text that stands in a URL."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smemviz.errors import InputError
+from smemviz.model.layouts import Layout, layout_of
+from smemviz.model.swizzles import Cute, Xor, swizzle_of
+
+
+def test_a_padded_tile_lies_as_the_wider_array_does() -> None:
+    layout = Layout((32, 32), "float64", pad=1, base=1024)
+    wide = np.arange(32 * 33).reshape(32, 33)
+    assert np.array_equal(layout.table(), 1024 + 8 * wide[:, :32])
+    assert (layout.nbytes, layout.unused_bytes) == (32 * 33 * 8, 256)
+
+
+def test_a_pitch_and_a_pad_add_up() -> None:
+    layout = Layout((4, 6), "int16", pitch=8, pad=3)
+    assert layout.stride == 11
+    assert layout.address(np.array([0, 5, 6, 23, -1])).tolist() == [0, 10, 22, 76, -1]
+    assert (layout.nbytes, layout.unused_bytes) == (88, 40)
+
+
+def test_planes_count_rows_on() -> None:
+    layout = Layout((2, 3, 8), "float32", pad=2, swizzle=Xor(2))
+    assert (layout.rows, layout.columns, layout.nbytes) == (6, 8, 240)
+    assert layout.place(np.array([8, 3 * 8])).tolist() == [10 + (0 ^ 1), 30 + (0 ^ 3)]
+
+
+def test_one_dimension_has_rows_of_banks_or_of_a_pitch() -> None:
+    banks = Layout((100,), "float32", pad=1)
+    assert (banks.columns, banks.rows, banks.elements) == (32, 4, 104)
+    assert banks.place(np.array([31, 32, 99])).tolist() == [31, 33, 102]
+    own = Layout((100,), "float32", pitch=10, pad=2)
+    assert own.place(np.array([9, 10, 99])).tolist() == [9, 12, 117]
+    assert own.elements == 120
+    assert banks.table().shape == (4, 32)
+    assert (banks.table() < 0).sum() == 28
+
+
+def test_a_swizzled_array_of_one_dimension_has_whole_rows() -> None:
+    assert Layout((100,), "float32", swizzle=Xor(2)).elements == 128
+    assert Layout((100,), "float32", swizzle=Cute(3, 0, 4)).elements == 128
+
+
+def test_a_swizzle_of_cute_gets_the_places_it_moves() -> None:
+    # 33 x 33 are 1,089 elements; groups of 2**(4 + 3) change places.
+    assert Layout((33, 33), "float32", swizzle=Cute(3, 4, 3)).elements == 1152
+
+
+def test_plain_is_the_array_as_it_was_meant() -> None:
+    layout = Layout((32, 32), "int32", 40, 1, 128, Xor(5))
+    assert layout.plain == Layout((32, 32), "int32", 40, 0, 128)
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        ("32x32", Layout((32, 32))),
+        ("32X33 float64", Layout((32, 33), "float64")),
+        ("4096 int8; pitch=64", Layout((4096,), "int8", 64)),
+        ("64x64; pad=1;swizzle = xor 3 2;base=128 ;", Layout((64, 64), "float32", None, 1, 128, Xor(3, 2))),
+        ("2x8x8 float16; swizzle=Swizzle<1,0,3>", Layout((2, 8, 8), "float16", swizzle=Cute(1, 0, 3))),
+        ("8x8; swizzle=column^(row%8)", Layout((8, 8), swizzle=swizzle_of("column ^ row % 8"))),
+    ],
+)
+def test_a_layout_is_read_from_text(text: str, layout: Layout) -> None:
+    assert layout_of(text) == layout
+    assert layout_of(layout.text) == layout
+
+
+def test_the_text_says_only_what_is_not_usual() -> None:
+    assert Layout((32, 32)).text == "32x32 float32"
+    assert Layout((32, 32), "int32", 36, 1, 4, Xor(5)).text == "32x32 int32; pitch=36; pad=1; base=4; swizzle=xor 5 0 0"
+
+
+@given(
+    st.builds(
+        Layout,
+        st.lists(st.integers(1, 12), min_size=1, max_size=4).map(tuple),
+        st.sampled_from(["int8", "float16", "float32", "complex128"]),
+        st.none() | st.integers(12, 20),
+        st.integers(0, 5),
+        st.sampled_from([0, 16, 1024]),
+        st.sampled_from([None, Cute(1, 0, 1), swizzle_of("column")]),
+    )
+)
+def test_any_layout_is_read_back_from_its_text(layout: Layout) -> None:
+    assert layout_of(layout.text) == layout
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "shape is ''; write a whole number"),
+        ("32x", "shape is ''"),
+        ("0x4", "a shape has one to four sizes of at least 1, not 0x4"),
+        ("1x1x1x1x1", "a shape has one to four sizes"),
+        ("32x32 float33", "'float33' is no dtype"),
+        ("32x32; pad=-1", "pad is '-1'; write a whole number"),
+        ("32x32; pad=1; pad=2", "'pad=2' is not an option"),
+        ("32x32; pads=1", "'pads=1' is not an option; write each once, as name=value: pitch, pad, base, swizzle"),
+        ("32x32; pitch=31", "pitch is 31; a row has 32 elements"),
+        ("100; pitch=0", "pitch is 0"),
+        ("32x32 float64; base=4", "base is byte 4; float64 starts at a multiple of 8"),
+        ("240x256", "is larger than, or starts behind, the 227 KiB that any block has"),
+        ("9999999x9999999x9999999", "is larger than"),
+        ("8x8; base=9999996", "starts behind"),
+        ("32x32; swizzle=column +", "'column +' is no formula"),
+    ],
+)
+def test_what_is_no_layout_is_refused_in_one_line(text: str, says: str) -> None:
+    with pytest.raises(InputError) as error:
+        layout_of(text)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_largest_array_that_a_block_can_have_is_taken() -> None:
+    assert Layout((227, 256), base=1024).nbytes == 227 * 1024

@@ -1,0 +1,287 @@
+"""The search for a layout: what it finds for known tiles, and that what it promises is what is counted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from launches import array
+
+import smemviz
+from smemviz import resources
+from smemviz.errors import InputError
+from smemviz.model import cure
+from smemviz.model.accesses import access_of, totals
+from smemviz.model.banks import count
+from smemviz.model.cure import Score
+from smemviz.model.layouts import Layout, layout_of
+from smemviz.model.search import Asked, Suggestion, asked, recorded, recorded_layout, score, search, suggest
+from smemviz.model.swizzles import Cute, Xor
+
+
+def found_for(layout: str, *accesses: str, **options: object) -> tuple[Suggestion, ...]:
+    """Search for accesses written as text."""
+    tile = layout_of(layout)
+    return search(tile, [asked(access_of(text), tile) for text in accesses], **options)  # type: ignore[arg-type]
+
+
+def first(found: tuple[Suggestion, ...], kind: type | None) -> Suggestion:
+    """Return the cheapest of a kind, None for pads."""
+    return next(
+        one
+        for one in found
+        if (isinstance(one.layout.swizzle, kind) if kind else one.layout.pad and one.layout.swizzle is None)
+    )
+
+
+@pytest.mark.parametrize(
+    ("layout", "accesses", "pad", "xor"),
+    [
+        ("32x32", ("row; op=store", "column"), 1, Xor(5)),
+        ("64x64", ("row; op=store", "column"), 1, Xor(5)),
+        # A pad of a word would misalign 16 bytes.
+        ("32x32", ("row; op=store; width=16", "column; width=16"), 4, Xor(3, 2)),
+        # Document 004's IPAD = 2.
+        ("16x32 int32", ("row; op=store", "column"), 2, Xor(4, 1)),
+        ("64x64 float16", ("row; op=store; width=16", "matrices; op=ldmatrix_x4"), 8, Xor(3, 3)),
+        ("16x16 float64", ("row; op=store", "column"), 1, Xor(4)),
+    ],
+)
+def test_the_cheapest_pad_and_xor_of_known_tiles(layout: str, accesses: tuple[str, ...], pad: int, xor: Xor) -> None:
+    found = found_for(layout, *accesses)
+    padded, swizzled = first(found, None), first(found, Xor)
+    assert (padded.layout.pad, padded.excess) == (pad, 0)
+    assert (swizzled.layout.swizzle, swizzled.excess) == (xor, 0)
+    # The swizzle costs no bytes, so it is the cheaper one.
+    assert found[0] == swizzled
+    assert padded.price[:2] == (
+        swizzled.price[0],
+        swizzled.price[1] + layout_of(layout).rows * pad * padded.layout.itemsize,
+    )
+
+
+def test_a_float64_tile_of_33_columns_is_best_left_alone() -> None:
+    best = found_for("32x33 float64", "row; op=store", "column")[0]
+    assert best.layout == Layout((32, 33), "float64")
+    assert best.price == (132, 32 * 33 * 8, 0)
+
+
+def test_what_helps_one_access_and_harms_another_is_not_suggested() -> None:
+    # Rows alone need nothing, and no pad is free.
+    assert found_for("32x32", "row")[0].layout == Layout((32, 32))
+
+
+def test_a_row_of_48_is_padded_or_swizzled_in_part() -> None:
+    found = found_for("48x48", "row; op=store", "column")
+    assert first(found, None).layout.pad == 1
+    assert all(
+        48 % (1 << one.layout.swizzle.bits + one.layout.swizzle.base) == 0
+        for one in found
+        if isinstance(one.layout.swizzle, Xor)
+    )
+
+
+def test_swizzle_of_cute_goes_where_no_row_is_a_power_of_two() -> None:
+    found = found_for("16x68", "row; op=store", "tile; across=2; width=16")
+    assert isinstance(first(found, Cute).layout.swizzle, Cute)
+    assert not [one for one in found if isinstance(one.layout.swizzle, Xor) and one.layout.swizzle.base > 2]
+
+
+def test_suggestions_come_by_wavefronts_then_bytes_then_instructions() -> None:
+    found = found_for("64x64", "row; op=store", "column", "diagonal")
+    assert all(one.price <= other.price for one, other in pairwise(found))
+    assert len({one.layout for one in found}) == len(found)
+    assert sum(one.layout == Layout((64, 64)) for one in found) == 1
+
+
+def test_the_pad_and_swizzle_there_are_do_not_limit_the_search() -> None:
+    accesses = ("row; op=store", "column")
+    assert found_for("32x32; pad=3; swizzle=xor 2", *accesses) == found_for("32x32", *accesses)
+
+
+def test_pads_go_as_far_as_they_may() -> None:
+    pads = [one.layout.pad for one in found_for("32x32", "column", most_pad=3) if one.layout.swizzle is None]
+    assert sorted(pads) == [0, 1, 2, 3]
+    far = [one.layout.pad for one in found_for("32x32", "column") if one.layout.swizzle is None]
+    assert sorted(far) == list(range(32))
+
+
+def test_an_array_of_one_dimension_has_the_rows_one_names() -> None:
+    found = found_for("256", "lane * 8; op=store", "lane", row_lengths=[8, 32])
+    assert {one.layout.columns for one in found} == {8, 32}
+    assert found[0].excess == 0
+
+
+def test_other_hardware_wants_another_pad() -> None:
+    # 3.x with banks of 8 bytes serves two neighbouring floats together; CUDA C programming guide, 3.x.
+    plain = layout_of("32x32")
+    wanted = [asked(access_of("column"), plain)]
+    assert suggest(plain, wanted).wavefronts == 32 * 32
+    assert suggest(plain, wanted, (3, 5), 8).wavefronts == 32 * 16
+    assert first(search(plain, wanted, (3, 5), 8), None).excess == 0
+
+
+def test_a_suggestion_says_what_to_write_and_what_it_takes() -> None:
+    found = found_for("64x64", "row; op=store", "column")
+    padded = first(found, None)
+    assert padded.code("held", ["ty", "tx"]) == (
+        "held = cuda.shared.array((64, 65), float32)",
+        "held[ty, tx] = value",
+        "value = held[ty, tx]",
+    )
+    assert (padded.layout.nbytes, padded.operations) == (64 * 65 * 4, 0)
+    assert [padded.blocks_per_multiprocessor((9, 0), threads) for threads in (None, 1024)] == [13, 2]
+    assert padded.blocks_per_multiprocessor((8, 6), other_bytes=16 * 1024) == 3
+    assert padded.blocks_per_multiprocessor((7, 0)) == 5
+
+
+def test_an_access_that_the_plain_array_does_not_align_is_refused() -> None:
+    with pytest.raises(InputError, match="not a multiple of 16"):
+        found_for("32x32; base=4", "row; width=16")
+
+
+def test_a_search_without_accesses_is_refused() -> None:
+    with pytest.raises(InputError, match="name at least one"):
+        search(layout_of("32x32"), [])
+
+
+def test_four_accesses_to_a_tile_of_64_take_less_than_a_second() -> None:
+    accesses = ("row; op=store", "column", "diagonal", "tile")
+    found_for("8x8", "row")  # compiles
+    start = time.perf_counter()
+    found = found_for("64x64", *accesses)
+    assert time.perf_counter() - start < 1
+    assert len(found) > 150
+
+
+@st.composite
+def tiles(draw: st.DrawFn) -> tuple[Layout, list[Asked]]:
+    """Draw an array and one to three accesses to it that it aligns: any lanes, some off, some requests repeated."""
+    itemsize = draw(st.sampled_from([2, 4, 8]))
+    dtype = {2: "int16", 4: "int32", 8: "int64"}[itemsize]
+    columns = draw(st.sampled_from([8, 16, 24, 32, 48, 64]))
+    rows = draw(st.integers(1, 40))
+    shape = draw(st.sampled_from([(rows, columns), (rows * columns,), (2, rows, columns)]))
+    layout = Layout(shape, dtype, base=draw(st.sampled_from([0, 16, 1024])))
+    random = np.random.default_rng(draw(st.integers(0, 9999)))
+    wanted = []
+    for _ in range(draw(st.integers(1, 3))):
+        op, width = draw(st.sampled_from([("load", itemsize), ("store", itemsize), ("load", 16), ("store", 8)]))
+        piece = width // itemsize
+        pieces = int(np.prod(shape)) // piece
+        n = draw(st.integers(1, 3))
+        element = random.integers(0, pieces, (n, 32)) * piece
+        element[random.random((n, 32)) < 0.2] = -1
+        wanted.append(Asked(op, width, element, random.integers(1, 5, n)))
+    return layout, wanted
+
+
+@settings(deadline=None, max_examples=40)
+@given(tiles())
+def test_every_suggestion_scored_again_gives_exactly_what_it_promised(drawn: tuple[Layout, list[Asked]]) -> None:
+    layout, wanted = drawn
+    for suggestion in search(layout, wanted):
+        assert suggestion == suggest(suggestion.layout, wanted)
+
+
+@settings(deadline=None, max_examples=40)
+@given(tiles())
+def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[Layout, list[Asked]]) -> None:
+    layout, wanted = drawn
+    names = {1: ("i",), 2: ("row", "column"), 3: ("plane", "row", "column")}[len(layout.shape)]
+    found = search(layout, wanted)
+    for suggestion in (*found[:3], *found[-3:]):
+        code = suggestion.code()
+        text = code.load.removeprefix("value = tile[").removesuffix("]")
+        shape = eval(code.declaration.removeprefix("tile = cuda.shared.array(").rpartition(",")[0])
+        assert np.prod(shape) * layout.itemsize == suggestion.layout.nbytes
+        for one, promised in zip(wanted, suggestion.scores, strict=True):
+            index = np.unravel_index(np.maximum(one.elements, 0), layout.shape)
+            given_names = dict(zip(names, index, strict=True))
+            place = np.ravel_multi_index(eval(f"({text},)", {}, given_names), np.atleast_1d(shape))
+            address = np.where(one.elements < 0, -1, layout.base + place * layout.itemsize)
+            counts = count(address, one.width, one.op)
+            wavefronts = int(counts.wavefronts @ one.times)
+            assert promised == Score(wavefronts, wavefronts - int(counts.ideal @ one.times), counts.degree.max())
+
+
+@settings(deadline=None, max_examples=25)
+@given(tiles())
+def test_no_suggestion_costs_more_than_the_plain_array(drawn: tuple[Layout, list[Asked]]) -> None:
+    layout, wanted = drawn
+    found = search(layout, wanted)
+    assert found[0].wavefronts <= suggest(layout.plain, wanted).wavefronts
+    assert found[0].wavefronts == min(suggest(one.layout, wanted).wavefronts for one in found)
+
+
+def test_scores_are_the_totals_of_the_access() -> None:
+    layout, access = layout_of("64x64; pad=1"), access_of("tile; across=4; op=store")
+    whole = totals(access, layout)
+    assert score(asked(access, layout), layout) == Score(whole.wavefronts, whole.excess, whole.max_degree)
+
+
+# -- on a recording
+
+
+@pytest.mark.parametrize("file", ["square", "rectangle", "transpose", "reduce"])
+def test_recorded_requests_cost_in_their_own_layout_what_was_counted(file: str) -> None:
+    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
+    assert path is not None
+    for launch in smemviz.load(path).launches:
+        for index, info in enumerate(launch.arrays):
+            if info.space != "shared":
+                continue
+            accesses = cure.accesses(launch, index)
+            layout = recorded_layout(info)
+            assert layout.nbytes == info.nbytes
+            now = suggest(layout, [recorded(one, layout) for one in accesses])
+            assert list(now.scores) == [cure.score(one, info.itemsize) for one in accesses]
+            rows = launch.summary()
+            assert [one.wavefronts for one in now.scores] == [rows[one.site].wavefronts for one in accesses]
+
+
+@pytest.mark.parametrize(
+    ("file", "kernel", "pad", "index"),
+    [
+        ("transpose", "tile", 1, "row, column ^ row"),
+        ("square", "set_row_read_col_dyn", 1, "i ^ (i >> 5)"),
+        ("rectangle", "set_row_read_col", 2, "row, column ^ (row << 1)"),
+    ],
+)
+def test_the_gallery_is_cured_as_the_gallery_does_it(file: str, kernel: str, pad: int, index: str) -> None:
+    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
+    assert path is not None
+    launch = smemviz.load(path)[kernel]
+    (at,) = (i for i, info in enumerate(launch.arrays) if info.space == "shared")
+    layout = recorded_layout(launch.arrays[at])
+    wanted = [recorded(one, layout) for one in cure.accesses(launch, at)]
+    found = search(layout, wanted)
+    assert (found[0].code().load, found[0].excess) == (f"value = tile[{index}]", 0)
+    padded = first(found, None)
+    assert (padded.layout.pad, padded.excess) == (pad, 0)
+
+
+def test_bytes_inside_of_elements_are_kept() -> None:
+    tile = replace(array("tile", "shared", (4, 8), 1024, (32, 4)), dtype="int32")
+    offsets = np.where(np.arange(32) < 4, np.arange(32) * 32 + 2, -1)[None]
+    layout = recorded_layout(tile)
+    one = recorded(cure.Access(0, "load", 2, offsets, np.ones(1, np.int64)), layout)
+    assert one.elements[0, :5].tolist() == [0, 8, 16, 24, -1]
+    assert np.broadcast_to(one.inside, (1, 32))[0, :4].tolist() == [2] * 4
+    assert score(one, layout) == Score(1, 0, 1)
+
+
+def test_an_array_that_does_not_lie_row_by_row_is_refused() -> None:
+    for strides in ((4, 32), (32, 8), (30, 4)):
+        with pytest.raises(InputError, match="tile: its strides are"):
+            recorded_layout(array("tile", "shared", (8, 8), 1024, strides))
+
+
+def test_a_recorded_array_may_have_room_between_its_rows() -> None:
+    layout = recorded_layout(array("tile", "shared", (2, 8, 8), 1024, (320, 40, 4)))
+    assert layout == Layout((2, 8, 8), "int32", 10, base=1024)
