@@ -150,12 +150,16 @@ def parse_program(source: str, file: str) -> Program:
 
 
 def recorded_program(source: str, file: str, values: Mapping[str, object]) -> Program:
-    """Read the text in a recording, overriding only the constants that do not follow from the others.
+    """Read the text in a recording, with the values of its constants.
 
     Raises:
         KernelFileError: when it is not valid Python.
     """
-    program = parse_program(source, file)
+    return with_values(parse_program(source, file), values)
+
+
+def with_values(program: Program, values: Mapping[str, object]) -> Program:
+    """Return a program in which constants have given values, overriding only what does not follow from the others."""
     for name, value in values.items():
         if name in program.constants and program.constants[name].value != value:
             program = program.with_constants({name: value})

@@ -111,6 +111,7 @@ def _suggestion_facts(recording: Recording, one: Verified) -> dict[str, Any]:
             {"before": time_facts(before), "after": time_facts(after)}
             for before, after in zip(one.before, one.after, strict=False)
         ],
+        "diff": one.diff,
         "sites": [_promise_facts(recording, one, number) for number in range(len(suggestion.promises))],
     }
 

@@ -37,6 +37,11 @@ def sweep_for(kernel_file: Path) -> Path | None:
     return min(kernel_file.parent.glob(f"recordings/*/{kernel_file.stem}.sweep.json"), default=None)
 
 
+def suggestions_for(kernel_file: Path) -> Path | None:
+    """Return the suggestions verified on a real GPU, ``recordings/<gpu>/suggestions.json`` beside a kernel file."""
+    return min(kernel_file.parent.glob("recordings/*/suggestions.json"), default=None)
+
+
 def _resolve(name: str) -> Path:
     packaged = _PACKAGE / "_data" / name
     return packaged if packaged.is_dir() else _PACKAGE.parent / name

@@ -23,6 +23,8 @@ from smemviz.app.matmul_page import PATH as MATMUL
 from smemviz.app.matmul_page import matmul_page
 from smemviz.app.run_view import Query
 from smemviz.app.stopwatch import Stopwatch
+from smemviz.app.suggest_panel import add_callbacks as add_suggest_callbacks
+from smemviz.app.suggester import Suggester
 from smemviz.app.texts import Texts
 from smemviz.commands.progress import LINES
 from smemviz.errors import SmemvizError
@@ -87,6 +89,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     compare_page.add_callbacks(app, library, stopwatch)
     add_matmul_callbacks(app, library, Products(job), stopwatch)
     add_lab_callbacks(app)
+    add_suggest_callbacks(app, library, Suggester())
     if follow:
         following.add_callbacks(app, library)
     if texts:

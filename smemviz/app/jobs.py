@@ -38,10 +38,19 @@ class Status:
 
 
 class Job:
-    """Runs one command at a time; ``environment`` is added to the server's own."""
+    """Runs one command at a time; ``environment`` is added to the server's own.
 
-    def __init__(self, limit_seconds: float = LIMIT_SECONDS, environment: Mapping[str, str] | None = None) -> None:
+    ``answers`` are exit codes besides 0 with which a command has done what it should.
+    """
+
+    def __init__(
+        self,
+        limit_seconds: float = LIMIT_SECONDS,
+        environment: Mapping[str, str] | None = None,
+        answers: Sequence[int] = (),
+    ) -> None:
         self.limit_seconds = limit_seconds
+        self.answers = answers
         self._environment = {**os.environ, **(environment or {})}
         self._lock = threading.Lock()
         self._run: _Run | None = None
@@ -52,7 +61,7 @@ class Job:
         with self._lock:
             if self._run and self._run.status().state == "running":
                 return False
-            self._run = _Run(key, command, self.limit_seconds, self._environment)
+            self._run = _Run(key, command, self.limit_seconds, self._environment, self.answers)
             return True
 
     def cancel(self) -> None:
@@ -77,8 +86,16 @@ class Job:
 class _Run:
     """One process, with a thread that reads each of its two pipes and a timer that ends it."""
 
-    def __init__(self, key: Hashable, command: Sequence[str], limit: float, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        key: Hashable,
+        command: Sequence[str],
+        limit: float,
+        environment: Mapping[str, str],
+        answers: Sequence[int],
+    ) -> None:
         self.key = key
+        self.answers = answers
         self.limit = limit
         self.ended = threading.Event()
         self._began = time.monotonic()
@@ -143,7 +160,7 @@ class _Run:
             too_long = f"it was stopped after {self.limit:g} s"
             problem = too_long if len(output) <= _MAX_OUTPUT else "it was stopped because it wrote too much"
             return Status("failed", self.key, seconds, said, problem=problem)
-        if code:
+        if code and code not in self.answers:
             return Status("failed", self.key, seconds, said, problem=said or f"it ended with exit code {code}")
         return Status("done", self.key, seconds, said, output)
 

@@ -28,6 +28,7 @@ from smemviz.app.measured_panels import view_measured
 from smemviz.app.run_view import Query, view_run
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Stopwatch
+from smemviz.app.suggest_panel import suggest_panel
 from smemviz.app.timing_panel import timing_panel
 from smemviz.app.truth_panel import truth_panel
 from smemviz.app.why_panel import view_why, why_panel
@@ -164,6 +165,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                         panel("Warps by sites", "warps"),
                         panel("Banks by wavefront", "request"),
                         why_panel(),
+                        suggest_panel(),
                         site_panel(),
                         panel("Elements touched", "elements", choice("elements", "Global array"), scope_switch()),
                     ],

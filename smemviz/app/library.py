@@ -118,6 +118,10 @@ class Library:
             return recorded_program(recording.source, recording.file, recording.constants)
         return read_program(path)
 
+    def is_text(self, file: str) -> bool:
+        """Whether a name is that of a text from a browser, which no process but the supervisor's may run."""
+        return bool(self.texts and file in self.texts)
+
     def kernel_file(self, file: str) -> Path | None:
         """Return the path of the kernel file of this name, None when it is a recording.
 

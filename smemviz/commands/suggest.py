@@ -84,7 +84,7 @@ def _recorded(
 ) -> tuple[Recording, Program, str | None]:
     """Return a recording, its program, and why that cannot be run here, None where it can."""
     from smemviz.engines import run
-    from smemviz.program import read_program, recorded_program
+    from smemviz.program import read_program, recorded_program, with_values
     from smemviz.recording_file import load
 
     if path.suffix != ".npz":
@@ -94,21 +94,16 @@ def _recorded(
     if constants:
         raise InputError(f"{path}: is a recording; constants are set for kernel files")
     recording = load(path)
-    program = recorded_program(recording.source, recording.file, recording.constants)
-    return recording, program, _why_not_run(recording, program)
-
-
-def _why_not_run(recording: Recording, program: Program) -> str | None:
-    """Say why the kernel file of a recording cannot be run here, None where it can: nothing but a file here is."""
-    from smemviz.program import read_program
-
-    if not program.has_main:
-        return f"{recording.file} is a script"
     try:
         here = read_program(recording.file)
     except InputError as error:
-        return f"its kernel file is not here ({error})"
-    return None if here.sha256 == recording.sha256 else f"{recording.file} has changed since it was recorded"
+        why = f"its kernel file is not here ({error})"
+    else:
+        if here.sha256 == recording.sha256 and here.has_main:
+            return recording, with_values(here, recording.constants), None
+        changed = here.sha256 != recording.sha256
+        why = f"{recording.file} {'has changed since it was recorded' if changed else 'is a script'}"
+    return recording, recorded_program(recording.source, recording.file, recording.constants), why
 
 
 def _engines(engine: Engine) -> Sequence[EngineName]:

@@ -20,9 +20,13 @@ _MOST_THREADS = 1 << 22  # in all launches; where there is a GPU, more is left t
 
 @dataclass(frozen=True)
 class Verified:
-    """A suggestion with what each engine made of it, and the times of its kernel's launches before and after."""
+    """A suggestion with what each engine made of it, and the times of its kernel's launches before and after.
+
+    ``diff`` writes it into the kernel file, empty where it cannot be written or is what the file has.
+    """
 
     suggestion: Suggestion
+    diff: str = ""
     checks: tuple[Check, ...] = ()
     before: tuple[Timing, ...] = ()
     after: tuple[Timing, ...] = ()
@@ -33,16 +37,17 @@ class Verified:
         return next((f"{check.engine}: {check.problem}" for check in self.checks if check.problem), None)
 
     @property
-    def kept(self) -> bool:
-        """Whether it was verified and kept its promise."""
-        return bool(self.checks) and self.problem is None
+    def cost(self) -> tuple[int, float]:
+        """What a choice goes by: wavefronts, then, where it is known, time."""
+        return self.suggestion.after, sum(one.median_us for one in self.after)
 
 
 @dataclass(frozen=True)
 class Answer:
     """Everything that is to be said of a recording.
 
-    ``diff`` writes the cheapest suggestion of each array into the file, those that were refuted left out. ``notes`` say
+    ``diff`` writes the cheapest suggestion of each array into the file, those that were refuted left out; of those that
+    take as many wavefronts that is the fastest, without a clock the one of fewest bytes and instructions. ``notes`` say
     what was not done, and why.
     """
 
@@ -92,11 +97,13 @@ def answer(
         if one.rewrite is None:
             verified.append(Verified(one))
             continue
+        changed = rewritten(program, (one.rewrite,))
+        diff = unified_diff(program.source, changed.source, program.file)
         checks = tuple(verifier.check([one]) for verifier in verifiers)
         own = tuple(t for name, t in zip(launched, before, strict=False) if name == one.kernel)
         kept = clock and not any(check.problem for check in checks)
-        after = times(rewritten(program, (one.rewrite,)), {one.kernel}, progress) if kept else ()
-        verified.append(Verified(one, checks, own, after))
+        after = times(changed, {one.kernel}, progress) if kept else ()
+        verified.append(Verified(one, diff, checks, own, after))
     chosen = _together(verified, verifiers, program, notes)
     text = rewritten(program, tuple(one.rewrite for one in chosen if one.rewrite)).source
     return Answer(tuple(verified), refused, unified_diff(program.source, text, program.file), tuple(notes))
@@ -134,9 +141,9 @@ def _verifiers(
 def _together(
     verified: Sequence[Verified], verifiers: Sequence[Verifier], program: Program, notes: list[str]
 ) -> list[Suggestion]:
-    """Return the first suggestion of each array that was not refuted, leaving out what does not go with the others."""
+    """Return the best suggestion of each array that was not refuted, leaving out what does not go with the others."""
     first: dict[tuple[str, str, int], Suggestion] = {}
-    for one in verified:
+    for one in sorted(verified, key=lambda one: one.cost):
         array = one.suggestion.array
         if one.suggestion.rewrite and one.problem is None:
             first.setdefault((one.suggestion.kernel, array.name, array.line), one.suggestion)

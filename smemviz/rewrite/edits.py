@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from smemviz.errors import InputError
@@ -62,8 +63,14 @@ def edited(source: str, edits: Iterable[Edit]) -> str:
 
 
 def unified_diff(before: str, after: str, file: str) -> str:
-    """Return the difference of two texts of a file as ``git apply`` and ``patch -p1`` read it, empty for none."""
-    name = file.lstrip("/")
+    """Return the difference of two texts of a file as ``git apply`` and ``patch -p1`` read it, empty for none.
+
+    The file is named as seen from the working directory, one outside of it by its name alone.
+    """
+    path, here = Path(file), Path.cwd()
+    if path.is_absolute():
+        path = path.relative_to(here) if path.is_relative_to(here) else Path(path.name)
+    name = path.as_posix()
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}"
     )

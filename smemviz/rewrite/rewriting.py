@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,7 +39,9 @@ def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:
     source = edited(program.source, [edit for one in rewrites for edit in one.edits])
     written = {name for one in rewrites for name in one.constants}
     kept = {name: value for name, value in program.overrides.items() if name not in written}
-    return parse_program(source, program.file).with_constants(kept)
+    new = parse_program(source, program.file)
+    parts = {name: getattr(new, name) for name in ("source", "tree", "constants", "kernels", "functions")}
+    return replace(program, **parts, overrides={}).with_constants(kept)
 
 
 class Rewriting:

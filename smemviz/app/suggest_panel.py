@@ -1,0 +1,148 @@
+"""The panel that suggests other layouts for the shared arrays of a kernel, each verified by running it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, ctx, dcc, html, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.library import Library
+from smemviz.app.run_view import Filling, Query
+from smemviz.app.state import RunState
+from smemviz.app.suggester import Facts, Suggester
+from smemviz.errors import SmemvizError
+from smemviz.figures.suggested import excess_in, suggested_rows
+from smemviz.report import own_cc
+
+POLL_MILLISECONDS = 500
+PROPERTIES = (
+    "suggest-panel.hidden",
+    "suggest.disabled",
+    "cancel-suggest.hidden",
+    "suggest-status.children",
+    "suggestions.children",
+    "suggest-poll.disabled",
+)
+_MEASURED = "So written, the kernel is one that this file has under another name and that was recorded on"
+_HEAD = ["change", "wavefronts now", "predicted", "counted", "time"]
+
+
+def suggest_panel() -> Component:
+    """Lay out the panel; it is hidden while no shared array of the launch has excess."""
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2("Another layout", id="suggest-title"),
+                    html.Div(
+                        [
+                            html.Button("Suggest", id="suggest", type="button", className="text-button"),
+                            html.Button(
+                                "Cancel", id="cancel-suggest", type="button", className="text-button", hidden=True
+                            ),
+                        ],
+                        className="panel-controls",
+                    ),
+                ],
+                className="panel-head",
+            ),
+            html.Div(id="suggest-status", role="status", className="measure-status"),
+            html.Div(id="suggestions", className="suggestions"),
+            dcc.Interval(id="suggest-poll", interval=POLL_MILLISECONDS, disabled=True),
+        ],
+        id="suggest-panel",
+        className="panel",
+        hidden=True,
+        **{"aria-labelledby": "suggest-title"},
+    )
+
+
+def view_suggest(library: Library, suggester: Suggester, query: Query) -> Filling:
+    """Show what is suggested for the kernel, or how the search is doing; nothing where the run is refused."""
+    state = RunState.read(query)
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError:
+        return {"suggest-poll.disabled": True}
+    path = None if library.is_text(state.file) else library.kernel_file(state.file)
+    if path is None or not excess_in(launch, own_cc(shown.recording)):
+        return {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
+    running = suggester.running()
+    status: list[Component] = []
+    if running:
+        status = [html.Span(f"Searching, rewriting, running: {running.seconds:.0f} s")]
+    elif problem := suggester.problem(shown, launch.kernel):
+        status = [dmc.Alert(problem, title="Nothing can be suggested", color="red")]
+    facts = suggester.found(shown, path, launch.kernel)
+    return {
+        "suggest-panel.hidden": False,
+        "suggest.disabled": running is not None,
+        "cancel-suggest.hidden": running is None,
+        "suggest-status.children": status,
+        "suggestions.children": _found(facts, launch.kernel) if facts else [_nothing_yet()],
+        "suggest-poll.disabled": running is None,
+    }
+
+
+def _nothing_yet() -> Component:
+    said = (
+        "Counts what was recorded with every pad and XOR swizzle, writes the best into a copy of the file, and runs it."
+    )
+    return html.P(said, className="note")
+
+
+def _found(facts: Facts, kernel: str) -> list[Component]:
+    """Show the suggestions for one kernel, each with its difference."""
+    rows = [row for row in suggested_rows(facts) if row.kernel == kernel]
+    parts: list[Component] = []
+    if rows:
+        # One component for all rows: each one on the page costs the browser time at every step.
+        body = [[row.change, row.now, row.predicted, row.counted, row.time] for row in rows]
+        table = dmc.Table(data={"head": _HEAD, "body": body}, verticalSpacing=6, className="suggested")
+        region = {"role": "region", "aria-labelledby": "suggest-title"}
+        parts.append(html.Div(table, className="scroller", tabIndex=0, **region))
+    parts += [html.P(text, className="note") for row in rows for text in row.said]
+    parts += [html.P(f"{one['array']}: {one['reason']}.") for one in facts["refused"] if one["kernel"] == kernel]
+    parts += [_difference(row.change, row.diff) for row in rows if row.diff]
+    on = facts.get("measured_on")
+    if on and any(row.measured for row in rows):
+        parts.append(html.P(f"{_MEASURED} an {on}, counted by Nsight Compute and timed.", className="note"))
+    return parts
+
+
+def _difference(change: str, diff: str) -> Component:
+    region = {"role": "region", "aria-label": f"Difference: {change}"}
+    return html.Details(
+        [html.Summary(f"Difference: {change}"), html.Pre(diff, className="difference scroller", tabIndex=0, **region)],
+        className="details",
+    )
+
+
+def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
+    """Connect the panel of an app; it follows the pictures, which are looked at first."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in PROPERTIES],
+        Input("suggest", "n_clicks"),
+        Input("cancel-suggest", "n_clicks"),
+        Input("suggest-poll", "n_intervals"),
+        Input("drawn-run", "data"),
+    )
+    def show_suggestions(clicks: int | None, cancels: int | None, polls: int | None, query: Query) -> list[Any]:
+        if ctx.triggered_id == "suggest" and clicks:
+            _start(library, suggester, query)
+        elif ctx.triggered_id == "cancel-suggest" and cancels:
+            suggester.cancel()
+        filling = view_suggest(library, suggester, query)
+        return [filling.get(name, no_update) for name in PROPERTIES]
+
+
+def _start(library: Library, suggester: Suggester, query: Query) -> None:
+    state = RunState.read(query)
+    path = library.kernel_file(state.file)
+    if path is not None:
+        shown = library.show(state)
+        suggester.start(shown, path, shown.launch(state).kernel)
