@@ -28,7 +28,8 @@ class Program:
     """A kernel file with values for its constants.
 
     ``kernels`` and ``functions`` name the module-level functions under ``@cuda.jit``: those a launch starts, and
-    those declared ``device=True``. ``overrides`` are the constants that differ from the source.
+    those declared ``device=True``. ``overrides`` are the constants that differ from the source. What is not
+    ``trusted`` came from a browser or in a recording: Python never executes it, the sandbox walks its tree.
     """
 
     file: str
@@ -38,6 +39,7 @@ class Program:
     kernels: Mapping[str, ast.FunctionDef] = field(repr=False)
     functions: Mapping[str, ast.FunctionDef] = field(repr=False)
     overrides: Mapping[str, ConstantValue] = field(default_factory=dict)
+    trusted: bool = True
 
     @property
     def sha256(self) -> str:
@@ -82,7 +84,13 @@ class Program:
         return main
 
     def code(self) -> CodeType:
-        """Compile the module with its overrides in place; dtypes are looked up by ``__smemviz_dtype__(name)``."""
+        """Compile the module with its overrides in place; dtypes are looked up by ``__smemviz_dtype__(name)``.
+
+        Raises:
+            KernelFileError: when it is not trusted. Whatever executes a kernel file comes through here.
+        """
+        if not self.trusted:
+            raise KernelFileError(self.file, 1, "comes from elsewhere and is not executed; save it and run the file")
         return compile(ast.Module(self.statements(), []), self.file, "exec", dont_inherit=True)
 
     def statements(self) -> list[ast.stmt]:

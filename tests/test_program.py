@@ -1,5 +1,6 @@
 """A kernel file as data: constants are knobs, mistakes are one line that names the place."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,9 @@ def test_the_hash_does_not_depend_on_line_ends(tmp_path: Path):
     (tmp_path / "windows.py").write_bytes(b"N = 1\r\nM = 2\r\n")
 
     assert read_program(tmp_path / "unix.py").sha256 == read_program(tmp_path / "windows.py").sha256
+
+
+def test_what_is_not_trusted_is_never_compiled():
+    elsewhere = replace(program(), trusted=False).with_constants({"WIDTH": 96})
+    with pytest.raises(KernelFileError, match=r"kernels/mine\.py:1: comes from elsewhere and is not executed"):
+        elsewhere.code()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from smemviz.app.helpers import forget, helper_hashes
@@ -14,6 +14,7 @@ from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.constants import ConstantValue
 from smemviz.engines import run
+from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import InputError, LaunchError, RecordingError, SmemvizError
 from smemviz.program import Program, read_program, recorded_program
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
@@ -94,8 +95,9 @@ class Library:
 
     def __init__(self, paths: Sequence[Path], texts: Texts | None = None) -> None:
         self.texts = texts
+        self._sandbox = texts.supervisor if texts else Supervisor()
         self._paths = _names(paths)
-        self._runs: OrderedDict[tuple[RunKey, Helpers], Recording | SmemvizError] = OrderedDict()
+        self._runs: OrderedDict[tuple[RunKey, Helpers, bool], Recording | SmemvizError] = OrderedDict()
         self._files: dict[Path, tuple[int, Recording]] = {}
         self._lock = threading.Lock()
 
@@ -105,7 +107,7 @@ class Library:
         return tuple(self._paths)
 
     def program(self, file: str) -> Program:
-        """Read the kernel file of this name, or the source in the recording of this name.
+        """Read the kernel file of this name, or the source in the recording of this name, which is not trusted.
 
         Raises:
             InputError: when there is no such file, or it cannot be read.
@@ -115,7 +117,7 @@ class Library:
         path = self._path(file)
         if path.suffix == ".npz":
             recording = self._load(path)
-            return recorded_program(recording.source, recording.file, recording.constants)
+            return replace(recorded_program(recording.source, recording.file, recording.constants), trusted=False)
         return read_program(path)
 
     def is_text(self, file: str) -> bool:
@@ -178,14 +180,17 @@ class Library:
         return known[1]
 
     def run(self, program: Program) -> Recording:
-        """Run in lockstep, once for the same source, helpers and constants; one run at a time."""
-        helpers = helper_hashes(program)
-        key = ((program.sha256, tuple(program.values.items())), helpers)
+        """Run in lockstep, once for the same source, helpers and constants; one run at a time.
+
+        What came from a browser or in a recording runs as the editor's texts do: in the sandbox, within its limits.
+        """
+        helpers = helper_hashes(program) if program.trusted else ()
+        key = ((program.sha256, tuple(program.values.items())), helpers, program.trusted)
         with self._lock:
             if key not in self._runs:
                 forget(path for path, _ in helpers)
                 try:
-                    self._runs[key] = run(program, engine="lockstep", progress=Patience(program.file))
+                    self._runs[key] = self._recording_of(program)
                 except SmemvizError as error:
                     self._runs[key] = error
             self._runs.move_to_end(key)
@@ -195,6 +200,11 @@ class Library:
         if isinstance(result, SmemvizError):
             raise result
         return result
+
+    def _recording_of(self, program: Program) -> Recording:
+        if program.trusted:
+            return run(program, engine="lockstep", progress=Patience(program.file))
+        return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
 
 
 def _names(paths: Sequence[Path]) -> Mapping[str, Path]:

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from smemviz.app.compare_changes import view_changes
 from smemviz.app.library import Library
+from smemviz.app.texts import Texts
 from smemviz.resources import kernels_dir
 
 SECONDS = 20_000  # as ms: other work may slow the browser down
@@ -61,6 +62,19 @@ def test_a_revision_shows_totals_and_the_lines_that_changed(library: Library) ->
 def test_constants_stand_for_what_was_before(library: Library) -> None:
     parts = view_changes(library, {"file": "mine", "IPAD": "0", "against": "IPAD=1"})
     assert said(parts[0]) == ["Worse in B: set_row_read_col_pad in wavefronts; set_row_read_col_dyn_pad in wavefronts."]
+
+
+def test_a_text_of_the_editor_is_run_in_the_sandbox(tmp_path: Path) -> None:
+    """Neither what is shown nor what it is compared with may reach Python's ``exec``."""
+    trace = tmp_path / "trace"
+    texts = Texts()
+    hostile = f"{SQUARE}\n\nif IPAD == 0:\n    open({str(trace)!r}, 'w')\n"
+    names = [texts.add(text).name for text in (SQUARE, hostile)]
+    served = Library([kernels_dir() / "reverse.py"], texts)
+    assert said(view_changes(served, {"file": names[0], "against": "IPAD=0"})[0]) == ["No launch is worse in B."]
+    refused = said(view_changes(served, {"file": names[1], "against": "IPAD=0"}))
+    assert "open is not defined here" in refused[0]
+    assert not trace.exists()
 
 
 def test_a_revision_and_constants_go_together(library: Library) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from smemviz.app import library as library_module
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
+from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
+from smemviz.program import source_sha256
 from smemviz.resources import gallery, kernels_dir, recording_for
 
 SQUARE = kernels_dir() / "square.py"
@@ -179,3 +182,27 @@ def main():
     for blocks, step in ((1, 1), (1, 4), (2, 1), (1, 2)):
         fill[blocks, 32](out, step)
 """
+
+
+def test_what_a_recording_brings_is_run_in_the_sandbox_when_a_knob_turns(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(SQUARE.read_text(encoding="utf-8"), encoding="utf-8")
+    run(path, engine="lockstep").save(tmp_path / "mine.smem.npz")
+    shown = Library([tmp_path / "mine.smem.npz"]).show(RunState("mine", constants={"IPAD": "0"}))
+    assert shown.recording.constants["IPAD"] == 0
+    assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
+
+
+def test_python_never_executes_what_a_recording_brings(tmp_path: Path) -> None:
+    """A stranger's file may say that its constants differ from those of its source, which then is to be run at once."""
+    path, trace = tmp_path / "mine.py", tmp_path / "trace"
+    text = SQUARE.read_text(encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    recording = run(path, engine="lockstep")
+    hostile = f"{text}\n\nif IPAD == 0:\n    import pathlib\n    pathlib.Path({str(trace)!r}).touch()\n"
+    sha256 = source_sha256(hostile)
+    replace(recording, source=hostile, sha256=sha256).save(tmp_path / "hostile.smem.npz")
+    served = Library([tmp_path / "hostile.smem.npz"])
+    with pytest.raises(InputError, match="pathlib is not there for text in the editor"):
+        served.show(RunState("hostile", constants={"IPAD": "0"}))
+    assert not trace.exists()

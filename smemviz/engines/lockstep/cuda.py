@@ -47,7 +47,7 @@ class Cuda(ModuleType):
         if name in DTYPES or name == "types":
             types = importlib.import_module("numba").types
             return types if name == "types" else getattr(types, name)
-        meant = _device_names().get(name)
+        meant = device_names().get(name)
         if meant is not None:  # made when a file asks for it, there are hundreds
             found = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
             return vars(self).setdefault(name, found)
@@ -290,7 +290,7 @@ class DeviceOnly:
 
 
 @cache
-def _device_names() -> dict[str, str]:
+def device_names() -> dict[str, str]:
     """Return the names that mean something in kernels, each with the one it is an alias of, or itself."""
     known = (name for table in (names.VALUES, names.CALLS) for name in table)
     roots = {name.split(".")[1] for name in known if name.startswith("cuda.")}

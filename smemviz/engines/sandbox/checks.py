@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import InputError, KernelFileError
@@ -12,7 +13,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
-    """Read a text from a browser.
+    """Read a text from elsewhere; the program is not trusted, so that Python never executes it.
 
     Raises:
         InputError: when it is too long.
@@ -26,7 +27,7 @@ def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
     _check_brackets(source, file, limits.depth)
     program = parse_program(source, file)
     _check_depth(program.tree, file, limits.depth)
-    return program
+    return replace(program, trusted=False)
 
 
 def _check_brackets(source: str, file: str, most: int) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.cuda import Cuda, DeviceOnly
+from smemviz.engines.lockstep.cuda import DeviceOnly
 from smemviz.engines.sandbox.known import BUILTINS, NotAllowedError, admitted, values_of
 from smemviz.engines.sandbox.operators import COMPARE, UNARY
-from smemviz.engines.sandbox.scope import HOST_CUDA
+from smemviz.engines.sandbox.scope import member
 from smemviz.engines.sandbox.sizes import Known, together
 from smemviz.engines.sandbox.targets import Targets
 
@@ -108,15 +109,9 @@ class Expressions(Targets):
     def member(self, base: Any, node: ast.Attribute) -> Any:
         """Return an attribute of a value, if the tables have it."""
         if not node.attr.startswith("_"):
-            if isinstance(base, Cuda):
-                found = vars(base).get(node.attr)
-                if isinstance(found, DeviceOnly):
-                    return found
-                if node.attr in HOST_CUDA | {"jit"}:
-                    return getattr(base, node.attr)
-            elif isinstance(base, ModuleType):
-                if node.attr in vars(base):
-                    return vars(base)[node.attr]
+            if isinstance(base, ModuleType):
+                with suppress(KeyError):
+                    return member(base, node.attr)
             elif isinstance(base, DeviceOnly):
                 return getattr(base, node.attr)
             elif node.attr in values_of(base):

@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 
 from smemviz.constants import DTYPES
-from smemviz.engines.lockstep.cuda import Cuda
+from smemviz.engines.lockstep.cuda import Cuda, device_names
 from smemviz.engines.sandbox.known import math_module, module, numpy_module
 from smemviz.errors import UnsupportedError
 
 # What of ``numba.cuda`` the host part may call; kernels have the lockstep engine's own tables.
-HOST_CUDA = {"to_device", "device_array", "device_array_like", "pinned_array", "pinned_array_like", "mapped_array"}
-HOST_CUDA |= {"synchronize", "stream", "event", "event_elapsed_time", "is_available"}
+_HOST_CUDA = {
+    "jit",
+    "to_device",
+    "device_array",
+    "device_array_like",
+    "pinned_array",
+    "pinned_array_like",
+    "mapped_array",
+}
+_HOST_CUDA |= {"synchronize", "stream", "event", "event_elapsed_time", "is_available"}
 
 
 def modules(file: str) -> dict[str, ModuleType]:
@@ -25,6 +33,7 @@ def modules(file: str) -> dict[str, ModuleType]:
     types = {name: getattr(np, dtype) for name, dtype in DTYPES.items() if hasattr(np, dtype)} | {"bool_": np.bool_}
     types["boolean"] = np.bool_
     numba_types = module("numba.types", types)
+    vars(cuda)["types"] = numba_types  # in the place of Numba's own module
     return {
         "numpy": numpy_module(),
         "math": math_module(),
@@ -48,20 +57,27 @@ def imported(file: str, node: ast.Import | ast.ImportFrom, known: Mapping[str, M
                 continue
             if node.level or source not in known:
                 raise _missing(file, node, "." * node.level + source)
-            members = vars(known[source])
-            if source == "numba.cuda" and not alias.name.startswith("_"):
-                found = members.get(alias.name) or (getattr(known[source], alias.name) if alias.name == "jit" else None)
-            else:
-                found = members.get(alias.name) if not alias.name.startswith("_") else None
-            if found is None:
-                raise _missing(file, node, f"{source}.{alias.name}")
-            bound[alias.asname or alias.name] = found
+            try:
+                bound[alias.asname or alias.name] = member(known[source], alias.name)
+            except KeyError:
+                raise _missing(file, node, f"{source}.{alias.name}") from None
         else:
             if alias.name not in known:
                 raise _missing(file, node, alias.name)
             root = alias.name.partition(".")[0]
             bound[alias.asname or root] = known[alias.name if alias.asname else root]
     return bound
+
+
+def member(of: ModuleType, name: str) -> Any:
+    """Return a member of one of the modules; ``KeyError`` when text may not have it."""
+    if name.startswith("_"):
+        raise KeyError(name)
+    if not isinstance(of, Cuda):
+        return vars(of)[name]
+    if name in _HOST_CUDA or name in device_names() or name == "types":
+        return getattr(of, name)
+    raise KeyError(name)
 
 
 def _missing(file: str, node: ast.stmt, name: str) -> UnsupportedError:

@@ -69,21 +69,21 @@ class Supervisor:
             if self._waiting is None and not self._closed:
                 self._waiting = self._start()
 
-    def run(self, source: str, constants: Mapping[str, object] | None = None) -> Ran:
-        """Run a text.
+    def run(self, source: str, constants: Mapping[str, object] | None = None, file: str = FILE) -> Ran:
+        """Run a text; ``file`` is the name that errors show.
 
         Raises:
             InputError: for what the text does wrong, a limit it meets, or when too many run already.
         """
         size = len(source.encode(errors="replace"))
         if size > self.limits.source_bytes:
-            raise InputError(f"{FILE}: the text has {size:,} bytes; the editor takes {self.limits.source_bytes:,}")
+            raise InputError(f"{file}: the text has {size:,} bytes; the editor takes {self.limits.source_bytes:,}")
         if not self._turns.acquire(timeout=_BUSY_SECONDS):
-            raise InputError(f"{FILE}: the editor is busy with other texts; try again in a moment")
+            raise InputError(f"{file}: the editor is busy with other texts; try again in a moment")
         try:
             worker = self._take()
             try:
-                return self._ask(worker, source, constants or {})
+                return self._ask(worker, source, constants or {}, file)
             finally:
                 self._drop(worker)
                 self.warm()
@@ -98,13 +98,14 @@ class Supervisor:
         for worker in workers:
             self._drop(worker)
 
-    def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object]) -> Ran:
+    def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object], file: str) -> Ran:
         if not worker.ready.wait(_START_SECONDS) or worker.process.poll() is not None:
-            raise InputError(f"{FILE}: the process that runs texts did not start; look at the server's output")
+            raise InputError(f"{file}: the process that runs texts did not start; look at the server's output")
         with tempfile.TemporaryDirectory(prefix="smemviz-") as folder:
             output = Path(folder) / "editor.smem.npz"
             request = {
                 "source": source,
+                "file": file,
                 "constants": dict(constants),
                 "output": str(output),
                 "seconds": self.limits.seconds,
@@ -115,10 +116,10 @@ class Supervisor:
                 worker.process.stdin.write(json.dumps(request) + "\n")
                 worker.process.stdin.flush()
             if not worker.answered.wait(self.limits.seconds):
-                raise InputError(f"{FILE}: it was stopped after {self.limits.seconds:g} s; give it less to do")
+                raise InputError(f"{file}: it was stopped after {self.limits.seconds:g} s; give it less to do")
             answer = _parsed(worker.answer)
             if "error" in answer:
-                raise _error(answer)
+                raise _error(answer, file)
             return Ran(load(output), str(answer.get("printed", "")))
 
     def _start(self) -> _Worker:
@@ -162,8 +163,8 @@ def _parsed(line: str) -> dict[str, object]:
     return {"error": "it used more time or memory than the editor gives; give it less to do"}
 
 
-def _error(answer: Mapping[str, object]) -> SmemvizError:
+def _error(answer: Mapping[str, object], file: str) -> SmemvizError:
     what, line = str(answer["error"]), answer.get("line")
     if not isinstance(line, int):
-        return InputError(what if what.startswith(FILE) else f"{FILE}: {what}")
-    return (UnsupportedError if answer.get("kind") == "UnsupportedError" else KernelFileError)(FILE, line, what)
+        return InputError(what if what.startswith(file) else f"{file}: {what}")
+    return (UnsupportedError if answer.get("kind") == "UnsupportedError" else KernelFileError)(file, line, what)

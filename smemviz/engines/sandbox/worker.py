@@ -39,7 +39,7 @@ def main() -> int:
 
 def _answer(request: dict[str, Any], limits: SandboxLimits) -> dict[str, Any]:
     try:
-        ran = run_text(request["source"], request["constants"], limits)
+        ran = run_text(request["source"], request["constants"], limits, request["file"])
         save(ran.recording, Path(request["output"]))
     except PlaceError as error:
         return {"error": error.what, "line": error.line, "kind": type(error).__name__}

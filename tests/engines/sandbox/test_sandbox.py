@@ -146,3 +146,14 @@ def test_the_supervisor_gives_what_the_text_gives() -> None:
     assert ran.recording.launches[0].shared_bytes == 256
     with pytest.raises(InputError, match="the server is ending"):
         supervisor.run(text)
+
+
+def test_names_of_cuda_can_be_imported_one_by_one() -> None:
+    names = "from numba.cuda import jit, shared, syncthreads, threadIdx, to_device"
+    text = _KERNEL.replace("cuda.", "").replace("from numba import cuda,", f"{names}\nfrom numba import")
+    ran = run_text(f"{text}def main():\n    copy[1, SIZE](np.zeros(SIZE, np.float32), to_device(np.zeros(SIZE)))\n")
+    assert [row.requests for row in ran.recording.launches[0].summary()] == [1, 1, 1, 1]
+
+
+def test_a_module_has_what_is_none() -> None:
+    assert _main("print(np.zeros(3)[np.newaxis].shape)").printed == "(1, 3)\n"
