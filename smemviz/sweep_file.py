@@ -6,9 +6,11 @@ smemviz. A point that was not measured says why.
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +18,7 @@ from smemviz.archive import replacing
 from smemviz.decode import decode
 from smemviz.errors import InputError
 from smemviz.model.matmul import Size, Traffic
+from smemviz.program import Program
 from smemviz.recording import Device
 
 SCHEMA = 1
@@ -101,6 +104,7 @@ class Sweep:
 
     ``library`` names what called cuBLAS, or says why nothing did. ``start_up_s`` is the first use of the card by a
     fresh process. ``limit_s`` bounds the time for one point. ``notes`` tell of sizes at which ``main()`` failed.
+    ``kernels`` are the digests of what was measured, by the name of the kernel.
     """
 
     file: str
@@ -116,10 +120,19 @@ class Sweep:
     ceilings: tuple[Ceiling, ...]
     points: tuple[Point, ...]
     notes: tuple[str, ...] = ()
+    kernels: Mapping[str, str] = field(default_factory=dict)
 
     def ceiling(self, name: str) -> Ceiling | None:
         """Return the ceiling of this name, None where it was not measured."""
         return next((one for one in self.ceilings if one.name == name), None)
+
+
+def digests(program: Program) -> dict[str, str]:
+    """Return a digest of each kernel: of its code, of the functions it may call, and of the file's other constants."""
+    shared = [ast.dump(node) for node in program.functions.values()]
+    shared += [f"{c.name} = {c.text}" for c in program.constants.values() if c.name not in (*SIZE_CONSTANTS, "TILE")]
+    texts = {name: "\n".join([*shared, ast.dump(node)]) for name, node in program.kernels.items()}
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in texts.items()}
 
 
 def joined(older: Sweep, newer: Sweep) -> Sweep:

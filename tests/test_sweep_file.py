@@ -8,7 +8,9 @@ import pytest
 from swept import CARD, SIZES, at_rate, sweep
 
 from smemviz.errors import InputError
-from smemviz.sweep_file import joined, load_sweep, parse_sweep, save_sweep, sweep_facts
+from smemviz.program import parse_program, read_program
+from smemviz.resources import kernels_dir, sweep_for
+from smemviz.sweep_file import digests, joined, load_sweep, parse_sweep, save_sweep, sweep_facts
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
@@ -73,3 +75,23 @@ def test_a_file_that_is_no_sweep_is_named(tmp_path: Path) -> None:
     path.write_text("no")
     with pytest.raises(InputError, match=r"no\.sweep\.json: is not a sweep: .*; run smemviz sweep again"):
         load_sweep(path)
+
+
+def test_what_comes_with_smemviz_is_of_an_h200_with_cublas_and_every_ceiling() -> None:
+    path = sweep_for(kernels_dir() / "matmul.py")
+    assert path is not None
+    found = load_sweep(path)
+    assert found.device.name == "NVIDIA H200"
+    assert found.library.startswith("cuBLAS")
+    assert [one.name for one in found.ceilings] == ["memory copy", "memory read", "L2 read", "shared read", "float32"]
+    assert found.notes == ()
+    rates = {(p.kernel, p.size.name): p.rate or 0 for p in found.points if p.tile in (None, 32)}
+    assert rates["paired_lanes", "4096"] > 0.6 * rates["cuBLAS", "4096"]
+
+
+def test_a_digest_changes_with_the_kernel_and_with_constants_other_than_the_size() -> None:
+    program = read_program(kernels_dir() / "matmul.py")
+    assert digests(program.with_constants({"M": 7, "TILE": 8})) == digests(program)
+    text = program.source.replace("def naive(c, a, b):", "def naive(c, a, b, d=0):")
+    changed = digests(parse_program(text, "matmul.py"))
+    assert [name for name in changed if changed[name] != digests(program)[name]] == ["naive"]

@@ -30,7 +30,7 @@ from smemviz.figures.products import Product, headline, points_at, products
 from smemviz.figures.quoted import FAILED_LAUNCH, beside
 from smemviz.figures.roofline import roofline
 from smemviz.figures.sweep import measured_sizes, sweep_lines
-from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Sweep
+from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Sweep, digests
 
 _PICTURES = ("loads", "roofline", "sweep")
 PRODUCT_PROPERTIES = (
@@ -182,8 +182,10 @@ def _origin(state: ProductState, rows: Sequence[Product], sweep: Sweep | None, h
 
 def _notices(data: Products, sweep: Sweep | None) -> list[Component]:
     notices: list[Component] = []
-    if sweep and sweep.sha256 != data.program.sha256:
-        text = "The kernels may have changed since: matmul.py is not the file that was measured."
+    now = digests(data.program)
+    changed = [name for name in now if sweep and name in sweep.kernels and sweep.kernels[name] != now[name]]
+    if changed:
+        text = f"{', '.join(changed)} changed since; the times are of what stood there before."
         notices.append(dmc.Alert(text, title="Measured of another version", color="yellow", variant="light"))
     if sweep and sweep.notes:
         notices.append(dmc.Alert("; ".join(sweep.notes), title="main() failed while measuring", color="yellow"))

@@ -32,7 +32,7 @@ from smemviz.measure.matrices import Matrices
 from smemviz.measure.replays import Timed, queued, replayed
 from smemviz.model.matmul import Counted, Size, Traffic, scaled, traffic
 from smemviz.program import Program
-from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Sweep
+from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Sweep, digests
 from smemviz.version import __version__
 
 Progress = Callable[[int, int, str], None]
@@ -86,6 +86,7 @@ def sweep(program: Program, sizes: Sequence[Size], limit_s: float, progress: Pro
         ceilings=ceilings,
         points=tuple(job.points),
         notes=tuple(job.notes),
+        kernels=digests(program),
     )
 
 

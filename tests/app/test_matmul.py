@@ -27,7 +27,7 @@ from smemviz.errors import InputError
 from smemviz.model.matmul import Size
 from smemviz.program import read_program
 from smemviz.resources import gallery, kernels_dir
-from smemviz.sweep_file import Sweep, sweep_facts
+from smemviz.sweep_file import Sweep, digests, sweep_facts
 
 SOURCE = read_program(kernels_dir() / "matmul.py").sha256
 
@@ -104,11 +104,12 @@ def test_a_refused_size_leaves_a_sentence(data: Products) -> None:
     assert filling["products-results.hidden"] is True
 
 
-def test_a_file_that_changed_since_is_said(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_changed_since_is_named(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
     assert view_products(data, {}, "light", True)["products-notices.children"] == []
-    monkeypatch.setattr(Products, "recorded", replace(known(), sha256="0" * 64))
+    other = {**digests(data.program), "tiled": "0" * 16}
+    monkeypatch.setattr(Products, "recorded", replace(known(), sha256="0" * 64, kernels=other))
     (notice,) = view_products(data, {}, "light", True)["products-notices.children"]
-    assert notice.title == "Measured of another version"
+    assert notice.children == "tiled changed since; the times are of what stood there before."
 
 
 def test_without_a_sweep_the_page_still_counts(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
