@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -13,16 +14,16 @@ from smemviz.errors import InputError
 from smemviz.model.banks import assign, count
 from smemviz.model.devices import device
 from smemviz.model.formulas import formula
+from smemviz.model.lane_patterns import MATRIX_ROWS, Patch, in_line, matrix_patch, patched, patches, tile_patch
 from smemviz.model.layouts import Layout, read_options, whole
 from smemviz.model.operations import MATRICES, OPERATIONS, WIDTHS, unpredictable
-from smemviz.model.rules import WARP, shared_rule
+from smemviz.model.rules import WARP
 from smemviz.model.sectors import bytes_used
 
 Integers = NDArray[np.int64]
 
 PATTERNS = ("row", "column", "diagonal", "tile", "matrices")
 
-_MATRIX_ROWS = 8
 _MATRIX_BYTES = 16  # of a row of a matrix
 _MOST_WARPS = 32
 _MOST_REQUESTS = 1 << 14
@@ -40,7 +41,7 @@ class Access:
     - ``diagonal``: down the diagonals; past the last column goes on in the first.
     - ``tile``: rectangles of ``across`` lanes side by side.
     - ``matrices``: what ``ldmatrix`` and ``stmatrix`` move, matrices of 8 rows of 16 bytes, ``across`` of them side by
-      side; lane i has row i % 8 of matrix i // 8, matrices count downwards first.
+      side; lane i has row i % 8 of matrix i // 8, and matrices count downwards first.
     - a formula gives the index as the array has dimensions, or one number that counts elements, and after it, if
       need be, whether the lane is on: ``lane, warp``, ``lane // 8, lane % 8 * 4, lane < 16``.
 
@@ -112,33 +113,19 @@ def elements(access: Access, layout: Layout) -> Integers:
         return _by_formula(access, layout, vector)
     if layout.columns % vector:
         raise InputError(f"{access.text}: a row of {layout.columns} {layout.dtype} is no whole number of {width} bytes")
-    across = layout.columns // vector
-    pieces = layout.rows * across
-    if access.pattern in ("row", "column", "diagonal"):
-        requests = -(-pieces // WARP)
+    rows, pieces = layout.rows, layout.columns // vector
+    patch = _patch(access)
+    most = patches(patch, rows, pieces) if patch else -(-rows * pieces // WARP)
+    steps = access.steps or -(-most // access.warps)
+    if (steps - 1) * access.warps >= most:
+        raise InputError(f"{access.text}: {steps} steps are too many, {most} requests cover {layout.text}")
+    request = np.arange(steps * access.warps).reshape(steps, access.warps)
+    if patch:
+        row, piece = patched(patch, request, rows, pieces)
     else:
-        high, wide, order = _patch(access)
-        patches = -(-across // wide)
-        requests = -(-layout.rows // high) * patches
-    steps = access.steps or -(-requests // access.warps)
-    if (steps - 1) * access.warps >= requests:
-        raise InputError(
-            f"{access.text}: {requests} requests cover {layout.text}; {steps} steps are more than it takes"
-        )
-    k = np.arange(steps * access.warps * WARP).reshape(steps, access.warps, WARP)
-    if access.pattern == "row":
-        row, column = np.divmod(k, across)
-    elif access.pattern in ("column", "diagonal"):
-        column, row = np.divmod(k, layout.rows)
-        column = np.where(column < across, (column + row * (access.pattern == "diagonal")) % across, across)
-    else:
-        request, lane = np.divmod(k, WARP)
-        down, right = order[0][lane], order[1][lane]
-        row = np.where(down < 0, layout.rows, request // patches * high + down)
-        column = request % patches * wide + right
-    on = (row < layout.rows) & (column < across)
-    element = row * layout.columns + column * vector
-    return np.where(on & (element < np.prod(layout.shape)), element, -1)
+        row, piece = in_line(access.pattern, request, rows, pieces)
+    element = np.where(row < 0, -1, row * layout.columns + piece * vector)
+    return np.where(element < prod(layout.shape), element, -1)
 
 
 def requests(access: Access, layout: Layout) -> Integers:
@@ -195,8 +182,7 @@ def totals(access: Access, layout: Layout, cc: tuple[int, int] = (9, 0), bank_by
     check_predictable(access, layout, cc)
     width = access.bytes_per_lane(layout)
     counts = count(asked, width, access.op, cc, bank_bytes)
-    lanes = shared_rule(width, access.op, cc, bank_bytes).lanes
-    used = int(bytes_used(np.where(np.arange(WARP) < lanes, asked, -1), width).sum())
+    used = int(bytes_used(asked, width).sum())
     wavefronts = int(counts.wavefronts.sum())
     return Totals(
         int((asked >= 0).any(axis=-1).sum()),
@@ -270,18 +256,14 @@ def lanes(
     return Lanes(element, row, column, address, bank, wavefront, *(int(number) for number in served))
 
 
-def _patch(access: Access) -> tuple[int, int, tuple[Integers, Integers]]:
-    """Return how many rows and pieces a request covers, and which of them each lane has; row -1 for none."""
-    lane = np.arange(WARP)
+def _patch(access: Access) -> Patch | None:
+    """Return what a request takes, None when it goes along a line."""
     if access.pattern == "tile":
-        across = access.across or 8
-        return WARP // across, across, (lane // across, lane % across)
-    matrices = MATRICES[access.op]
-    across = access.across or max(1, matrices // 2)
-    high = matrices // across
-    matrix, row = np.divmod(lane, _MATRIX_ROWS)
-    down = np.where(matrix < matrices, matrix % high * _MATRIX_ROWS + row, -1)
-    return high * _MATRIX_ROWS, across, (down, matrix // high)
+        return tile_patch(access.across or 8)
+    if access.pattern == "matrices":
+        matrices = MATRICES[access.op]
+        return matrix_patch(matrices, access.across or max(1, matrices // 2))
+    return None
 
 
 def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
@@ -289,12 +271,14 @@ def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
     shape = (access.steps or 1, access.warps, WARP)
     step, warp, lane = np.indices(shape)
     values = formula(access.pattern).values({"lane": lane, "warp": warp, "step": step})
-    sizes = layout.shape if len(values) >= len(layout.shape) else (int(np.prod(layout.shape)),)
+    sizes = layout.shape if len(values) >= len(layout.shape) else (prod(layout.shape),)
     if not len(sizes) <= len(values) <= len(sizes) + 1:
         raise InputError(
             f"{access.text}: gives {len(values)} numbers; {layout.text} has {len(layout.shape)} dimensions"
         )
-    on = values[len(sizes)] != 0 if len(values) > len(sizes) else np.ones(shape, bool)
+    on = lane < MATRIX_ROWS * MATRICES.get(access.op, WARP)
+    if len(values) > len(sizes):
+        on &= values[-1] != 0
     element = np.zeros(shape, np.int64)
     for size, index in zip(sizes, values, strict=False):
         _check_inside(access, layout, on & ((index < 0) | (index >= size)), index)

@@ -163,6 +163,13 @@ def test_a_lane_that_is_off_may_be_outside() -> None:
     assert elements(access_of("lane, 0, lane < 4"), Layout((4, 4)))[0, 0, :5].tolist() == [0, 4, 8, 12, -1]
 
 
+def test_lanes_past_the_last_matrix_are_off_whatever_the_formula_says() -> None:
+    layout = Layout((8, 8), "float16")
+    found = elements(access_of("lane * 8; op=ldmatrix_x1"), layout)[0, 0]
+    assert found.tolist() == [*range(0, 64, 8)] + [-1] * 24
+    assert totals(access_of("lane * 8; op=ldmatrix_x1"), layout).bytes_asked == 128
+
+
 def test_every_lane_knows_its_bank_and_wavefront() -> None:
     found = lanes(access_of("column; width=8"), layout_of("32x32; base=128"), step=1)
     assert (found.wavefronts, found.ideal, found.degree) == (32, 2, 16)
@@ -273,7 +280,7 @@ def test_any_access_is_read_back_from_its_text(
         ("column; warps=0", "a block has 1 to 32 warps, not 0"),
         ("column; steps=0", "steps is 0; 1 to 16384 can be counted"),
         ("column; steps=9999999", "steps is 9999999"),
-        ("column; steps=33", "32 requests cover 32x32 float32; 33 steps are more than it takes"),
+        ("column; steps=33", "33 steps are too many, 32 requests cover 32x32 float32"),
         ("column; across=2", "across is 2; it has to divide 32, for tile and matrices"),
         ("tile; across=5", "across is 5; it has to divide 32"),
         ("tile; across=0", "across is 0; it has to divide 32"),
@@ -311,3 +318,17 @@ def test_a_swizzle_must_not_tear_apart_what_a_lane_asks_for() -> None:
 def test_a_step_or_warp_that_there_is_not_is_refused() -> None:
     with pytest.raises(InputError, match="has 32 steps of 1 warps, counted from 0"):
         lanes(access_of("column"), layout_of("32x32"), step=32)
+
+
+@given(
+    st.sampled_from(["row", "column", "diagonal", "tile", "tile; across=2", "tile; across=32"]),
+    st.lists(st.integers(1, 40), min_size=1, max_size=3),
+    st.sampled_from([4, 8, 16]),
+    st.integers(1, 5),
+)
+def test_a_pattern_takes_every_piece_of_an_array_once(text: str, shape: list[int], width: int, warps: int) -> None:
+    layout = Layout((*shape[:-1], shape[-1] * 4), "int32")
+    access = access_of(f"{text}; width={width}; warps={warps}")
+    found = elements(access, layout)
+    assert found.shape[1:] == (warps, 32)
+    assert sorted(found[found >= 0].tolist()) == list(range(0, int(np.prod(layout.shape)), width // 4))
