@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app import browser, compare_page, editor_page, gallery_page, kernel_callbacks, measured_panels
+from smemviz.app import browser, compare_page, editor_page, gallery_page, gpus_page, kernel_callbacks, measured_panels
 from smemviz.app import follow as following
 from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
@@ -89,6 +89,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     compare_page.add_callbacks(app, library, stopwatch)
     add_matmul_callbacks(app, library, Products(job), stopwatch)
     add_lab_callbacks(app)
+    gpus_page.add_callbacks(app, library)
     add_suggest_callbacks(app, library, Suggester())
     if follow:
         following.add_callbacks(app, library)
@@ -114,6 +115,8 @@ def _page(
         return matmul_page()
     if place["path"] == LAB:
         return lab_page()
+    if place["path"] == gpus_page.PATH:
+        return gpus_page.gpus_page()
     if place["path"] == "/editor" and library.texts:
         return editor_page.editor_page(library.texts, run)
     if place["path"] != "/kernel":
@@ -133,7 +136,7 @@ def _nothing(text: str) -> list[Component]:
 
 def _frame(library: Library) -> Component:
     """What stays when pages change: state, header, footer."""
-    pages = {"Gallery": "/", "Compare": "/compare", "Matmul": MATMUL, "Layouts": LAB}
+    pages = {"Gallery": "/", "Compare": "/compare", "Matmul": MATMUL, "Layouts": LAB, "GPUs": gpus_page.PATH}
     pages |= {"Editor": "/editor"} if library.texts else {}
     return dmc.MantineProvider(
         [

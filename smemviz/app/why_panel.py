@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.gpus_page import access_query
 from smemviz.app.library import Library
 from smemviz.app.look_view import moment_of
 from smemviz.app.run_view import Filling, Query, hardware_of
@@ -16,13 +17,13 @@ from smemviz.figures.explained import Explained, Explaining
 from smemviz.figures.served import Hardware
 from smemviz.recording import Launch
 
-WHY_PROPERTIES = ("why-panel.hidden", "why-title.children", "why.children")
+WHY_PROPERTIES = ("why-panel.hidden", "why-title.children", "why.children", "why-gpus.children")
 
 
 def why_panel() -> Component:
     """Lay out the panel; it is hidden while there is nothing to explain."""
     return html.Section(
-        [html.H2(id="why-title"), html.Div(id="why", className="why")],
+        [html.H2(id="why-title"), html.Div(id="why", className="why"), html.P(id="why-gpus", className="note")],
         id="why-panel",
         className="panel",
         hidden=True,
@@ -47,6 +48,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
         "why-panel.hidden": False,
         "why-title.children": ["Why ", html.Code(launch.sites[site].source), " costs what it costs"],
         "why.children": _paragraphs(_explaining(_Same(launch), hardware).site(site)),
+        "why-gpus.children": _on_every_gpu(run_query, look_query, launch, row),
     }
 
 
@@ -54,6 +56,16 @@ def _paragraphs(said: Explained) -> list[Component]:
     pattern = f"{said.pattern[0].upper()}{said.pattern[1:]}."
     lines = [("Pattern", pattern), ("Reason", said.because), ("Cure", said.cure)]
     return [html.P([html.Strong(f"{name}. "), text]) for name, text in lines if text]
+
+
+def _on_every_gpu(run: Query, look: Query, launch: Launch, row: int) -> list[Component]:
+    """Link to this very request, also where it was chosen for the reader; global memory has no banks."""
+    requests = launch.requests
+    if launch.sites[requests.site[row]].space == "global":
+        return []
+    site, block, warp, step = (str(one[row]) for one in (requests.site, requests.block, requests.warp, requests.step))
+    query = access_query(run, look | {"site": site, "block": block, "warp": warp, "step": step})
+    return [dcc.Link("The same request on every GPU", href=f"/gpus?{query}")]
 
 
 class _Same:

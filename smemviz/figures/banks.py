@@ -11,7 +11,7 @@ from smemviz.figures.labels import lane_ranges, lanes_briefly
 from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.text import cell_text, fitting_size
+from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
 
 _MOST_WAVEFRONTS = 64
 _TOP, _BOTTOM = 12, 44
@@ -31,8 +31,8 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
     return draw_banks(served, where.banks, colours)
 
 
-def draw_banks(served: Served, banks: int, colours: Theme) -> go.Figure:
-    """Draw a request that was served by so many banks."""
+def draw_banks(served: Served, banks: int, colours: Theme, *, width: int = PLOT_WIDTH) -> go.Figure:
+    """Draw a request that was served by so many banks, in a plot at least ``width`` pixels wide."""
     rows = min(served.wavefronts, _MOST_WAVEFRONTS)
     lanes, words, hover = _texts(served, rows, banks)
     busy = lanes != ""
@@ -48,7 +48,9 @@ def draw_banks(served: Served, banks: int, colours: Theme) -> go.Figure:
         (lanes, 0, busy & crowded, colours.ink, 900),
         (words, 1, busy, colours.value, 400),
     ):
-        size = fitting_size(max(map(len, text.ravel().tolist())), banks, row_height / 2)
+        size = fitting_size(max(map(len, text.ravel().tolist())), banks, row_height / 2, width)
+        if line and not size:  # the words can be read off the cells by pointing at them
+            continue
         texts.append(cell_text(x, lines[line::2], np.where(chosen, text, ""), size=size, colour=colour, weight=weight))
     title = "wavefront" if rows == served.wavefronts else f"wavefront (first {rows} of {served.wavefronts})"
     every = 4 if banks > 8 else 1

@@ -33,10 +33,17 @@ def cells(z: ArrayLike, palette: Sequence[str], *, hover: NDArray[np.object_] | 
 
 
 def frames(
-    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], line: dict[str, Any], name: str
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    line: dict[str, Any],
+    name: str,
+    *,
+    wide: int = 1,
 ) -> go.Scatter:
-    """Draw a frame round each cell, all in one line that lifts its pen between them."""
-    return _outline(x, y, where, _FRAME, mode="lines", line=line, name=name, showlegend=bool(where.any()))
+    """Draw a frame round each cell, or ``wide`` cells from it on, all in one line that lifts its pen between them."""
+    shape = [(px + (wide - 1) * (px > 0), py) for px, py in _FRAME]
+    return _outline(x, y, where, shape, mode="lines", line=line, name=name, showlegend=bool(where.any()))
 
 
 def corners(x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], theme: Theme) -> go.Scatter:

@@ -33,7 +33,8 @@ def found_heads(setup: SetUp) -> tuple[str, ...]:
 def found(setup: SetUp) -> tuple[FoundRow, ...]:
     """Search layouts for all accesses of a set-up: the one there is, then the others, the cheapest first.
 
-    Of one kind (pads, XOR, ``Swizzle``) only those are told that no other beats in wavefronts, bytes and instructions.
+    Of one kind (pads, XOR, ``Swizzle``) only those are told that no other beats in wavefronts, bytes and
+    instructions, and that beat the plain array.
 
     Raises:
         InputError: when the array cannot be accessed so, or the part cannot do it.
@@ -45,7 +46,8 @@ def found(setup: SetUp) -> tuple[FoundRow, ...]:
         if not any(_kind(one) == _kind(other) and _beats(other, one) for other in best):
             best.append(one)
     now = suggest(layout, wanted, hardware.cc, hardware.bank_bytes)
-    others = [one for one in best if one.layout != layout]
+    plain = next(one for one in best if one.layout == layout.plain)
+    others = [one for one in best if one.layout != layout and (one is plain or one.wavefronts < plain.wavefronts)]
     return tuple(_row(setup, one) for one in (now, *others[:_MOST_ROWS]))
 
 

@@ -16,6 +16,8 @@ from smemviz.figures.tile import draw_grid
 from smemviz.model.accesses import elements
 from smemviz.model.layouts import Layout
 
+_WIDTH = 410  # pixels between the margins; two set-ups stand side by side
+
 LabView = Literal["index", "banks"]
 
 
@@ -37,12 +39,12 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
         return np.array(texts, dtype=object).reshape(lanes.shape)
 
     grid = _by_index(shown) if view == "index" else _by_bank(shown)
-    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, untouched="unused")
+    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, untouched="unused", width=_WIDTH)
 
 
 def lab_banks(shown: Pictured, *, theme: ThemeName = "light") -> go.Figure:
     """Draw a column per bank and a row per wavefront, in each cell the lanes above their word."""
-    return draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme])
+    return draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme], width=_WIDTH)
 
 
 def _by_index(shown: Pictured) -> Grid:

@@ -6,16 +6,16 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-_PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is shown at
+PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is shown at
 _CHARACTER = 0.58  # width of a digit, in font sizes
 _LARGEST, _SMALLEST = 12, 6
 
 CHARACTERS = "characters"  # the meta of a trace whose x counts the characters of its texts, which are monospaced
 
 
-def fitting_size(longest: int, columns: int, height: float) -> int:
-    """Return the font size at which texts fit cells ``height`` pixels high, 0 where none can be read."""
-    size = min(_LARGEST, _PLOT_WIDTH / columns / (_CHARACTER * max(longest, 1)), 0.75 * height)
+def fitting_size(longest: int, columns: float, height: float, width: int = PLOT_WIDTH) -> int:
+    """Return the font size at which texts fit cells ``height`` pixels high in a plot ``width`` wide, 0 for none."""
+    size = min(_LARGEST, width / columns / (_CHARACTER * max(longest, 1)), 0.75 * height)
     return int(size) if size >= _SMALLEST else 0
 
 

@@ -19,7 +19,7 @@ from smemviz.figures.labels import number
 from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, BankLayout, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.text import cell_text, fitting_size
+from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
 
 View = Literal["declared", "physical"]
 
@@ -68,21 +68,35 @@ Hover = Callable[[Grid, NDArray[np.int64], NDArray[np.object_]], NDArray[np.obje
 
 
 def draw_grid(
-    whole: Grid, served: Served, where: BankLayout, colours: Theme, hover: Hover, *, untouched: str = "never touched"
+    whole: Grid,
+    served: Served,
+    where: BankLayout,
+    colours: Theme,
+    hover: Hover,
+    *,
+    untouched: str = "never touched",
+    width: int = PLOT_WIDTH,
 ) -> go.Figure:
-    """Put the cells, the lanes on them, and the key above; ``hover`` says what of a cell with a bank and lanes."""
+    """Put the cells, the lanes on them, and the key above.
+
+    ``hover`` gives the text of cells from their grid, banks and lanes; the plot is at least ``width`` pixels wide.
+    """
     lanes, conflict = lanes_in(whole, served)
     rows, columns = _window(lanes)
     grid, lanes, conflict = whole.window(rows, columns), lanes[rows, columns], conflict[rows, columns]
     x, y = np.arange(columns.start, columns.stop), np.arange(rows.start, rows.stop)
     plain = (lanes != "") & ~conflict
+    first, wide = _runs(lanes)
+    size = fitting_size(max(len(text) for text in lanes.ravel().tolist()), lanes.shape[1] / wide, _ROW, width)
+    middle = x + (wide - 1) / 2
+    struck = {"color": colours.conflict, "width": 2.5}
     traces = [
         _cells(grid, x, y, lanes, where, colours, hover),
-        frames(x, y, plain, {"color": colours.frame, "width": 1.25}, "lane of this request"),
-        frames(x, y, conflict, {"color": colours.conflict, "width": 2.5}, "lane in conflict: bold, corner marked"),
-        corners(x, y, conflict, colours),
+        frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, "lane of this request", wide=wide),
+        frames(x, y, conflict & first, struck, "lane in conflict: bold, corner marked", wide=wide),
+        corners(x, y, conflict & first, colours),
         *(
-            cell_text(x, y, np.where(chosen, lanes, ""), size=_lane_size(lanes), colour=colours.ink, weight=weight)
+            cell_text(middle, y, np.where(chosen & first, lanes, ""), size=size, colour=colours.ink, weight=weight)
             for chosen, weight in ((plain, 500), (conflict, 800))
         ),
         key(colours.ramp[0], "bank 0"),
@@ -108,8 +122,14 @@ def draw_grid(
     )
 
 
-def _lane_size(lanes: NDArray[np.object_]) -> int:
-    return fitting_size(max(len(text) for text in lanes.ravel().tolist()), lanes.shape[1], _ROW)
+def _runs(lanes: NDArray[np.object_]) -> tuple[NDArray[np.bool_], int]:
+    """Tell the cells to write lanes into, and how many cells lanes take side by side: a wide access takes several."""
+    there = lanes != ""
+    first = there.copy()
+    first[:, 1:] &= lanes[:, 1:] != lanes[:, :-1]
+    wide = int(there.sum()) // max(int(first.sum()), 1)
+    covered = np.logical_or.reduce([np.pad(first, ((0, 0), (k, 0)))[:, : there.shape[1]] for k in range(max(wide, 1))])
+    return (first, wide) if wide > 1 and np.array_equal(covered, there) else (there, 1)
 
 
 def _ticks(places: NDArray[np.int64]) -> dict[str, Any]:

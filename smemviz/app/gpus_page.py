@@ -1,0 +1,201 @@
+"""All GPUs: what one access, of the layout lab or of a recorded kernel, costs on every part, and why that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.lab_page import PATH as LAB
+from smemviz.app.lab_state import LabState
+from smemviz.app.library import Library
+from smemviz.app.look_view import moment_of
+from smemviz.app.run_view import Filling, Query, hardware_of
+from smemviz.app.state import LookState, RunState
+from smemviz.app.texts import page_of
+from smemviz.calibration import calibration_files, load_calibration
+from smemviz.errors import InputError, SmemvizError
+from smemviz.figures.gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_headline
+from smemviz.figures.lab_setup import access_said, picture
+from smemviz.figures.sentences import operation
+from smemviz.figures.served import H200, Hardware
+from smemviz.model.accesses import requests
+from smemviz.model.parts import Access
+from smemviz.recording import WARP_SIZE, Calibration
+
+PATH = "/gpus"
+GPUS_PROPERTIES = ("gpus-headline.children", "gpus-origin.children", "gpus-notices.children", "gpus-table.children")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An access by name, where it can be looked at, and the part to compare with."""
+
+    access: Access
+    name: str
+    href: str
+    hardware: Hardware
+
+
+def gpus_page() -> Component:
+    """Lay out the page; a callback fills it."""
+    keep = (
+        "Run smemviz calibrate on a card, and it stands here as a row of its own. The command says where it keeps what "
+        "it found; a calibration.json of another machine, put into a folder beside that one, is read as well."
+    )
+    return html.Div(
+        [
+            html.Header(
+                [
+                    html.P("Other GPUs", className="eyebrow"),
+                    html.H1("One access on every GPU", id="gpus-headline", className="headline"),
+                    html.P("", id="gpus-origin", className="origin"),
+                ],
+                className="title",
+            ),
+            html.Div(id="gpus-notices", role="status", className="notices"),
+            html.Section(
+                [
+                    html.H2("Every compute capability and bank mode", id="gpus-title"),
+                    html.Div(
+                        id="gpus-table",
+                        className="scroller",
+                        tabIndex=0,
+                        role="region",
+                        **{"aria-labelledby": "gpus-title"},
+                    ),
+                    html.P(
+                        "Rules are exchanged one after the other, and the access is counted again each time: what "
+                        "changes the count makes the difference.",
+                        className="note",
+                    ),
+                    html.P(keep, className="note"),
+                ],
+                className="panel",
+            ),
+        ],
+        id="gpus-page",
+    )
+
+
+def add_callbacks(app: Dash, library: Library) -> None:
+    """Connect the page of an app to its files."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in GPUS_PROPERTIES],
+        Input("run", "data"),
+        Input("look", "data"),
+        State("place", "data"),
+    )
+    def show_gpus(run: Query, look: Query, place: Query) -> list[Any]:
+        here = bool(place) and place["path"] == PATH
+        filling = view_gpus(library, run, look) if here else {}
+        return [filling.get(name, no_update) for name in GPUS_PROPERTIES]
+
+
+def view_gpus(library: Library, run: Query, look: Query) -> Filling:
+    """Count the access that the query asks for on every part."""
+    try:
+        asked = _of_kernel(library, run, look) if "file" in run else _of_lab(run)
+    except SmemvizError as error:
+        return {
+            "gpus-headline.children": "This cannot be compared",
+            "gpus-origin.children": "",
+            "gpus-notices.children": dmc.Alert(str(error), color="red", id="error", className="refusal"),
+            "gpus-table.children": [],
+        }
+    calibrations, problems = _calibrations()
+    rows = gpu_rows(asked.access, asked.hardware, calibrations)
+    return {
+        "gpus-headline.children": gpus_headline(rows),
+        "gpus-origin.children": [dcc.Link(asked.name, href=asked.href), _compared(asked)],
+        "gpus-notices.children": [dmc.Alert(text, color="yellow", className="refusal") for text in problems],
+        "gpus-table.children": _table(rows, run | look),
+    }
+
+
+def access_query(run: Mapping[str, str], look: Mapping[str, str]) -> str:
+    """Write the query under which this page shows a request of a kernel."""
+    return urlencode({**run, **{name: value for name, value in look.items() if name != "theme"}})
+
+
+def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
+    state = RunState.read(run)
+    shown = library.show(state)
+    launch = shown.launch(state)
+    hardware = hardware_of(shown, state)
+    row = moment_of(launch, hardware, LookState.read(look)).row
+    if row is None:
+        raise InputError("no request of this block was logged; choose another block on the kernel's page")
+    site = launch.sites[launch.requests.site[row]]
+    if site.space != "shared":
+        raise InputError(f"{site.source} goes to global memory, where a sector is 32 bytes on every part")
+    access = Access(launch.requests.addresses[row][None], site.width, site.op, site.dtype)
+    who = f"warp {launch.requests.warp[row]}, step {launch.requests.step[row]}"
+    name = f"{site.source} in {launch.kernel}, {operation(site)} by {who}"
+    return Asked(access, name, f"{page_of(state.file)}?{access_query(run, look)}", hardware)
+
+
+def _of_lab(run: Query) -> Asked:
+    state = LabState.read({name: value for name, value in run.items() if name != "cc"})
+    setup = state.sides["A"].setup
+    if setup is None:
+        raise InputError("; ".join(dict.fromkeys(state.sides["A"].errors.values())))
+    shown = picture(setup, state.access, state.request)
+    asked = requests(shown.kind, setup.layout).reshape(-1, WARP_SIZE)
+    access = Access(asked, shown.width, shown.kind.op, setup.layout.dtype)
+    query = urlencode([(name, value) for name, joined in run.items() for value in joined.split("\n")])
+    hardware = RunState.read(run).hardware or H200
+    return Asked(access, f"{access_said(shown.kind)} of {setup.layout.text}", f"{LAB}?{query}", hardware)
+
+
+def _compared(asked: Asked) -> str:
+    compared = comparable(asked.access, asked.hardware)
+    return f"; compared with {compared.name}." if compared else "."
+
+
+def _calibrations() -> tuple[list[Calibration], list[str]]:
+    """Return one calibration of every card, the user's own first, and what is wrong with files that are none."""
+    found: dict[str, Calibration] = {}
+    problems = []
+    for path in calibration_files():
+        try:
+            one = load_calibration(path)
+        except InputError as error:
+            problems.append(str(error))
+        else:
+            found.setdefault(one.device.name, one)
+    return list(found.values()), problems
+
+
+def _table(rows: Sequence[GpuRow], query: Query) -> Component:
+    heads = ("part", *GPU_HEADS)
+    return html.Table(
+        [
+            html.Caption("One access on every part", className="visually-hidden"),
+            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
+            html.Tbody([_row(row, query) for row in rows]),
+        ],
+        className="table gpus-table",
+    )
+
+
+def _row(row: GpuRow, query: Query) -> Component:
+    name: Any = html.Strong(row.name)
+    if not row.card and not row.reference and row.numbers:
+        again = [(key, value) for key, joined in query.items() if key != "theme" for value in joined.split("\n")]
+        href = f"{PATH}?{urlencode([*((k, v) for k, v in again if k != 'cc'), ('cc', row.hardware.key)])}"
+        name = dcc.Link(row.name, href=href, title=f"Compare with {row.name}")
+    head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
+    kind = "measured" if row.measured else "documented" if row.basis else ""
+    basis = [html.Span(kind, className=f"verdict {kind}"), html.Span(row.basis)] if kind else []
+    numbers = row.numbers or ("-",) * 3
+    cells = [html.Td(text, className="number") for text in numbers]
+    said = [html.Td(row.difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
+    kinds = [name for name, is_so in (("reference", row.reference), ("calibrated", row.card)) if is_so]
+    return html.Tr([head, *cells, *said], className=" ".join(kinds))
