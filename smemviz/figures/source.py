@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 import plotly.graph_objects as go
 
@@ -12,7 +13,7 @@ from smemviz.figures.sentences import badge
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import MONO, THEMES, Theme, ThemeName, layout
 from smemviz.figures.text import CHARACTERS
-from smemviz.model.summary import summarize
+from smemviz.model.summary import SiteSummary, summarize
 from smemviz.program import find_function
 from smemviz.recording import Launch, Recording
 
@@ -23,13 +24,12 @@ _SIZE, _BADGE_SIZE = 12, 11
 
 @dataclass(frozen=True)
 class _Row:
-    """A line of text at a column and a height; ``bad`` where an access has excess, ``chosen`` for the site framed."""
+    """A line of pseudo-HTML at a height, ``length`` characters long; ``bad`` where an access has excess."""
 
-    column: int
     y: float
     text: str
+    length: int
     bad: bool = False
-    chosen: bool = False
 
 
 def source(
@@ -48,31 +48,29 @@ def source(
     file = recording.file_of(launch)
     lines = recording.text(file).splitlines()
     rows = summarize(launch, hardware.cc, hardware.bank_bytes)
-    numbers, code, badges, marks = [], [], [], []
+    numbers, code, badges = [], [], []
     y = 0.0
     for number, ends in _shown(recording, launch, file):
         line = lines[number - 1]
+        here = [i for i, one in enumerate(launch.sites) if (one.line, recording.file_of(launch, one)) == (number, file)]
         y += _LINE
-        numbers.append(_Row(-1, y, str(number)))
-        code.append(_Row(len(line) - len(line.lstrip()), y, line.strip()))
-        for i, one in enumerate(launch.sites):
-            if one.line != number or recording.file_of(launch, one) != file:
-                continue
-            bad = bool(rows[i].excess)
-            wide = one.end_column if one.end_line == one.line else len(line)
-            marks.append((one.column, wide, code[-1].y + 0.42 * _LINE, bad))
+        numbers.append(_Row(y, str(number), 0))
+        code.append(_Row(y, _underlined(line, launch, rows, here, colours), len(line)))
+        indent = len(line) - len(line.lstrip())
+        for i in here:
             y += _BADGE
-            said = f"{'▲ ' if bad else ''}{one.source}  {badge(one, rows[i])}"
-            badges.append(_Row(code[-1].column, y, said, bad, i == site))
+            bad = bool(rows[i].excess)
+            said = f"{'▲ ' if bad else ''}{launch.sites[i].source}  {badge(launch.sites[i], rows[i])}"
+            text = _plain(" " * indent + said)
+            badges.append(_Row(y, f"<b>{text}</b>" if i == site else text, indent + len(said), bad))
         y += _GAP if ends else 0
-    widest = max(row.column + len(row.text) for row in (*code, *badges))
+    widest = max(row.length for row in (*code, *badges))
     return go.Figure(
         [
-            *(_underlines([m[:3] for m in marks if m[3] is bad], bad, colours) for bad in (False, True)),
-            _text(numbers, colours.muted, "middle left", _SIZE),
-            _text(code, colours.ink, "middle right", _SIZE),
-            _text([row for row in badges if not row.bad], colours.muted, "middle right", _BADGE_SIZE),
-            _text([row for row in badges if row.bad], colours.conflict, "middle right", _BADGE_SIZE),
+            _text(numbers, -1, colours.muted, "middle left", _SIZE),
+            _text(code, 0, colours.ink, "middle right", _SIZE),
+            _text([row for row in badges if not row.bad], 0, colours.muted, "middle right", _BADGE_SIZE),
+            _text([row for row in badges if row.bad], 0, colours.conflict, "middle right", _BADGE_SIZE),
         ],
         layout(
             colours,
@@ -97,28 +95,36 @@ def _shown(recording: Recording, launch: Launch, file: str) -> list[tuple[int, b
     ]
 
 
-def _text(rows: list[_Row], colour: str, position: str, size: int) -> go.Scatter:
+def _underlined(line: str, launch: Launch, rows: tuple[SiteSummary, ...], here: list[int], colours: Theme) -> str:
+    """Write a line with its accesses underlined, those with excess in the colour of a conflict."""
+    kinds = [""] * len(line)
+    for i in sorted(here, key=lambda i: bool(rows[i].excess)):
+        site = launch.sites[i]
+        end = site.end_column if site.end_line == site.line else len(line)
+        kinds[site.column : end] = ["bad" if rows[i].excess else "plain"] * (min(end, len(line)) - site.column)
+    parts = []
+    for kind, run in groupby(zip(line, kinds, strict=True), key=lambda pair: pair[1]):
+        text = _plain("".join(character for character, _ in run))
+        text = f"<u>{text}</u>" if kind else text
+        parts.append(f'<span style="color:{colours.conflict}">{text}</span>' if kind == "bad" else text)
+    return "".join(parts)
+
+
+def _plain(text: str) -> str:
+    """Write a text so that nothing in it is markup and no space is lost."""
+    return escape(text, quote=False).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _text(rows: list[_Row], x: int, colour: str, position: str, size: int) -> go.Scatter:
     return go.Scatter(
-        x=[row.column for row in rows],
+        x=[x] * len(rows),
         y=[row.y for row in rows],
-        text=[f"<b>{escape(row.text)}</b>" if row.chosen else escape(row.text) for row in rows],
+        text=[row.text for row in rows],
         mode="text",
         textposition=position,
         textfont={"size": size, "color": colour, "family": MONO},
         meta=CHARACTERS,
         cliponaxis=False,
-        hoverinfo="skip",
-        showlegend=False,
-    )
-
-
-def _underlines(marks: list[tuple[int, int, float]], bad: bool, colours: Theme) -> go.Scatter:
-    """Underline the accesses; those with excess twice as strongly."""
-    return go.Scatter(
-        x=[x for first, last, _ in marks for x in (first, last, None)],
-        y=[y for _, _, height in marks for y in (height, height, None)],
-        mode="lines",
-        line={"color": colours.conflict if bad else colours.muted, "width": 2 if bad else 1},
         hoverinfo="skip",
         showlegend=False,
     )

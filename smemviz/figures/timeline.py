@@ -13,13 +13,11 @@ from smemviz.figures.moment import Moment
 from smemviz.figures.sentences import operation
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.model.banks import count as count_wavefronts
-from smemviz.model.operations import unpredictable
-from smemviz.model.sectors import sectors
+from smemviz.model.each import each
 from smemviz.recording import Launch
 
 _MOST = 512  # requests drawn, around the present one
-_ROW, _TOP, _BOTTOM = 22, 30, 44
+_TOP, _BOTTOM = 30, 44
 _BAR = 0.66  # of a row
 
 
@@ -45,18 +43,9 @@ class Line:
 
 def line_up(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> Line:
     """Lay requests one after the other, in the order of ``rows``."""
-    requests = launch.requests
-    wavefronts, ideal, moved = (np.full(len(rows), -1, np.int64) for _ in range(3))
-    for i in np.unique(requests.site[rows]).tolist():
-        site, at = launch.sites[i], requests.site[rows] == i
-        addresses = requests.addresses[rows[at]]
-        if site.space == "global":
-            moved[at] = sectors(addresses, site.width)
-        elif unpredictable(site.op, site.dtype, hardware.cc) is None:
-            served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
-            wavefronts[at], ideal[at] = served.wavefronts, served.ideal
-    end = np.cumsum(np.maximum(wavefronts, 1))
-    return Line(rows, end - np.maximum(wavefronts, 1), wavefronts, ideal, moved)
+    costs = each(launch, rows, hardware.cc, hardware.bank_bytes)
+    length = np.maximum(costs.wavefronts, 1)
+    return Line(rows, np.cumsum(length) - length, costs.wavefronts, costs.ideal, costs.sectors)
 
 
 def timeline(now: Moment, *, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
@@ -95,7 +84,7 @@ def timeline(now: Moment, *, hardware: Hardware = H200, theme: ThemeName = "ligh
         traces,
         layout(
             colours,
-            height=tracks * _ROW + _TOP + _BOTTOM,
+            height=tracks * (22 if tracks <= 16 else 15) + _TOP + _BOTTOM,
             top=_TOP,
             bottom=_BOTTOM,
             barmode="overlay",

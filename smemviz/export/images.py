@@ -1,0 +1,83 @@
+"""Figures as images, drawn by kaleido in one Chromium for as many as there are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from smemviz.errors import MissingError
+from smemviz.export.press import Pressed
+
+Format = Literal["svg", "pdf", "png"]
+FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
+_PIXELS_PER_INCH = 96  # of CSS
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image to draw; ``dpi`` are the dots per inch of a PNG on paper."""
+
+    pressed: Pressed
+    form: Format
+    dpi: int = 300
+
+    @property
+    def scale(self) -> float:
+        """Pixels, of a PNG, or CSS pixels for one of the figure's."""
+        return self.pressed.scale * (self.dpi / _PIXELS_PER_INCH if self.form == "png" else 1)
+
+
+def require_browser() -> str:
+    """Return the path of the browser that draws images.
+
+    Raises:
+        MissingError: when kaleido or a browser is not there.
+    """
+    if find_spec("kaleido") is None:
+        raise MissingError("images need kaleido: pip install 'smemviz[export]'; an .html figure needs nothing")
+    from choreographer.browsers.chromium import Chromium
+
+    found = Chromium.find_browser(skip_local=False)
+    if not found or not Path(found).is_file():
+        named = f"there is none at BROWSER_PATH, {found}; " if found else ""
+        raise MissingError(
+            f"images need Chrome or Chromium: {named}install it, or run kaleido_get_chrome; an .html figure needs none"
+        )
+    return str(found)
+
+
+def draw(images: Sequence[Image]) -> list[bytes]:
+    """Draw images one after the other; nothing is loaded from the network.
+
+    Raises:
+        MissingError: when kaleido or a browser is not there, or the browser does not start.
+    """
+    path = require_browser()
+    from choreographer.errors import BrowserClosedError, BrowserFailedError, ChannelClosedError
+
+    try:
+        return asyncio.run(_draw(images))
+    except (BrowserClosedError, BrowserFailedError, ChannelClosedError, TimeoutError) as error:
+        raise MissingError(f"images need Chrome or Chromium: {path} does not answer ({type(error).__name__})") from None
+
+
+async def _draw(images: Sequence[Image]) -> list[bytes]:
+    from kaleido import Kaleido
+
+    async with Kaleido(mathjax=False) as kaleido:
+        return [
+            await kaleido.calc_fig(
+                image.pressed.figure,
+                opts={
+                    "format": image.form,
+                    "width": image.pressed.width,
+                    "height": image.pressed.height,
+                    "scale": image.scale,
+                },
+            )
+            for image in images
+        ]

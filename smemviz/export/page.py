@@ -1,0 +1,76 @@
+"""HTML files that need nothing but themselves: what they may load and run is told to the browser, by its hash."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from smemviz.figures.style import FONT, THEMES, ThemeName
+
+# Nothing of a figure leaves the file: no upload button, no server to upload to.
+CONFIG: Mapping[str, Any] = {
+    "displaylogo": False,
+    "modeBarButtonsToRemove": ["sendChartToCloud"],
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "responsive": True,
+}
+
+
+def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme: ThemeName | None = None) -> str:
+    """Write a page whose scripts are these and no others, and which can reach no network."""
+    hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    allowed = hashes or "'none'"
+    # Styles are set by scripts, plotly's among them; they load nothing.
+    policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+    ran = "\n".join(f"<script>{script}</script>" for script in scripts)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="{theme or "light dark"}">
+<title>{escape(title)}</title>
+<style>
+{style}
+</style>
+</head>
+<body>
+{body}
+{ran}
+</body>
+</html>
+"""
+
+
+def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = "light") -> str:
+    """Write a figure that answers to the mouse, with its caption, as one file that works offline."""
+    colours = THEMES[theme]
+    style = (
+        f"body {{ margin: 0; padding: 1.5rem; font: 15px/1.5 {FONT}; }}"
+        f" body {{ background: {colours.paper}; color: {colours.ink}; }}"
+        " figure { margin: 0 auto; max-width: 1000px; } .scroller { overflow-x: auto; }"
+        f" #figure {{ min-width: 640px; height: {figure.layout.height}px; }}"
+        f" figcaption {{ color: {colours.muted}; max-width: 75ch; margin-top: 0.75rem; }}"
+    )
+    said = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
+    body = (
+        f'<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}"><div id="figure"></div>'
+        f"</div><figcaption>{said}</figcaption></figure>"
+    )
+    drawn = json.loads(figure.to_json())
+    start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'
+    return document(title, body, style, [get_plotlyjs(), start], theme=theme)
+
+
+def embedded(data: Any) -> str:
+    """Write data as JSON that may stand in a script: nothing in it ends the script or opens a comment."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")

@@ -1,0 +1,143 @@
+"""The figures that can be exported, by name: the same functions that draw the page, at a launch and a request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from smemviz.errors import InputError
+from smemviz.export.choice import Wanted, choose, launch_name, launches
+from smemviz.figures.banks import banks
+from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
+from smemviz.figures.compared import Entry, Row, compared
+from smemviz.figures.labels import count
+from smemviz.figures.matter import Measured
+from smemviz.figures.moment import Moment
+from smemviz.figures.sectors import sectors
+from smemviz.figures.sentences import headline, origin, present, rule
+from smemviz.figures.served import H200, Hardware
+from smemviz.figures.source import source
+from smemviz.figures.style import ThemeName
+from smemviz.figures.tile import tile
+from smemviz.figures.timeline import timeline
+from smemviz.figures.warps import warps
+from smemviz.recording import Launch, Recording
+
+FIGURES = ("tile", "banks", "warps", "sectors", "timeline", "compare", "source")
+VIEWS = {"tile": ("declared", "physical"), "compare": ("wavefronts", "sectors", "times")}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with the sentence under it, and what of the recording it lacks, "" when nothing is missing."""
+
+    figure: go.Figure
+    caption: str
+    missing: str
+
+    @property
+    def text(self) -> str:
+        """What stands below the figure; that something is missing is said in any case."""
+        return "\n".join(text for text in (self.caption, self.missing) if text)
+
+
+def picture(
+    recording: Recording,
+    name: str,
+    wanted: Wanted = Wanted(),  # noqa: B008  frozen
+    *,
+    view: str | None = None,
+    array: str | None = None,
+    drawn_banks: int | None = None,
+    hardware: Hardware = H200,
+    theme: ThemeName = "light",
+) -> Picture:
+    """Draw one of ``FIGURES``; ``view`` is one of its ``VIEWS``, ``array`` and ``drawn_banks`` are the tile's.
+
+    Raises:
+        InputError: when there is no such figure, view, array, launch or request.
+    """
+    offered = VIEWS.get(name, ())
+    if view is not None and view not in offered:
+        raise InputError(f"--view {view}: the figure {name} has {', '.join(offered) or 'one view only'}")
+    if name == "compare":
+        return _comparison(recording, wanted, view or offered[0], hardware, theme)
+    space = "global" if name == "sectors" else "shared"
+    launch, now = choose(recording, wanted, hardware, space)
+    site = int(launch.requests.site[now.row]) if now.row is not None else None
+    warp = int(launch.requests.warp[now.row]) if now.row is not None else None
+    if name == "tile":
+        physical = view == "physical"
+        shown = _array(launch, now, array)
+        figure = tile(
+            now, shown, view="physical" if physical else "declared", banks=drawn_banks, hardware=hardware, theme=theme
+        )
+    elif name == "banks":
+        figure = banks(now, banks=drawn_banks, hardware=hardware, theme=theme)
+    elif name == "warps":
+        figure = warps(launch, now.block, site=site, warp=warp, hardware=hardware, theme=theme)
+    elif name == "sectors":
+        figure = sectors(now, theme=theme)
+    elif name == "timeline":
+        figure = timeline(now, hardware=hardware, theme=theme)
+    else:
+        figure = source(recording, launch, site=site, hardware=hardware, theme=theme)
+    of_launch = name in ("warps", "source")
+    return Picture(figure, _caption(recording, launch, now, hardware, of_launch), missing(recording, [launch]))
+
+
+def missing(recording: Recording, shown: Sequence[Launch]) -> str:
+    """Say what of launches, and of the run, is not in the recording; "" when nothing is missing."""
+    said = []
+    requests = sum(launch.missing for launch in shown)
+    if requests:
+        made = sum(launch.request_count for launch in shown)
+        said.append(f"{requests:,} of {count(made, 'request')} were counted but not logged.")
+    if recording.unrecorded:
+        said.append(f"{count(recording.unrecorded, 'more launch')} of the run not recorded, as asked.")
+    return " ".join(said)
+
+
+def _array(launch: Launch, now: Moment, name: str | None) -> str:
+    """Return the shared array to draw: the one named, else the one the present request goes to, else the first."""
+    names = [array.name for array in launch.shared_arrays]
+    if name is not None and name not in names:
+        raise InputError(f"{launch.kernel} has no shared array {name!r}; it has {', '.join(names) or 'none'}")
+    goes_to = launch.sites[launch.requests.site[now.row]].array if now.row is not None else None
+    return name or next((one for one in names if one == goes_to), names[0] if names else "")
+
+
+def _caption(recording: Recording, launch: Launch, now: Moment, hardware: Hardware, of_launch: bool) -> str:
+    """Say what is drawn, where it stands in the source, and where the numbers come from."""
+    file = Path(recording.file_of(launch)).name
+    constants = ", ".join(f"{name} = {value}" for name, value in recording.constants.items())
+    with_constants = f" with {constants}" if constants else ""
+    from_where = f"Requests {origin(recording)}; {rule(hardware)}."
+    if of_launch or now.row is None:
+        return f"{launch.kernel} in {file}{with_constants}. {headline(launch, hardware)}. {from_where}"
+    site = launch.sites[launch.requests.site[now.row]]
+    block = f", block {now.block}" if launch.grid != (1, 1, 1) else ""
+    where = f"{launch.kernel}, {Path(recording.file_of(launch, site)).name}:{site.line}, {site.source}"
+    return f"{where}{with_constants}{block}: {present(now, hardware)}. {from_where}"
+
+
+def _comparison(recording: Recording, wanted: Wanted, view: str, hardware: Hardware, theme: ThemeName) -> Picture:
+    found = launches(recording, wanted)
+    rows = compared([_entry(recording, launch, number, hardware) for launch, number in found])
+    draw = {"wavefronts": wavefront_bars, "sectors": sector_bars, "times": time_bars}[view]
+    caption = f"{Path(recording.file).name}: {_launches(rows)}. Requests {origin(recording)}; {rule(hardware)}."
+    return Picture(draw(rows, theme=theme), caption, missing(recording, [launch for launch, _ in found]))
+
+
+def _launches(rows: tuple[Row, ...]) -> str:
+    return f"{count(len(rows), 'launch')} side by side"
+
+
+def _entry(recording: Recording, launch: Launch, number: int, hardware: Hardware) -> Entry:
+    measured = None
+    if launch.time and recording.device:
+        measured = Measured(launch, launch.time, recording.device, recording.calibration)
+    return Entry(launch_name(launch, number), recording.file, launch, hardware, origin(recording), measured)

@@ -1,0 +1,163 @@
+"""A figure made ready for print: laid out for its width on paper, with text that is the size asked for or fits.
+
+A figure is drawn for a screen 700 pixels wide and more. For paper it is laid out on a narrower sheet with its own type
+sizes, and the whole sheet is then scaled to the width asked for, so that all proportions stay.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+
+from smemviz.figures.style import THEMES, ThemeName
+from smemviz.figures.text import CHARACTERS
+
+_BODY = 12  # pixels: the type of a figure as it is drawn
+_LEAST_POINTS = 3.5  # on paper; a text in a cell that would be smaller is left out, as the figures do on a screen
+_CHARACTER, _MONO = 0.62, 0.605  # widths, in font sizes: of a bold digit, of any letter
+_SCREEN, _FLATTEST = 700, 0.65  # pixels a plot is wide on a screen; rows of cells become no flatter than that
+_BETWEEN = 1.5  # pixels free between the texts of two cells
+_AVERAGE = 0.54  # of the letters of a sentence
+_CAPTION, _CAPTION_LINE = 11, 15
+_KEY_LINE, _KEY_ENTRY, _KEY_TYPE = 19, 42, 11.5  # pixels: a row of the key, its symbol with its gaps, its type
+_POINT, _CENTIMETRE = 96 / 72, 96 / 2.54  # CSS pixels
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """How a figure goes to paper: width in cm, type in points; ``background`` paints the theme's paper behind it."""
+
+    width_cm: float = 8.0
+    points: float = 7.0
+    background: bool = False
+
+    @property
+    def scale(self) -> float:
+        """CSS pixels on paper for one of the figure."""
+        return self.points * _POINT / _BODY
+
+    @property
+    def pixels(self) -> int:
+        """The width the figure is laid out at."""
+        return round(self.width_cm * _CENTIMETRE / self.scale)
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """A figure laid out for paper, ``width`` and ``height`` in its pixels, each of which is ``scale`` CSS pixels."""
+
+    figure: go.Figure
+    width: int
+    height: int
+    scale: float
+
+
+def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: str = "") -> Pressed:
+    """Lay a figure out for paper; the figure given stays as it is."""
+    printed = go.Figure(figure)
+    width = sheet.pixels
+    margin = printed.layout.margin
+    plot = width - margin.l - margin.r
+    smallest = _LEAST_POINTS * _POINT / sheet.scale
+    for trace in printed.data:
+        _fit(trace, printed.layout, plot, smallest)
+    _fit_pairs(printed, plot)
+    if any(trace.type == "heatmap" for trace in printed.data):
+        rows = printed.layout.height - margin.t - margin.b
+        printed.layout.height -= rows - rows * min(max(plot / _SCREEN, _FLATTEST), 1)
+    top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot) - 1))
+    lines = _wrapped(caption, width)
+    below = len(lines) * _CAPTION_LINE + 10 if lines else 0
+    height = round(printed.layout.height + top - margin.t + below)
+    if lines:
+        printed.add_annotation(
+            text="<br>".join(map(escape, lines)),
+            x=0,
+            y=0,
+            xref="paper",
+            yref="paper",
+            xanchor="left",
+            yanchor="top",
+            xshift=4 - margin.l,
+            yshift=-margin.b - 2,
+            align="left",
+            showarrow=False,
+            font={"size": _CAPTION, "color": THEMES[theme].muted},
+        )
+    printed.update_layout(
+        width=width,
+        height=height,
+        margin={"t": top, "b": margin.b + below},
+        paper_bgcolor=THEMES[theme].paper if sheet.background else "rgba(0,0,0,0)",
+    )
+    return Pressed(printed, width, height, sheet.scale)
+
+
+def _fit(trace: Any, layout: Any, plot: float, smallest: float) -> None:
+    """Shrink the texts of a trace to the cells or characters they stand in."""
+    is_cells = trace.type == "heatmap" and trace.texttemplate
+    is_text = trace.type == "scatter" and trace.mode == "text" and trace.text is not None and len(trace.text) > 0
+    if not (is_cells or is_text) or layout.xaxis.range is None:
+        return
+    unit = plot / abs(layout.xaxis.range[1] - layout.xaxis.range[0])
+    if trace.meta == CHARACTERS:
+        trace.textfont.size = min(trace.textfont.size, unit / _MONO)
+    elif is_cells or trace.textposition in (None, "middle center"):
+        texts = [str(t) for row in trace.text for t in row] if is_cells else map(str, trace.text)
+        longest = max((len(text) for text in texts), default=0) or 1
+        size = min(trace.textfont.size, (unit - _BETWEEN) / (_CHARACTER * longest))
+        trace.textfont.size = max(size, 1)
+        if size < smallest:
+            trace.update(texttemplate="") if is_cells else trace.update(visible=False)
+
+
+def _fit_pairs(figure: go.Figure, plot: float) -> None:
+    """Shrink labels that stand at both ends of one row until they do not meet."""
+    labels = [t for t in figure.data if t.type == "scatter" and t.mode == "text" and t.meta != CHARACTERS]
+    ends = [[t for t in labels if t.textposition == f"middle {side}"] for side in ("right", "left")]
+    for left in ends[0]:
+        for right in ends[1]:
+            if list(left.y) != list(right.y):
+                continue
+            longest = max(len(_letters(a)) + len(_letters(b)) + 2 for a, b in zip(left.text, right.text, strict=True))
+            size = min(left.textfont.size, plot / (_AVERAGE * longest))
+            left.textfont.size = right.textfont.size = size
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"<[^>]*>", "", text)
+
+
+def _wrap_key(figure: go.Figure, plot: float) -> int:
+    """Break the key into rows that fit, each a legend of its own; returns how many there are."""
+    if not figure.layout.showlegend:
+        return 1
+    shown = [t for t in figure.data if t.name and t.showlegend is not False]
+    rows: list[list[Any]] = [[]]
+    room = plot
+    for trace in shown:
+        need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * len(trace.name)
+        if need > room and rows[-1]:
+            rows.append([])
+            room = plot
+        rows[-1].append(trace)
+        room -= need
+    height = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    own = figure.layout.legend.to_plotly_json()
+    for number, row in enumerate(rows):
+        name = "legend" if number == 0 else f"legend{number + 1}"
+        lift = (len(rows) - 1 - number) * _KEY_LINE / height
+        figure.update_layout({name: {**own, "y": 1 + lift, "font": {**own["font"], "size": _KEY_TYPE}}})
+        for trace in row:
+            trace.legend = name
+    return len(rows)
+
+
+def _wrapped(caption: str, width: float) -> list[str]:
+    columns = max(int((width - 8) / (_AVERAGE * _CAPTION)), 20)
+    return [line for paragraph in caption.splitlines() for line in textwrap.wrap(paragraph, columns)]

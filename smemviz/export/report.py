@@ -1,0 +1,178 @@
+"""A whole recording as one HTML file that plays offline: source, tile, banks, requests one by one, and tables."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from smemviz.export.choice import launch_name
+from smemviz.export.page import document
+from smemviz.export.pictures import missing
+from smemviz.export.play import Played, played
+from smemviz.figures.labels import count, duration, efficiency_text
+from smemviz.figures.sentences import facts, findings_of, headline, origin, rule, told
+from smemviz.figures.served import Hardware
+from smemviz.figures.style import FONT, MONO, THEMES, Theme, ThemeName, blend
+from smemviz.model.devices import device
+from smemviz.model.summary import summarize
+from smemviz.model.traffic import traffic_of
+from smemviz.recording import Launch, Recording
+
+_MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
+_COLORS = ("paper", "ink", "muted", "value", "idle", "frame", "conflict", "unused")
+
+
+def report_page(
+    recording: Recording,
+    launches: Sequence[tuple[Launch, int]],
+    hardware: Hardware,
+    theme: ThemeName | None = None,
+) -> str:
+    """Write launches, each with its number among those of its kernel, as a page; without a theme it is the reader's."""
+    most = _MOST_REQUESTS // max(len(launches), 1)
+    parts = [played(recording, one, launch_name(one, number), hardware, most) for one, number in launches]
+    banks = device(hardware.cc).banks
+    data = json.dumps({"banks": banks, "launches": parts}, separators=(",", ":"))
+    packed = b64encode(zlib.compress(data.encode(), 9)).decode()
+    name = Path(recording.file).name
+    said = [f"Requests {origin(recording)}; {rule(hardware)}."]
+    said += [", ".join(f"{key} = {value}" for key, value in recording.constants.items())] * bool(recording.constants)
+    body = "\n".join(
+        (
+            f"<header><div><h1>{escape(name)}</h1>{''.join(f'<p>{escape(line)}</p>' for line in said)}</div>"
+            '<button id="theme" type="button" hidden>Dark</button></header>',
+            "<main>",
+            _notices(recording, [launch for launch, _ in launches], parts),
+            _overview(launches, hardware),
+            _PLAYER,
+            _sites(recording, launches, hardware),
+            "</main>",
+            f"<footer><p>smemviz {escape(recording.version)}. This file loads nothing and sends nothing.</p></footer>",
+            f'<script type="application/octet-stream" id="data">{packed}</script>',
+        )
+    )
+    here = files("smemviz.export")
+    sheet = _colours(theme, banks) + (here / "report.css").read_text("utf-8")
+    return document(f"{name}: smemviz", body, sheet, [(here / "report.js").read_text("utf-8")], theme=theme)
+
+
+_PLAYER = """<section id="player" hidden aria-labelledby="player-title">
+<div class="head"><h2 id="player-title">Request by request</h2>
+<label>Launch <select id="launch"></select></label>
+<label>Block <select id="block"></select></label></div>
+<p id="headline" class="headline"></p>
+<p id="left-out" class="note"></p>
+<div class="controls" role="group" aria-label="Playback">
+<button type="button" id="first" aria-label="First request">&#x23EE;&#xFE0E;</button>
+<button type="button" id="previous" aria-label="Previous request">&#x25C0;&#xFE0E;</button>
+<button type="button" id="play" aria-label="Play">&#x25B6;&#xFE0E;</button>
+<button type="button" id="next" aria-label="Next request">&#x25B7;&#xFE0E;</button>
+<button type="button" id="last" aria-label="Last request">&#x23ED;&#xFE0E;</button>
+<input type="range" id="place" min="0" value="0" step="1" aria-label="Request">
+<label>Pace <select id="pace"><option value="1">1 a second</option><option value="4" selected>4 a second</option>
+<option value="16">16 a second</option></select></label>
+</div>
+<p id="present" aria-live="polite"></p>
+<p class="note">Left and right step, Home and End go to the ends, space plays.</p>
+<div class="pictures">
+<div class="picture"><h3>Source</h3><div class="scroller" tabindex="0" role="region" aria-label="Source">
+<ol id="source"></ol></div></div>
+<div class="picture"><div class="head"><h3 id="tile-title">Tile</h3>
+<label id="array-label">Array <select id="array"></select></label></div>
+<div class="scroller" tabindex="0" role="region" aria-labelledby="tile-title"><div id="tile"></div></div>
+<p class="note" id="tile-note"></p>
+<h3 id="banks-title">Banks by wavefront</h3>
+<div class="scroller" tabindex="0" role="region" aria-labelledby="banks-title"><div id="banks"></div></div>
+<p class="note" id="banks-note"></p></div>
+</div>
+</section>
+<noscript><p>To play the requests this page needs its own script; the tables do not.</p></noscript>"""
+
+
+def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[Played]) -> str:
+    """Say what the recording or the page lacks, and what went wrong while it was recorded."""
+    said = [missing(recording, launches)]
+    left_out = sum(part["left_out"] for part in parts)
+    if left_out:
+        said.append(f"{count(left_out, 'logged request')} are not played, to keep this file small; all are counted.")
+    found = dict.fromkeys(
+        f"Line {finding.line}: {told(finding, recording)}"
+        for launch in launches
+        for finding in findings_of(recording, launch)
+    )
+    lines = [f"<li>{escape(text)}</li>" for text in (*said, *found) if text]
+    return f'<ul class="notices">{"".join(lines)}</ul>' if lines else ""
+
+
+def _overview(launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
+    """Return a table with a row per launch."""
+    timed = any(launch.time for launch, _ in launches)
+    heads = ["launch", "grid", "block", "shared requests", "wavefronts", "ideal", "excess", "global sectors"]
+    rows = []
+    for launch, number in launches:
+        total = facts(launch, hardware)
+        cells = [launch_name(launch, number), *(" x ".join(map(str, size)) for size in (launch.grid, launch.block))]
+        cells += [f"{n:,}" for n in (total.requests, total.wavefronts, total.ideal, total.excess, total.sectors)]
+        cells += [duration(launch.time.median_us) if launch.time else "-"] * timed
+        rows.append((cells, bool(total.excess)))
+    return _table("Launches", [*heads, *["median time"] * timed], rows)
+
+
+def _sites(recording: Recording, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
+    """Return for every launch a table with a row per access."""
+    return "\n".join(_site_table(recording, launch, launch_name(launch, n), hardware) for launch, n in launches)
+
+
+def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> str:
+    heads = ["line", "source", "space", "operation", "bytes", "requests", "wavefronts", "ideal", "excess", "degree"]
+    heads += ["sectors", "efficiency", *["hardware"] * bool(launch.hardware)]
+    rows = []
+    for i, (site, row) in enumerate(
+        zip(launch.sites, summarize(launch, hardware.cc, hardware.bank_bytes), strict=True)
+    ):
+        traffic = traffic_of(launch, i)
+        line = f"{Path(site.file).name}:{site.line}" if site.file else str(site.line)
+        cells = [line, site.source, site.space, site.op.replace("_", " "), str(site.width), f"{row.requests:,}"]
+        counts = (row.wavefronts, row.ideal, row.excess, row.max_degree, row.sectors)
+        cells += ["-" if n is None else f"{n:,}" for n in counts]
+        cells += [efficiency_text(traffic.efficiency) if traffic and traffic.efficiency is not None else "-"]
+        cells += [launch.hardware[i].verdict] if launch.hardware else []
+        rows.append((cells, bool(row.excess)))
+    lost = f" {missing(recording, [launch])}" if launch.missing else ""
+    return _table(f"{name}: {headline(launch, hardware)}.{lost}", heads, rows)
+
+
+def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]]) -> str:
+    """Write a table that scrolls by itself; rows with excess are marked by more than their colour."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    lines = "".join(
+        f"<tr{' class=conflict' if excess else ''}>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        for cells, excess in rows
+    )
+    return (
+        f'<div class="scroller" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _colours(theme: ThemeName | None, banks: int) -> str:
+    """Return the style sheet's colours: of one theme, or light and dark as the reader's system or button says."""
+    light, dark = (_variables(THEMES[name], banks) for name in ("light", "dark"))
+    if theme:
+        return f":root {{ {light if theme == 'light' else dark} }}\n"
+    return (
+        f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f":root[data-theme=light] {{ {light} }}\n:root[data-theme=dark] {{ {dark} }}\n"
+    )
+
+
+def _variables(theme: Theme, banks: int) -> str:
+    named = [f"--{name}: {getattr(theme, name)}" for name in _COLORS]
+    for kind, ramp in (("bank", theme.ramp), ("faint", theme.faint)):
+        named += [f"--{kind}{i}: {colour}" for i, colour in enumerate(blend(ramp, banks))]
+    return "; ".join([*named, f"--sans: {FONT}", f"--mono: {MONO}"])
