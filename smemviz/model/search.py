@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from smemviz.recording import WARP_SIZE, ArrayInfo
 
 Integers = NDArray[np.int64]
 
-_BATCH = 1 << 22  # addresses at a time
+_BATCH = 1 << 20  # addresses at a time
 
 
 @dataclass(frozen=True)
@@ -172,10 +173,10 @@ def _candidates(
         row = replace(plain, pitch=length) if length and len(plain.shape) == 1 else plain
         yield from _pads(row, piece, most_pad)
         probe = np.arange(row.rows * row.columns, dtype=np.int64)
-        seen = {row.place(probe).tobytes()}
+        seen = {_digest(row.place(probe))}
         for swizzle in _swizzles(row, piece):
             one = _fitting(row, swizzle)
-            if one is not None and (key := one.place(probe).tobytes()) not in seen:
+            if one is not None and (key := _digest(one.place(probe))) not in seen:
                 seen.add(key)
                 yield one
 
@@ -204,6 +205,10 @@ def _swizzles(row: Layout, piece: int) -> Iterator[Swizzle]:
         for bits in range(1, BANK_BITS + 1):
             for shift in range(bits, (row.rows * row.stride - 1).bit_length() - base):
                 yield Cute(bits, base, shift)
+
+
+def _digest(places: Integers) -> bytes:
+    return blake2b(places.tobytes(), digest_size=16).digest()
 
 
 def _fitting(row: Layout, swizzle: Swizzle | None, pad: int = 0) -> Layout | None:

@@ -18,7 +18,7 @@ from smemviz.model.formulas import Formula, formula
 Integers = NDArray[np.int64]
 
 BANK_BITS = 5  # that tell 32 banks apart; a swizzle of more gains nothing
-_MOST_BITS = 16
+_MOST_BITS = 18  # the largest array of bytes has fewer elements than 2**18
 
 
 @dataclass(frozen=True)

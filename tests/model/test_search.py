@@ -159,6 +159,12 @@ def test_four_accesses_to_a_tile_of_64_take_less_than_a_second() -> None:
     assert len(found) > 150
 
 
+def test_the_largest_array_of_bytes_is_searched() -> None:
+    found = found_for("227x1024 int8", "row; steps=4", "column; steps=4")
+    assert found[0].excess == 0
+    assert max(one.layout.nbytes for one in found) <= 227 * 1024
+
+
 @st.composite
 def tiles(draw: st.DrawFn) -> tuple[Layout, list[Asked]]:
     """Draw an array and one to three accesses to it that it aligns: any lanes, some off, some requests repeated."""

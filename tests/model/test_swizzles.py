@@ -84,9 +84,9 @@ def test_a_swizzle_is_read_back_from_its_text(swizzle: Swizzle) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("xor 0", "xor 0 0 0: bits is 0; it can be 1 to 16"),
-        ("xor 17", "bits is 17"),
-        ("Swizzle<3, 3, 2>", "shift is 2; it can be 3 to 16"),
+        ("xor 0", "xor 0 0 0: bits is 0; it can be 1 to 18"),
+        ("xor 19", "bits is 19"),
+        ("Swizzle<3, 3, 2>", "shift is 2; it can be 3 to 18"),
         ("Swizzle<3, 3>", "is no formula"),
         ("xor 1 2 3 4", "is no formula"),
         ("column, row", "one formula, the new column"),
