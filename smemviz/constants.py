@@ -1,7 +1,7 @@
 """Constants of kernel files: reading their values from the syntax tree, and values for them from text.
 
 ``evaluate`` is a small safe evaluator: numbers, arithmetic, names already known, dtype names and a few pure
-functions. It never calls into the program.
+functions. It never calls into the program, and what it makes is bounded: the text may come from anywhere.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ DTYPES |= {np.dtype(name).str[1:]: name for name in DTYPES.values()}  # i4, f4, 
 ConstantValue = int | float | bool | str  # a Numba dtype is held by its name: "float32"
 Kind = Literal["int", "float", "bool", "dtype"]
 _MAX_BITS = 4096
+_MAX_DEPTH = 50
+_MAX_DIGITS = 400
 
 
 class DtypeName(str):
@@ -66,6 +68,10 @@ def parse_value(file: str, constant: Constant, value: object) -> ConstantValue:
     if constant.kind == "bool" and isinstance(parsed, bool):
         return parsed
     parsed = getattr(parsed, "item", lambda: parsed)()  # a NumPy scalar
+    if isinstance(parsed, int) and parsed.bit_length() > _MAX_BITS:
+        raise ConstantError(
+            file, constant.line, f"{constant.name} has more than {_MAX_BITS:,} bits; take a smaller one"
+        )
     if constant.kind == "int" and isinstance(parsed, int) and not isinstance(parsed, bool):
         return parsed
     if constant.kind == "float" and isinstance(parsed, int | float) and not isinstance(parsed, bool):
@@ -96,6 +102,12 @@ def _bounded_shift(a: int, b: int) -> int:
     if b > _MAX_BITS:
         raise OverflowError
     return a << b
+
+
+def _bounded_round(value: float, digits: int | None = None) -> Any:
+    if digits is not None and abs(digits) > _MAX_DIGITS:
+        raise OverflowError
+    return round(value, digits)
 
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -132,7 +144,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "abs": abs,
     "min": min,
     "max": max,
-    "round": round,
+    "round": _bounded_round,
     "math.ceil": math.ceil,
     "math.floor": math.floor,
     "math.sqrt": math.sqrt,
@@ -144,19 +156,18 @@ _NUMBERS = {"math.pi": math.pi, "math.e": math.e}
 
 def dotted_name(node: ast.expr) -> str:
     """Return ``a.b.c`` for a chain of attributes on a name, else an empty string."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        base = dotted_name(node.value)
-        return f"{base}.{node.attr}" if base else ""
-    return ""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
 def evaluate(node: ast.expr, scope: Mapping[str, object]) -> object:
     """Evaluate a constant expression; ``None`` for anything that is not one."""
     try:
-        return _evaluate(node, scope)
-    except (_NotConstantError, ArithmeticError, TypeError, ValueError, RecursionError, MemoryError):
+        return _evaluate(node, scope, _MAX_DEPTH)
+    except (_NotConstantError, ArithmeticError, TypeError, ValueError):
         return None
 
 
@@ -164,7 +175,17 @@ class _NotConstantError(Exception):
     pass
 
 
-def _evaluate(node: ast.expr, scope: Mapping[str, object]) -> Any:
+def _evaluate(node: ast.expr, scope: Mapping[str, object], depth: int) -> Any:
+    """Evaluate an expression that nests no deeper than ``depth``."""
+    if not depth:
+        raise _NotConstantError
+    value = _worth(node, scope, depth - 1)
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise OverflowError
+    return value
+
+
+def _worth(node: ast.expr, scope: Mapping[str, object], depth: int) -> Any:
     match node:
         case ast.Constant(value=bool() | int() | float()):
             return node.value
@@ -178,14 +199,21 @@ def _evaluate(node: ast.expr, scope: Mapping[str, object]) -> Any:
             if last in DTYPES:
                 return DtypeName(last)
         case ast.BinOp():
-            left, right = _evaluate(node.left, scope), _evaluate(node.right, scope)
-            return _BINARY[type(node.op)](left, right)
+            return _BINARY[type(node.op)](_number_of(node.left, scope, depth), _number_of(node.right, scope, depth))
         case ast.UnaryOp():
-            return _UNARY[type(node.op)](_evaluate(node.operand, scope))
+            return _UNARY[type(node.op)](_number_of(node.operand, scope, depth))
         case ast.IfExp():
-            return _evaluate(node.body if _evaluate(node.test, scope) else node.orelse, scope)
-        case ast.Compare(ops=[op], comparators=[right_node]) if type(op) in _COMPARE:
-            return _COMPARE[type(op)](_evaluate(node.left, scope), _evaluate(right_node, scope))
+            return _evaluate(node.body if _evaluate(node.test, scope, depth) else node.orelse, scope, depth)
+        case ast.Compare(ops=[op], comparators=[right]) if type(op) in _COMPARE:
+            return _COMPARE[type(op)](_evaluate(node.left, scope, depth), _evaluate(right, scope, depth))
         case ast.Call(keywords=[]) if dotted_name(node.func) in _CALLS:
-            return _CALLS[dotted_name(node.func)](*(_evaluate(a, scope) for a in node.args))
+            return _CALLS[dotted_name(node.func)](*(_number_of(a, scope, depth) for a in node.args))
     raise _NotConstantError
+
+
+def _number_of(node: ast.expr, scope: Mapping[str, object], depth: int) -> Any:
+    """Evaluate an operand, which is a number: a dtype's name is text to Python, and grows when it is multiplied."""
+    value = _evaluate(node, scope, depth)
+    if isinstance(value, str):
+        raise _NotConstantError
+    return value
