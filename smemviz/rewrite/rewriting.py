@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from smemviz.constants import ConstantValue
+from smemviz.constants import DTYPES, ConstantValue, dotted_name
 from smemviz.model.cure import Layout, Pad, Swizzle
 from smemviz.program import Program, parse_program
 from smemviz.recording import ArrayInfo
@@ -16,6 +16,8 @@ from smemviz.rewrite.edits import Edit, edited, replacing
 from smemviz.rewrite.pitch import longer, pad_constant
 from smemviz.rewrite.uses import NotRewrittenError, check_named_once, declaration, elements, views
 from smemviz.sites.names import source_text
+
+_REPEATABLE = {*DTYPES, "int", "min", "max", "abs"}  # functions that may be called twice for once
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,8 @@ def _check_plain(index: ast.expr) -> None:
         NotRewrittenError: naming it.
     """
     for node in ast.walk(index):
-        if isinstance(node, ast.Subscript | ast.Call | ast.NamedExpr):
+        repeatable = isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2] in _REPEATABLE
+        if isinstance(node, ast.Subscript | ast.Call | ast.NamedExpr) and not repeatable:
             what = f"the index {ast.unparse(index)} would be written twice; give it a name first"
             raise NotRewrittenError(index.lineno, what)
         if isinstance(node, ast.Slice | ast.Tuple):

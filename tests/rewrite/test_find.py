@@ -1,0 +1,107 @@
+"""What is suggested for which array, and what is refused before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from made_kernels import HEAD, transposing
+
+from smemviz.engines import run
+from smemviz.model.cure import Pad, Swizzle
+from smemviz.program import Program, parse_program
+from smemviz.rewrite import Refused, Rewriting, Suggestion, Verifier, suggestions
+
+TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"
+
+
+def found(program: Program) -> list[Suggestion | Refused]:
+    return list(suggestions(run(program, engine="lockstep"), program))
+
+
+def test_of_one_count_the_layout_of_fewer_bytes_comes_first() -> None:
+    one, other = found(transposing(f"held = cuda.shared.array((32, 32), float32)\n{TURN}"))
+    assert isinstance(one, Suggestion)
+    assert isinstance(other, Suggestion)
+    assert (one.layout, one.before, one.after, one.more_bytes) == (Swizzle(32, 5), 1056, 64, 0)
+    assert (other.layout, other.before, other.after, other.more_bytes) == (Pad(32, 1), 1056, 64, 128)
+
+
+def test_a_pad_that_static_memory_has_no_room_for_is_not_written() -> None:
+    declared = "held = cuda.shared.array((384, 32), float32)"  # 48 KiB, all there is
+    one, other = found(transposing(f"{declared}\n{TURN}"))
+    assert isinstance(one, Suggestion)
+    assert isinstance(other, Suggestion)
+    assert (type(one.layout), one.reason) == (Swizzle, None)
+    assert other.rewrite is None
+    assert other.reason == "a block would take 50,688 bytes, more than the 49,152 of static shared memory"
+
+
+def test_data_that_collides_gets_no_layout() -> None:
+    program = parse_program(
+        f"""{HEAD}
+@cuda.jit
+def pick(out, which):
+    held = cuda.shared.array(1024, int32)
+    t = cuda.threadIdx.x
+    held[which[t]] = t
+    out[t] = 0
+
+
+def main():
+    which = np.random.default_rng(0).permutation(1024)[:64].astype(np.int32)
+    pick[1, 64](cuda.to_device(np.zeros(64, np.int32)), cuda.to_device(which))
+""",
+        "made.py",
+    )
+    (one,) = found(program)
+    assert isinstance(one, Refused)
+    assert one.reason == "data decides which words collide, so no pad or swizzle is sure to help"
+
+
+def test_lanes_that_update_one_element_are_told_so() -> None:
+    body = "held = cuda.shared.array((32, 32), int32)\nheld[ty, tx] = 0\ncuda.atomic.add(held, (ty, 0), tx)"
+    (one,) = found(transposing(body))
+    assert isinstance(one, Refused)
+    assert one.reason == "lanes that update the same element collide wherever it lies"
+
+
+def test_all_launches_of_a_kernel_are_promised_together() -> None:
+    program = transposing(f"held = cuda.shared.array((32, 32), float32)\n{TURN}")
+    twice = program.source.replace(
+        "    turn[1", "    turn[2, (32, 32)](cuda.to_device(np.zeros((32, 32), np.float32)))\n    turn[1"
+    )
+    one, _ = found(parse_program(twice, "made.py"))
+    assert isinstance(one, Suggestion)
+    assert [(promise.launch, promise.after.wavefronts) for promise in one.promises] == [
+        (0, 64),
+        (0, 64),
+        (1, 32),
+        (1, 32),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        # a swizzle written at one of two places: the array that is loaded is another than the one stored
+        ("stored", "turn leaves something else in its arrays"),
+        # a pad of 2 where 1 was promised
+        ("pad", "turn, line 13: held[tx, ty] takes 64 wavefronts; 32 were promised"),
+    ],
+)
+def test_a_promise_that_is_not_kept_is_said(wrong: str, problem: str) -> None:
+    program = transposing(
+        "held = cuda.shared.array((32, 32), float32)\n" + TURN.replace("= out[ty, tx]", "= ty * 32 + tx")
+    )
+    recording = run(program, engine="lockstep")
+    one, other = found(program)
+    assert isinstance(one, Suggestion)
+    assert isinstance(other, Suggestion)
+    assert one.rewrite is not None
+    if wrong == "stored":
+        bad = replace(one, rewrite=replace(one.rewrite, edits=one.rewrite.edits[:1]))
+    else:
+        two = Rewriting(program, recording.launches[0].shared_arrays[0]).rewrite(Pad(32, 2))
+        bad = replace(other, rewrite=two)
+    assert Verifier(program, "lockstep", (), (9, 0)).check([bad]).problem == problem

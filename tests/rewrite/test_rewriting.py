@@ -1,0 +1,166 @@
+"""What a layout becomes in the text of a kernel file, and why some are not written."""
+
+from __future__ import annotations
+
+import pytest
+from made_kernels import tile_program, transposing
+
+from smemviz.engines import run
+from smemviz.model.cure import Pad, Swizzle
+from smemviz.program import Program
+from smemviz.recording import ArrayInfo
+from smemviz.rewrite import Edit, NotRewrittenError, Rewriting, edited, rewritten, unified_diff
+
+DECLARED = "held = cuda.shared.array((32, 32), float32)"
+TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"
+NAMED = "held = cuda.shared.array((TILE, {}), float32)"
+
+
+def array_of(program: Program) -> ArrayInfo:
+    """Return the one shared array of a program, as a run declares it."""
+    (array,) = run(program, engine="lockstep").launches[0].shared_arrays
+    return array
+
+
+def changed(program: Program, layout: Pad | Swizzle) -> list[str]:
+    """Return the lines that a layout changes or adds."""
+    after = rewritten(program, (Rewriting(program, array_of(program)).rewrite(layout),)).source
+    lines = unified_diff(program.source, after, program.file).splitlines()
+    return [line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")]
+
+
+def refusal(program: Program, layout: Pad | Swizzle) -> str:
+    """Return why a layout is not written."""
+    with pytest.raises(NotRewrittenError) as refused:
+        Rewriting(program, array_of(program)).rewrite(layout)
+    return str(refused.value)
+
+
+def test_a_pad_lengthens_the_row_where_it_is_a_number() -> None:
+    program = transposing(f"{DECLARED}\n{TURN}")
+    assert changed(program, Pad(32, 1)) == ["held = cuda.shared.array((32, 33), float32)"]
+
+
+def test_a_pad_takes_the_constant_that_is_the_name_and_the_pad() -> None:
+    program = transposing(f"{NAMED.format('TILE')}\n{TURN}", "TILE = 32\nPITCH = TILE + 1\n")
+    assert changed(program, Pad(32, 1)) == [NAMED.format("PITCH")]
+
+
+def test_a_pad_gets_a_constant_of_its_own_where_there_is_none_since_numba_takes_no_sum_as_a_size() -> None:
+    program = transposing(f"{NAMED.format('TILE')}\n{TURN}", "TILE = 32  # a warp\nHELD_PITCH = 7\n")
+    assert changed(program, Pad(32, 2)) == ["HELD_PITCH_2 = TILE + 2", NAMED.format("HELD_PITCH_2")]
+
+
+def test_a_pad_changes_the_constant_that_is_nothing_but_the_pad() -> None:
+    constants = "TILE = 32\nIPAD = 0  # unused elements\nPITCH = TILE + IPAD\n"
+    program = transposing(f"{NAMED.format('PITCH')}\n{TURN}", constants)
+    assert changed(program, Pad(32, 1)) == ["IPAD = 1  # unused elements"]
+
+
+def test_a_constant_that_was_set_apart_from_the_file_is_set_in_the_file() -> None:
+    constants = "TILE = 32\nIPAD = 1\nPITCH = TILE + IPAD\n"
+    program = transposing(f"{NAMED.format('PITCH')}\n{TURN}", constants).with_constants({"IPAD": 0})
+    rewrite = Rewriting(program, array_of(program)).rewrite(Pad(32, 1))
+    assert (rewrite.edits, dict(rewrite.constants)) == ((), {"IPAD": 1})
+    assert rewritten(program, (rewrite,)).values["PITCH"] == 33
+
+
+def test_a_swizzle_mixes_the_column_with_the_row_at_every_use_and_keeps_what_else_is_there() -> None:
+    program = transposing(f"{DECLARED}\n{TURN.replace('held[tx, ty]', 'held[ tx,ty+0 ]  # a column')}")
+    assert changed(program, Swizzle(32, 5)) == [
+        "held[ty, tx ^ ty] = out[ty, tx]",
+        "out[ty, tx] = held[ tx,(ty+0) ^ tx ]  # a column",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "column"),
+    [
+        (Swizzle(32, 5), "tx ^ ty"),
+        (Swizzle(32, 4), "tx ^ (ty & 15)"),
+        (Swizzle(32, 4, 1), "tx ^ ((ty & 15) << 1)"),
+        (Swizzle(32, 4, 0, 1), "tx ^ (ty >> 1)"),
+        (Swizzle(32, 3, 2, 2), "tx ^ ((ty >> 2) << 2)"),
+    ],
+)
+def test_a_swizzle_is_written_with_no_more_than_it_takes(swizzle: Swizzle, column: str) -> None:
+    program = transposing(f"{DECLARED}\n{TURN}")
+    assert changed(program, swizzle)[0] == f"held[ty, {column}] = out[ty, tx]"
+
+
+def test_indices_in_numbers_are_worked_out() -> None:
+    program = transposing(f"{DECLARED}\nheld[3, 1] = out[0, 0]\nout[0, 0] = held[3, 1] + held[0, tx]")
+    assert changed(program, Swizzle(32, 5)) == [
+        "held[3, 2] = out[0, 0]",
+        "out[0, 0] = held[3, 2] + held[0, tx]",
+    ]
+
+
+def test_an_atomic_s_index_is_rewritten_too() -> None:
+    declared = "held = cuda.shared.array((32, 32), int32)"
+    program = transposing(
+        f"{declared}\nheld[ty, tx] = 0\ncuda.atomic.add(held, (tx, ty), 1)\nout[ty, tx] = held[ty, tx]"
+    )
+    assert changed(program, Swizzle(32, 5))[1] == "cuda.atomic.add(held, (tx, ty ^ tx), 1)"
+
+
+def test_an_array_of_one_dimension_is_spread_out_at_every_index() -> None:
+    program = tile_program("256", "int32", "n", "n * 5 % 256", 256)
+    assert changed(program, Pad(32, 1)) == [
+        "tile = cuda.shared.array(264, int32)",
+        "tile[n + (n >> 5)] = n",
+        "out[n] = tile[(n * 5 % 256) + ((n * 5 % 256) >> 5)]",
+    ]
+
+
+def test_a_device_function_that_nobody_else_calls_is_rewritten() -> None:
+    take = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[row, column]\n\n"
+    program = transposing(f"{DECLARED}\n{TURN.replace('held[tx, ty]', 'take(held, tx, ty)')}", before=take)
+    assert changed(program, Swizzle(32, 5)) == ["return tile[row, column ^ row]", "held[ty, tx ^ ty] = out[ty, tx]"]
+
+
+TAKE = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[row, column]\n\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "layout", "why"),
+    [
+        (TURN.replace("held[tx, ty]", "take(held, tx, ty) + take(held, ty, tx)"), TAKE, Swizzle(32, 5),
+         "line 17: held goes to the device function take, which is called in 2 places"),
+        ("other = held\n" + TURN, "", Swizzle(32, 5), "line 11: held is given another name here"),
+        ("flat = held.reshape(1024)\n" + TURN, "", Pad(32, 1), "line 11: a view of held is taken here"),
+        ("flat = held.reshape(1024)\n" + TURN, "", Swizzle(32, 5), "line 11: a view of held is taken here"),
+        (TURN.replace("held[tx, ty]", "held[tx, int32(out[0, 0])]"), "", Swizzle(32, 5),
+         "line 13: the index int32(out[0, 0]) would be written twice; give it a name first"),
+        (TURN.replace("held[tx, ty]", "held[tx][ty]"), "", Swizzle(32, 5), "line 13: tx is not an index for each axis"),
+        (TURN.replace("held[tx, ty]", "held[tx, -1]"), "", Swizzle(32, 5), "line 13: the index -1 counts from the end"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_written_is_refused_by_line(body: str, before: str, layout: Pad | Swizzle, why: str) -> None:
+    assert refusal(transposing(f"{DECLARED}\n{body}", before=before), layout) == why
+
+
+def test_a_size_that_is_a_constant_with_several_sizes_is_refused() -> None:
+    program = transposing(f"held = cuda.shared.array(SHAPE, float32)\n{TURN}", "SHAPE = (32, 32)\n")
+    assert refusal(program, Pad(32, 1)) == "line 11: the sizes of held are not written out here"
+
+
+def test_dynamic_memory_takes_a_swizzle_and_a_pad_only_through_its_pitch() -> None:
+    body = "held = cuda.shared.array(0, float32)\nheld[ty * 32 + tx] = 1\nout[ty, tx] = held[tx * 32 + ty]"
+    program = transposing(body, launch="turn[1, (32, 32), 0, 4096]")
+    assert refusal(program, Pad(32, 1)) == (
+        "line 10: held is dynamic: the launch states its size, and no constant is its pitch"
+    )
+    assert changed(program, Swizzle(32, 5))[0] == "held[(ty * 32 + tx) ^ ((ty * 32 + tx) >> 5)] = 1"
+
+
+def test_edits_are_made_from_the_end_and_the_same_one_once() -> None:
+    edits = [Edit(1, 4, 1, 5, "2"), Edit(2, 4, 2, 5, "3"), Edit(1, 4, 1, 5, "2"), Edit(2, 0, 2, 0, "N = 9\n")]
+    assert edited("é = 1\nB = 2", edits[1:2]) == "é = 1\nB = 3"
+    assert edited("A = 1\nB = 2\n", edits) == "A = 2\nN = 9\nB = 3\n"
+
+
+def test_a_difference_can_be_applied_where_the_file_has_no_last_line_end() -> None:
+    assert unified_diff("A = 1", "A = 2", "k.py").splitlines()[3:] == [
+        "-A = 1", r"\ No newline at end of file", "+A = 2", r"\ No newline at end of file",
+    ]  # fmt: skip
