@@ -158,9 +158,27 @@ def test_a_file_that_lacks_a_part_says_which(source, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("text", ["2**99999999", "1 << 99999999999", "1 / 0", "-'a'", "[1][0]", "open('f.py')"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2**99999999", "1 << 99999999999", "1 / 0", "-'a'", "[1][0]", "open('f.py')"),
+        *("round(5, -99999999)", "float32 * 300000000", "max(float32, 1)", "0x" + "f" * 5000),
+        *("+".join("1" * 400), "-" * 400 + "1", "math" + ".a" * 900),
+    ],
+    ids=lambda text: text[:20],
+)
 def test_an_expression_that_is_no_number_is_no_constant_and_costs_nothing(text):
     assert parse_program(f"N = {text}\n", "f.py").values == {}
+
+
+def test_constants_that_multiply_each_other_stay_small():
+    lines = ["N = 1 << 4000", *(f"N{i} = N{i - 1 if i else ''} * N{i - 1 if i else ''}" for i in range(40))]
+    assert list(parse_program("\n".join(lines), "f.py").values) == ["N"]
+
+
+def test_a_value_of_too_many_bits_is_refused():
+    with pytest.raises(ConstantError, match=r"kernels/mine\.py:4: WIDTH has more than 4,096 bits"):
+        program().with_constants({"WIDTH": "0x" + "f" * 2000})
 
 
 def test_a_file_nested_too_deeply_to_parse_is_one_line():
