@@ -1,6 +1,6 @@
 """Another layout for a shared array, as text: edits of the kernel file, and the proof that they keep their promise."""
 
-from smemviz.rewrite.answer import Answer, Verified, answer
+from smemviz.rewrite.answering import Answer, Verified, answer
 from smemviz.rewrite.edits import Edit, edited, unified_diff
 from smemviz.rewrite.find import Promise, Refused, Suggestion, suggestions
 from smemviz.rewrite.rewriting import Rewrite, Rewriting, rewritten

@@ -1,0 +1,106 @@
+"""The whole answer: several engines, one diff, and what goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import pytest
+from made_kernels import transposing
+from measured import timing
+
+from smemviz.engines import lockstep, run
+from smemviz.engines.left import Left
+from smemviz.engines.selection import Picker
+from smemviz.program import Program, read_program
+from smemviz.recording import Timing
+from smemviz.resources import kernels_dir
+from smemviz.rewrite import Answer, answer, answering, verify
+
+CC = (9, 0)
+
+
+def answered(program: Program, kernel: str | None = None, engines: tuple[str, ...] = ("lockstep",)) -> Answer:
+    return answer(run(program, engine="lockstep"), program, kernel, engines, CC)  # type: ignore[arg-type]
+
+
+def test_one_diff_writes_the_best_layout_of_every_kernel() -> None:
+    found = answered(read_program(kernels_dir() / "square.py"))
+    added = [line[1:].strip() for line in found.diff.splitlines() if line.startswith("+ ")]
+    assert added == [
+        "tile[tx, ty ^ tx] = idx",
+        "out[idx] = tile[tx, ty ^ tx]",
+        "tile[ty, tx ^ ty] = idx",
+        "out[idx] = tile[tx, ty ^ tx]",
+        "tile[row_idx ^ (row_idx >> 5)] = row_idx",
+        "out[row_idx] = tile[col_idx ^ (col_idx >> 5)]",
+    ]
+    assert found.sound
+    assert found.notes == ()
+
+
+def test_one_kernel_can_be_asked_for() -> None:
+    found = answered(read_program(kernels_dir() / "square.py"), "set_row_read_col_dyn")
+    assert {one.suggestion.kernel for one in found.suggested} == {"set_row_read_col_dyn"}
+
+
+def test_a_file_without_excess_has_nothing_to_change() -> None:
+    found = answered(read_program(kernels_dir() / "reverse.py"))
+    assert (found.suggested, found.refused, found.diff) == ((), (), "")
+
+
+def test_two_arrays_of_a_kernel_go_into_one_diff_and_are_verified_together() -> None:
+    declared = "held = cuda.shared.array((32, 32), float32)\nkept = cuda.shared.array((32, 32), float32)\n"
+    body = "held[ty, tx] = 1\nkept[tx, ty] = 2\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty] + kept[ty, tx]"
+    found = answered(transposing(declared + body))
+    assert "+    held[ty, tx ^ ty] = 1\n+    kept[tx, ty ^ tx] = 2\n" in found.diff
+    assert found.notes == ()
+
+
+def test_a_file_that_cannot_be_run_is_answered_without_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = read_program(kernels_dir() / "transpose.py")
+    recording = run(program, engine="lockstep")
+    failing = replace(program, source=program.source, kernels={})  # as a script: nothing to run
+    found = answer(recording, failing, None, ("lockstep",), CC)
+    assert found.notes[0].startswith("not verified by lockstep: ")
+    assert all(not one.checks for one in found.suggested)
+    assert found.diff
+
+
+@pytest.fixture
+def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """Let lockstep stand in for a GPU; returns what was timed."""
+    timed: list[set[str]] = []
+
+    class Engine:
+        @staticmethod
+        def run(program: Program, progress: object, log_bytes: int, picker: Picker) -> object:
+            return lockstep.run(program, picker=picker)
+
+    def left(program: Program, kernels: Collection[str]) -> tuple[Left, ...]:
+        return tuple(one for one in verify._run(program, "lockstep", (), None).left if one.kernel in kernels)
+
+    def times(program: Program, kernels: Collection[str], progress: object = None) -> tuple[Timing, ...]:
+        timed.append(set(kernels))
+        launches = [one for one in run(program, engine="lockstep").launches if one.kernel in kernels]
+        fast = ", PITCH)" in program.source.partition("def tile")[2].partition("def padded")[0]
+        return tuple(timing(1.0 if fast else 2.0) for _ in launches)
+
+    monkeypatch.setattr(verify, "gpu_engine", lambda: Engine)
+    monkeypatch.setattr(verify, "_left_on_device", left)
+    monkeypatch.setattr(answering, "times", times)
+    return timed
+
+
+def test_a_gpu_runs_and_times_only_the_kernels_that_change(pretended_gpu: list[set[str]]) -> None:
+    found = answered(read_program(kernels_dir() / "square.py"), "set_row_read_col", ("lockstep", "gpu"))
+    assert [[check.engine for check in one.checks] for one in found.suggested] == [["lockstep", "gpu"]] * 2
+    assert [one.checks[1].counted for one in found.suggested] == [(32, 32)] * 2
+    assert found.sound
+    assert pretended_gpu == [{"set_row_read_col"}] * 3
+
+
+def test_of_one_count_the_faster_layout_goes_into_the_diff(pretended_gpu: list[set[str]]) -> None:
+    found = answered(read_program(kernels_dir() / "transpose.py"), None, ("lockstep", "gpu"))
+    assert "+    held = cuda.shared.array((TILE, PITCH), float32)" in found.diff.splitlines()
+    assert [one.after[0].median_us for one in found.suggested] == [2.0, 1.0]
