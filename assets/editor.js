@@ -121,7 +121,9 @@
   }
 
   function ask() {
-    if (view) window.dash_clientside.set_props("editor-text", { data: question() });
+    if (!view) return;
+    if (view.state.doc.length > MOST) say("The text is longer than any that the editor takes.");
+    else window.dash_clientside.set_props("editor-text", { data: question() });
   }
 
   function visit(changes, code) {

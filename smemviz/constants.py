@@ -68,10 +68,8 @@ def parse_value(file: str, constant: Constant, value: object) -> ConstantValue:
     if constant.kind == "bool" and isinstance(parsed, bool):
         return parsed
     parsed = getattr(parsed, "item", lambda: parsed)()  # a NumPy scalar
-    if isinstance(parsed, int) and parsed.bit_length() > _MAX_BITS:
-        raise ConstantError(
-            file, constant.line, f"{constant.name} has more than {_MAX_BITS:,} bits; take a smaller one"
-        )
+    if isinstance(parsed, int) and parsed.bit_length() > (1023 if constant.kind == "float" else _MAX_BITS):
+        raise ConstantError(file, constant.line, f"{constant.name} is too large a number")
     if constant.kind == "int" and isinstance(parsed, int) and not isinstance(parsed, bool):
         return parsed
     if constant.kind == "float" and isinstance(parsed, int | float) and not isinstance(parsed, bool):

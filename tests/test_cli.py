@@ -97,6 +97,7 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "bank_bytes": 4,
         "constants": {"N": 64},
         "findings": [],
+        "unrecorded": 0,
     }
     assert [launch["kernel"] for launch in launches] == ["static_reverse", "dynamic_reverse"]
     assert {name: launches[1][name] for name in ("grid", "block", "dynamic_shared", "shared_bytes")} == {
@@ -575,7 +576,7 @@ def test_serve_open_to_other_machines_serves_no_files_from_their_paths_and_says_
         _, err = server.process.communicate(timeout=10)
         assert err == (
             "smemviz: 0.0.0.0 is open to other machines, so files are not served from their paths; the gallery and the "
-            "editor are\n"
+            "editor are, every run within the editor's limits. Nothing is measured, no revision read\n"
         )
 
 

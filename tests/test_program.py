@@ -177,7 +177,7 @@ def test_constants_that_multiply_each_other_stay_small():
 
 
 def test_a_value_of_too_many_bits_is_refused():
-    with pytest.raises(ConstantError, match=r"kernels/mine\.py:4: WIDTH has more than 4,096 bits"):
+    with pytest.raises(ConstantError, match=r"kernels/mine\.py:4: WIDTH is too large a number"):
         program().with_constants({"WIDTH": "0x" + "f" * 2000})
 
 

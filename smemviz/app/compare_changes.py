@@ -94,8 +94,10 @@ def _before(library: Library, file: str, constants: Query, against: Sequence[str
     program = library.program(file)
     if revisions:
         path = library.kernel_file(file)
+        if not library.local:
+            raise InputError(f"{file}: revisions are read only where nobody but this machine reaches the server")
         if path is None:
-            raise InputError(f"{file}: is a recording; only a kernel file has revisions")
+            raise InputError(f"{file}: is no file here; only a kernel file has revisions")
         program = revision_of(Path(path), revisions[0])
     kept = {name: value for name, value in constants.items() if name in program.constants}
     return program.with_constants({**kept, **settings})

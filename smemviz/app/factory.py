@@ -31,6 +31,8 @@ from smemviz.errors import SmemvizError
 from smemviz.resources import assets_dir, gallery
 from smemviz.version import __version__
 
+_MAX_REQUEST = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
+
 # The theme is set before anything is painted, so that a dark page never flashes white.
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
@@ -56,15 +58,16 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool = False) -> Dash:
+def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool = False, local: bool = True) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
     ``follow`` keeps a kernel's page up with its file, as it is saved. ``editor`` gives it the page on which kernels are
-    written; its texts run in lockstep, in processes of their own.
+    written; its texts run in lockstep, in processes of their own. ``local`` is for a server that only this machine
+    reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits.
     """
     texts = Texts() if editor else None
     job = Job(environment=LINES)  # one GPU: one measurement at a time
-    library, stopwatch = Library(paths or gallery(), texts), Stopwatch(job)
+    library, stopwatch = Library(paths or gallery(), texts, local=local), Stopwatch(job, allowed=local)
     app = Dash(
         __name__,
         title="smemviz",
@@ -81,6 +84,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
             {"name": "description", "content": "What a CUDA kernel really does to shared memory."},
         ],
     )
+    app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
     app.layout = _frame(library)
     browser.add_callbacks(app)
     gallery_page.add_callbacks(app, library)

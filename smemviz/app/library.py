@@ -16,7 +16,7 @@ from smemviz.constants import ConstantValue
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import InputError, LaunchError, RecordingError, SmemvizError
-from smemviz.program import Program, read_program, recorded_program
+from smemviz.program import Program, parse_program, read_source, recorded_program
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
 from smemviz.resources import plain_name, recording_for
@@ -91,14 +91,20 @@ class Shown:
 
 
 class Library:
-    """Kernel files and recordings by the name they have in a URL; runs are kept, the latest ``_MOST_RUNS`` of them."""
+    """Kernel files and recordings by the name they have in a URL; runs are kept, the latest ``_MOST_RUNS`` of them.
 
-    def __init__(self, paths: Sequence[Path], texts: Texts | None = None) -> None:
+    ``local`` tells that only this machine reaches the server. Where others do, nothing starts but the sandbox: they
+    choose constants, and with them how much a file asks of the machine.
+    """
+
+    def __init__(self, paths: Sequence[Path], texts: Texts | None = None, *, local: bool = True) -> None:
         self.texts = texts
+        self.local = local
         self._sandbox = texts.supervisor if texts else Supervisor()
         self._paths = _names(paths)
         self._runs: OrderedDict[tuple[RunKey, Helpers, bool], Recording | SmemvizError] = OrderedDict()
         self._files: dict[Path, tuple[int, Recording]] = {}
+        self._programs: dict[Path, Program] = {}
         self._lock = threading.Lock()
 
     @property
@@ -112,24 +118,30 @@ class Library:
         Raises:
             InputError: when there is no such file, or it cannot be read.
         """
-        if self.texts and file in self.texts:
+        if self.texts and self.is_text(file):
             return self.texts.program(file)
         path = self._path(file)
         if path.suffix == ".npz":
             recording = self._load(path)
             return replace(recorded_program(recording.source, recording.file, recording.constants), trusted=False)
-        return read_program(path)
+        source = read_source(path)
+        known = self._programs.get(path)
+        if known is None or known.source != source:  # a page asks for the same program many times
+            known = self._programs[path] = parse_program(source, path.as_posix())
+        return known
 
     def is_text(self, file: str) -> bool:
         """Whether a name is that of a text from a browser, which no process but the supervisor's may run."""
         return bool(self.texts and file in self.texts)
 
     def kernel_file(self, file: str) -> Path | None:
-        """Return the path of the kernel file of this name, None when it is a recording.
+        """Return the path of the kernel file of this name, None when it is a recording or a text.
 
         Raises:
             InputError: when there is no such file.
         """
+        if self.is_text(file):
+            return None
         path = self._path(file)
         return None if path.suffix == ".npz" else path
 
@@ -184,13 +196,14 @@ class Library:
 
         What came from a browser or in a recording runs as the editor's texts do: in the sandbox, within its limits.
         """
-        helpers = helper_hashes(program) if program.trusted else ()
-        key = ((program.sha256, tuple(program.values.items())), helpers, program.trusted)
+        trusted = program.trusted and self.local
+        helpers = helper_hashes(program) if trusted else ()
+        key = ((program.sha256, tuple(program.values.items())), helpers, trusted)
         with self._lock:
             if key not in self._runs:
                 forget(path for path, _ in helpers)
                 try:
-                    self._runs[key] = self._recording_of(program)
+                    self._runs[key] = self._recording_of(program, trusted)
                 except SmemvizError as error:
                     self._runs[key] = error
             self._runs.move_to_end(key)
@@ -201,8 +214,8 @@ class Library:
             raise result
         return result
 
-    def _recording_of(self, program: Program) -> Recording:
-        if program.trusted:
+    def _recording_of(self, program: Program, trusted: bool) -> Recording:
+        if trusted:
             return run(program, engine="lockstep", progress=Patience(program.file))
         return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
 

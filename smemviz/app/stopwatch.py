@@ -53,9 +53,13 @@ class Running:
 
 
 class Stopwatch:
-    """Measures kernel files by our own command line, one at a time, and keeps what it found by source and constants."""
+    """Measures kernel files by our own command line, one at a time, and keeps what it found by source and constants.
 
-    def __init__(self, job: Job | None = None) -> None:
+    Not ``allowed``, it says that there is no GPU.
+    """
+
+    def __init__(self, job: Job | None = None, *, allowed: bool = True) -> None:
+        self._allowed = allowed
         self._job = job or Job(environment=LINES)
         self._found: dict[RunKey, Times] = {}
         self._problems: dict[RunKey, str] = {}
@@ -66,6 +70,8 @@ class Stopwatch:
     @property
     def available(self) -> bool:
         """Whether this machine has a GPU that Numba can use; the first to ask waits for CUDA to be loaded."""
+        if not self._allowed:
+            return False
         with self._gpu_lock:
             return self._available
 

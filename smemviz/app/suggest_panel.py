@@ -55,7 +55,6 @@ def suggest_panel() -> Component:
         id="suggest-panel",
         className="panel",
         hidden=True,
-        **{"aria-labelledby": "suggest-title"},
     )
 
 
@@ -67,7 +66,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query) -> Fillin
         launch = shown.launch(state)
     except SmemvizError:
         return {"suggest-poll.disabled": True}
-    path = None if library.is_text(state.file) else library.kernel_file(state.file)
+    path = library.kernel_file(state.file)
     if path is None or not excess_in(launch, own_cc(shown.recording)):
         return {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
     running = suggester.running()
@@ -79,7 +78,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query) -> Fillin
     facts = suggester.found(shown, path, launch.kernel)
     return {
         "suggest-panel.hidden": False,
-        "suggest.disabled": running is not None,
+        "suggest.disabled": running is not None or not library.local,
         "cancel-suggest.hidden": running is None,
         "suggest-status.children": status,
         "suggestions.children": _found(facts, launch.kernel) if facts else [_nothing_yet()],
@@ -143,6 +142,6 @@ def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
 def _start(library: Library, suggester: Suggester, query: Query) -> None:
     state = RunState.read(query)
     path = library.kernel_file(state.file)
-    if path is not None:
+    if path is not None and library.local:
         shown = library.show(state)
         suggester.start(shown, path, shown.launch(state).kernel)

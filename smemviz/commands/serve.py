@@ -33,20 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check the inputs, take a port, then load the server and serve until Ctrl-C."""
-    paths = arguments.paths
-    if paths and not _is_loopback(arguments.host):
-        # Whoever reaches the port could have the files run, and read what they say of this machine.
-        print(
-            f"smemviz: {arguments.host} is open to other machines, so files are not served from their paths; "
-            "the gallery and the editor are",
-            file=sys.stderr,
-            flush=True,
-        )
-        paths = []
+    local = _is_loopback(arguments.host)
+    # Whoever reaches the port could have the files run, and read what they say of this machine.
+    paths = arguments.paths if local else []
     for path in paths:
         _check(path)
     listening = _listen(arguments.host, arguments.port)
     with listening:
+        if not local:
+            _say_what_is_off(arguments)
         import webbrowser
 
         from werkzeug.serving import make_server
@@ -54,7 +49,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.app import create_app
 
         port = listening.getsockname()[1]
-        app = create_app(paths, editor=not arguments.no_editor, follow=bool(paths))
+        app = create_app(paths, editor=not arguments.no_editor, follow=bool(paths), local=local)
         server = make_server(arguments.host, port, app.server, threaded=True, fd=listening.fileno())
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         url = f"http://{arguments.host}:{port}/{_page(paths)}"
@@ -65,6 +60,16 @@ def execute(arguments: argparse.Namespace) -> int:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
         server.serve_forever()
     return 0
+
+
+def _say_what_is_off(arguments: argparse.Namespace) -> None:
+    served = "the gallery is" if arguments.no_editor else "the gallery and the editor are"
+    print(
+        f"smemviz: {arguments.host} is open to other machines, so files are not served from their paths; {served}, "
+        "every run within the editor's limits. Nothing is measured, no revision read",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _check(path: Path) -> None:

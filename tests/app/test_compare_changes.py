@@ -64,6 +64,13 @@ def test_constants_stand_for_what_was_before(library: Library) -> None:
     assert said(parts[0]) == ["Worse in B: set_row_read_col_pad in wavefronts; set_row_read_col_dyn_pad in wavefronts."]
 
 
+def test_no_revision_is_read_for_other_machines(library: Library, tmp_path: Path) -> None:
+    served = Library([tmp_path / "mine.py"], local=False)
+    refused = "mine: revisions are read only where nobody but this machine reaches the server"
+    assert said(view_changes(served, {"file": "mine", "against": "HEAD"})) == [refused]
+    assert said(view_changes(served, {"file": "mine", "against": "IPAD=0"})[0]) == ["No launch is worse in B."]
+
+
 def test_a_text_of_the_editor_is_run_in_the_sandbox(tmp_path: Path) -> None:
     """Neither what is shown nor what it is compared with may reach Python's ``exec``."""
     trace = tmp_path / "trace"

@@ -68,6 +68,12 @@ def test_without_the_editor_its_page_is_not_there() -> None:
         assert ("editor-text" in str(app._callback_list)) is there
 
 
+def test_nobody_sends_more_than_a_text_has() -> None:
+    client = create_app().server.test_client()
+    sent = client.post("/_dash-update-component", data=b"{" + b" " * (5 << 20), content_type="application/json")
+    assert sent.status_code == 413
+
+
 def open_with(page: Page, text: str) -> None:
     """Open the editor, put a text into it and run it."""
     page.goto("/editor")

@@ -206,3 +206,12 @@ def test_python_never_executes_what_a_recording_brings(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="pathlib is not there for text in the editor"):
         served.show(RunState("hostile", constants={"IPAD": "0"}))
     assert not trace.exists()
+
+
+def test_for_other_machines_the_gallery_runs_within_the_limits_of_the_editor() -> None:
+    """Whoever reaches the server chooses the constants, and with them how much a file asks of the machine."""
+    served = Library(gallery(), local=False)
+    shown = served.show(RunState("square", constants={"IPAD": "0"}))
+    assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
+    with pytest.raises(InputError, match="the editor gives an array 67,108,864"):
+        served.show(RunState("transpose", constants={"ROWS": "10000000"}))
