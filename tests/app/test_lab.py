@@ -1,0 +1,408 @@
+"""The layout lab and the page of all GPUs, in a browser and without; numbers are those of the H200 and the guides."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from dash.development.base_component import Component
+from playwright.sync_api import Page, expect
+
+from smemviz import calibration
+from smemviz.app.gpus_page import view_gpus
+from smemviz.app.lab_state import LabState
+from smemviz.app.lab_view import errors_of, view_found, view_lab
+from smemviz.app.library import Library
+from smemviz.calibration import load_calibration
+from smemviz.figures.lab_setup import picture
+from smemviz.resources import gallery, kernels_dir
+
+FLOATS = {"A": "32x32 float32", "A-access": "row; op=store\ncolumn", "B": "32x32 float32; pad=1"}
+PAIR = "/lab?" + "&".join(
+    f"{name}={quote(value)}" for name, joined in FLOATS.items() for value in joined.split("\n")
+)  # fmt: skip
+H200 = kernels_dir() / "recordings" / "h200" / "calibration.json"
+
+
+def text(component: object) -> str:
+    """Return what a reader sees of a component, a space between its parts."""
+    if isinstance(component, list | tuple):
+        return " ".join(filter(None, map(text, component)))
+    return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
+
+
+# What the URL asks for
+
+
+def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> None:
+    """32 wavefronts for the rows, 32 x 32 for the columns: HARDWARE rules, 32 banks of 4 bytes."""
+    filling = view_lab({}, "light")
+    assert filling["lab-headline.children"] == "32-way conflict, 1,056 wavefronts where 64 would do"
+    assert filling["lab-A-said.children"] == (
+        "Column load, request 1 of 32. Warp 0, step 0: 32 lanes, 32-way: 32 wavefronts where 1 would do."
+    )
+    assert filling["lab-A-counts.children"].data["body"] == [
+        ["row store", "32", "32", "32", "1-way", "0"],
+        ["column load", "32", "1,024", "32", "32-way", "126,976"],
+        ["all", "64", "1,056", "64", "32-way", "126,976"],
+    ]
+    assert filling["lab-A-lanes.children"].data["body"][31] == ["31", "[31, 0]", "3,968", "0", "32"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (FLOATS, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts"),
+        # Conflict-free only because 8-byte accesses are served 16 lanes at a time.
+        ({"A": "32x32 float64; pad=1", "A-access": "column"}, "No conflict, 64 wavefronts"),
+        # 16 bytes a lane are 8 lanes at a time: 4 wavefronts a request and no excess.
+        ({"A": "32x32 float32", "A-access": "row; width=16"}, "No conflict, 32 wavefronts"),
+        (
+            {"A": "16x32 int32", "A-access": "column", "B": "16x32 int32; pad=2"},
+            "A: 16-way conflict, 256 wavefronts where 16 would do; B: no conflict, 16 wavefronts",
+        ),
+        # The same column is 8-way where banks are 8 bytes wide (CUDA programming guide, 3.x).
+        (
+            {"A": "16x32 int32", "A-access": "column", "cc": "3.5-8"},
+            "8-way conflict, 128 wavefronts where 16 would do",
+        ),
+        (
+            {
+                "A": "32x64 float16",
+                "A-access": "matrices; op=ldmatrix_x4",
+                "B": "32x64 float16; swizzle=Swizzle<3, 3, 3>",
+            },
+            "A: 8-way conflict, 256 wavefronts where 32 would do; B: no conflict, 32 wavefronts",
+        ),
+        # 1.x serves half-warps: twice the wavefronts of a row.
+        (
+            FLOATS | {"B-cc": "1.3", "B-access": "row"},
+            "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts",
+        ),
+    ],
+)
+def test_known_layouts_cost_what_is_known_of_them(query: dict[str, str], said: str) -> None:
+    assert view_lab(query, "light")["lab-headline.children"] == said
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "said"),
+    [
+        ({"A": "32y32 float32"}, ("shape", 0), "shape is '32y32'; write a whole number"),
+        ({"A": "32x32 float31"}, ("dtype", 0), "'float31' is no dtype"),
+        ({"A": "32x32; pitch=31"}, ("pitch", 0), "pitch is 31; a row has 32 elements"),
+        ({"A": "32x32 float64; base=4"}, ("base", 0), "base is byte 4; float64 starts at a multiple of 8"),
+        ({"A": "32x32; swizzle=xor 6"}, ("swizzle", 0), "permutes 64 columns, the row has room for 32"),
+        ({"A": "32x32; swizzle=column ^ rows"}, ("swizzle", 0), "rows is not known here; there are row, column"),
+        ({"A": "32x32; swizzle=__import__('os')"}, ("swizzle", 0), "is not for a formula"),
+        ({"A-access": "row\nlane / 2, 0"}, ("pattern", 1), "is not for a formula"),
+        ({"A-access": "lane, 32"}, ("pattern", 0), "asks for index 32, outside of 32x32 float32"),
+        ({"A-access": "row; op=ldmatrix_x4"}, ("pattern", 0), "ldmatrix_x4 does not go with row"),
+        ({"A-access": "matrices; op=ldmatrix_x4", "cc": "7.0"}, ("pattern", 0), "it came with 7.5"),
+        ({"cc": "9.9"}, ("cc", 0), "compute capability 9.9 is not in the table"),
+        ({"A": "32x32; colour=red"}, ("shape", 0), "'colour=red' is not an option"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field_in_one_line(
+    query: dict[str, str], field: tuple[str, int], said: str
+) -> None:
+    side = LabState.read(query).sides["A"]
+    assert side.setup is None
+    assert list(side.errors) == [field]
+    assert said in side.errors[field]
+    assert "\n" not in side.errors[field]
+    ids = [{"side": "A", "name": field[0], "at": field[1]}, {"side": "B", "name": field[0], "at": field[1]}]
+    assert errors_of(query, ids) == [side.errors[field], ""]
+    assert view_lab(query, "light")["lab-headline.children"] == "This cannot be counted"
+    assert view_found(query)["lab-found.children"] == []
+
+
+def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
+    filling = view_lab(FLOATS | {"A": "32x32; pad=x"}, "light")
+    assert filling["lab-headline.children"] == "No conflict, 64 wavefronts"
+    assert filling["lab-A-pictures.hidden"] is True
+    assert filling["lab-B-pictures.hidden"] is False
+
+
+def test_both_set_ups_picture_the_same_request() -> None:
+    filling = view_lab(FLOATS | {"ACCESS": "2", "REQUEST": "5"}, "light")
+    assert filling["lab-A-said.children"].startswith("Column load, request 5 of 32.")
+    assert filling["lab-B-said.children"].startswith("Column load, request 5 of 32.")
+    assert filling["lab-shown.data"] | {"options": None} == {
+        "ACCESS": "2",
+        "REQUEST": 5,
+        "VIEW": "index",
+        "count": 32,
+        "options": None,
+    }
+
+
+def test_the_search_gives_code_and_a_link_that_puts_it_into_b() -> None:
+    filling = view_found(FLOATS)
+    assert filling["lab-found-said.children"] == (
+        "The cheapest, xor 5 0 0, takes 64 wavefronts instead of 1,056, in as many bytes."
+    )
+    said = text(filling["lab-found.children"])
+    assert "pad 1 32 32 64 0 4,224 32 0 tile = cuda.shared.array((32, 33), float32)" in said
+    assert "tile[row, column ^ row] = value" in said
+    row = filling["lab-found.children"].children[2].children[1]
+    href = parse_qs(urlsplit(row.children[0].children.href).query)
+    assert href["B"] == ["32x32 float32; swizzle=xor 5 0 0"]
+    assert href["A-access"] == ["row; op=store", "column"]
+
+
+def test_a_change_is_counted_and_drawn_within_300_ms() -> None:
+    view_lab(FLOATS, "light")  # loads the compiled loop
+    took = []
+    for pad in range(2, 8):
+        began = time.perf_counter()
+        view_lab(FLOATS | {"B": f"32x32 float32; pad={pad}"}, "light")
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.3
+
+
+# Every GPU
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library(gallery())
+
+
+def rows(filling: dict[str, object]) -> dict[str, list[str]]:
+    """Return the cells of the table by part."""
+    body = filling["gpus-table.children"].children[2].children  # type: ignore[attr-defined]
+    return {text(row.children[0]): [text(cell) for cell in row.children[1:]] for row in body}
+
+
+def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(library: Library) -> None:
+    """A column of 16 x 32 ints: 16-way, 8-way in either mode of 3.x (CUDA programming guide), half-warps on 1.x."""
+    filling = view_gpus(library, {"A": "16x32 int32", "A-access": "column"}, {})
+    assert filling["gpus-headline.children"] == "From 128 to 512 wavefronts, by the part"
+    found = rows(filling)
+    assert len(found) == 13  # 11 families, Kepler twice, and the card that was calibrated
+    assert found["Hopper 9.0"][:4] == ["256", "16", "16-way", "The others are compared with this."]
+    assert found["Hopper 9.0"][4] == "measured Counted by Nsight Compute on an H200."
+    assert found["Ampere 8.0, 8.6, 8.7"][:4] == ["256", "16", "16-way", "The same rules."]
+    assert found["Kepler, 8-byte banks 3.0, 3.2, 3.5, 3.7"][:4] == [
+        "128",
+        "16",
+        "8-way",
+        "Bank mode: banks of 8 bytes, two words side by side are one: 256 → 128 wavefronts.",
+    ]
+    assert found["Tesla 1.0, 1.1, 1.2, 1.3"][3] == (
+        "Phases: 4-byte accesses are served 16 lanes at a time, not 32: 256 → 512 wavefronts. "
+        "No difference here: 16 banks, not 32."
+    )
+
+
+def test_a_request_of_a_kernel_is_compared_with_the_part_it_is_counted_for(library: Library) -> None:
+    run = {"file": "square", "kernel": "set_row_read_col", "cc": "3.5-8"}
+    filling = view_gpus(library, run, {"site": "1", "warp": "0", "step": "1"})
+    link, compared = filling["gpus-origin.children"]
+    assert text(link) == "tile[tx, ty] in set_row_read_col, load by warp 0, step 1"
+    assert compared == "; compared with 3.5, 8-byte banks."
+    assert rows(filling)["Hopper 9.0"][3] == ("Bank mode: banks of 4 bytes, every word is its own: 16 → 32 wavefronts.")
+    refused = view_gpus(library, run, {"site": "2"})
+    assert refused["gpus-headline.children"] == "This cannot be compared"
+    assert "goes to global memory" in text(refused["gpus-notices.children"])
+
+
+def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(library: Library) -> None:
+    run = {"A": "32x64 float16", "A-access": "matrices; op=ldmatrix_x4", "cc": "3.5"}
+    filling = view_gpus(library, run, {})
+    assert filling["gpus-origin.children"][1] == "; compared with 9.0."
+    found = rows(filling)
+    assert found["Volta 7.0, 7.2"][3] == "ldmatrix_x4 does not exist on compute capability 7.0; it came with 7.5"
+    assert found["NVIDIA H200 9.0"][4] == (
+        "documented smemviz calibrate, 21 November 2026, did not ask for ldmatrix x4 of 16 bytes; banks are as assumed."
+    )
+
+
+def test_a_card_that_was_calibrated_is_a_measured_row(
+    library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What ``smemviz calibrate`` keeps in the user's folder is there at the next look; so is what deviates."""
+    monkeypatch.setattr(calibration, "user_folder", lambda: tmp_path)
+    one = load_calibration(H200)
+    ada = replace(one, device=replace(one.device, name="NVIDIA Test Ada", compute_capability=(8, 9)))
+    calibration.save_calibration(ada)
+    assert (tmp_path / "nvidia-test-ada" / "calibration.json").is_file()
+    run = {"A": "32x32 float32", "A-access": "column"}
+    found = rows(view_gpus(library, run, {}))
+    assert list(found)[list(found).index("Ada 8.9") + 1] == "NVIDIA Test Ada 8.9"
+    assert found["Ada 8.9"][4].startswith("documented")
+    assert found["NVIDIA Test Ada 8.9"] == [
+        "1,024",
+        "32",
+        "32-way",
+        "",
+        "measured By the card's clock, 21 November 2026: all 5 assumptions about load of 4 bytes hold.",
+    ]
+    wrong = [replace(row, card="64", agrees=False) if row.what == "number of banks" else row for row in ada.rows]
+    calibration.save_calibration(replace(ada, rows=tuple(wrong)))
+    found = rows(view_gpus(library, run, {}))
+    assert found["NVIDIA Test Ada 8.9"][3] == (
+        "This card deviates, so that the count may not hold. number of banks: 64, the model has 32."
+    )
+    broken = tmp_path / "other" / "calibration.json"
+    broken.parent.mkdir()
+    broken.write_text(json.dumps(asdict(one))[:100])
+    filling = view_gpus(library, run, {})
+    assert "is not a calibration" in text(filling["gpus-notices.children"])
+    assert "NVIDIA Test Ada 8.9" in rows(filling)
+
+
+# In a browser
+
+
+@pytest.fixture
+def patient(quiet: Page) -> Iterator[Page]:
+    quiet.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    yield quiet
+    expect.set_options(timeout=5_000)
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def headline(page: Page, said: str) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text(said)
+
+
+@pytest.mark.browser
+def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(patient: Page) -> None:
+    page = patient
+    page.goto("/")
+    page.get_by_role("link", name="Layouts").click()
+    headline(page, "32-way conflict, 1,056 wavefronts where 64 would do")
+    expect(page.locator("#lab-B")).to_be_hidden()
+    page.get_by_role("button", name="Compare with another").click()
+    second = page.get_by_role("region", name="Set-up B")
+    second.get_by_label("Pad", exact=True).fill("1")
+    headline(page, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts")
+    assert query(page) == {"B": ["32x32 float32; pad=1"]}
+    page.reload()
+    headline(page, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts")
+    expect(second.get_by_label("Pad", exact=True)).to_have_value("1")
+    second.get_by_role("button", name="Swap").click()
+    headline(page, "A: no conflict, 64 wavefronts; B: 32-way conflict, 1,056 wavefronts where 64 would do")
+    page.go_back()
+    second.get_by_role("button", name="Close").click()
+    headline(page, "32-way conflict, 1,056 wavefronts where 64 would do")
+    expect(page.locator("#lab-B-results")).to_be_hidden()
+
+
+@pytest.mark.browser
+def test_a_formula_that_makes_no_sense_is_said_at_its_field(patient: Page) -> None:
+    page = patient
+    page.goto("/lab")
+    swizzle = page.get_by_label("Swizzle", exact=True).first
+    swizzle.fill("column ^ lane")
+    expect(page.locator(".mantine-InputWrapper-error")).to_have_text(
+        "column ^ lane: lane is not known here; there are row, column"
+    )
+    headline(page, "This cannot be counted")
+    swizzle.fill("column ^ row")
+    headline(page, "No conflict, 64 wavefronts")
+    expect(page.locator(".mantine-InputWrapper-error")).to_have_count(0)
+    assert query(page)["A"] == ["32x32 float32; swizzle=column ^ row"]
+
+
+@pytest.mark.browser
+def test_accesses_are_added_changed_and_removed(patient: Page) -> None:
+    page = patient
+    page.goto("/lab?A=32x64%20float16")
+    page.get_by_role("button", name="Add an access").first.click()
+    third = page.get_by_role("group", name="access 3 of set-up A")
+    third.get_by_label("Operation").click()
+    page.get_by_role("option", name="ldmatrix_x4").click()
+    expect(third.get_by_label("Pattern 3")).to_have_value("matrices")
+    expect(page.locator("#lab-A-counts")).to_contain_text("ldmatrix x4")
+    assert query(page)["A-access"] == ["row; op=store", "column", "matrices; op=ldmatrix_x4"]
+    page.get_by_role("button", name="Remove access 1 of A").click()
+    expect(page.get_by_role("group", name="access 3 of set-up A")).to_have_count(0)
+    expect(page.get_by_label("Pattern 1").first).to_have_value("column")
+    assert query(page)["A-access"] == ["column", "matrices; op=ldmatrix_x4"]
+
+
+@pytest.mark.browser
+def test_keys_go_from_request_to_request_and_the_view_is_chosen(patient: Page) -> None:
+    page = patient
+    page.goto(PAIR)
+    said = page.locator("#lab-A-said")
+    expect(said).to_contain_text("request 1 of 32")
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text("request 2 of 32. Warp 0, step 1")
+    expect(page.locator("#lab-B-said")).to_contain_text("request 2 of 32")
+    assert query(page)["REQUEST"] == ["2"]
+    page.get_by_text("Rows of banks").click()
+    expect(page.locator("#lab-B-tile")).to_contain_text("row of 32 banks")
+    assert query(page)["VIEW"] == ["banks"]
+
+
+@pytest.mark.browser
+def test_a_layout_that_was_found_goes_into_b_and_its_code_to_the_clipboard(patient: Page) -> None:
+    page = patient
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/lab")
+    page.get_by_role("link", name="pad 1", exact=True).click()
+    headline(page, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts")
+    assert query(page)["B"] == ["32x32 float32; pad=1"]
+    button = page.get_by_role("button", name="Copy the code of xor 5 0 0")
+    button.click()
+    expect(button).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.splitlines()[1] == "tile[row, column ^ row] = value"
+
+
+@pytest.mark.browser
+def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(patient: Page) -> None:
+    page = patient
+    page.goto(PAIR)
+    expect(page.locator("#lab-A-said")).to_contain_text("request 1 of 32")
+    page.get_by_role("link", name="The same access on every GPU").click()
+    headline(page, "From 512 to 1,024 wavefronts, by the part")
+    page.get_by_role("link", name="Kepler, 8-byte banks").click()
+    expect(page.locator("#gpus-origin")).to_contain_text("compared with 3.0, 8-byte banks.")
+    page.locator("#gpus-origin a").click()
+    expect(page.get_by_role("heading", name="Set-up A")).to_be_visible()
+    page.goto("/kernel?file=square&kernel=set_row_read_col")
+    page.get_by_role("link", name="The same request on every GPU").click()
+    headline(page, "From 16 to 32 wavefronts, by the part")
+    expect(page.locator("#gpus-origin")).to_contain_text("tile[tx, ty] in set_row_read_col, load by warp 0, step 1")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 400])
+def test_axe_finds_nothing_and_nothing_sticks_out(patient: Page, width: int, theme: str) -> None:
+    page = patient
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{PAIR}&theme={theme}&B-access=row&A-access=lane%20/%202")
+    expect(page.locator(".mantine-InputWrapper-error").first).to_be_visible()
+    for address in (f"{PAIR}&theme={theme}", f"/gpus?theme={theme}"):
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.goto(address)
+        expect(page.locator(".table").first).to_be_visible()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_request_that_is_not_there_gives_way_to_the_worst() -> None:
+    setup = LabState.read(FLOATS).sides["A"].setup
+    assert setup is not None
+    shown = picture(setup, 7, 99)
+    assert (shown.access, shown.request, shown.count) == (1, 0, 32)
