@@ -1,0 +1,149 @@
+"""The panel that suggests another layout, with a command of ours in place of ``smemviz suggest``."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from measured_app import printing
+from test_why import text
+
+from smemviz.app import suggester as module
+from smemviz.app.library import Library
+from smemviz.app.state import RunState
+from smemviz.app.suggest_panel import view_suggest
+from smemviz.app.suggester import Suggester, command
+from smemviz.app.texts import Texts
+from smemviz.resources import gallery
+
+TILE = {"file": "transpose", "kernel": "tile"}
+REDUCE = {"file": "reduce", "kernel": "neighbours_by_close_threads"}
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library(gallery())
+
+
+def finish(suggester: Suggester) -> None:
+    end = time.monotonic() + 30
+    while suggester.running():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def start(suggester: Suggester, library: Library, query: dict[str, str]) -> None:
+    state = RunState.read(query)
+    path = library.kernel_file(state.file)
+    assert path is not None
+    assert suggester.start(library.show(state), path, query["kernel"])
+
+
+def an_answer(library: Library, **more: Any) -> str:
+    """Write what ``smemviz suggest --json`` prints about the kernel of reduce.py."""
+    shown = library.show(RunState.read(REDUCE))
+    suggestion = {
+        "kernel": REDUCE["kernel"], "text": "pad it", "wavefronts": 600, "predicted": 180, "reason": None,
+        "verified": {"lockstep": {"wavefronts": 180, "problem": None, "notes": ["changes halves too: 180 -> 170"]}},
+        "time": [], "complete": True, "diff": "--- a\n+++ b\n",
+    }  # fmt: skip
+    facts = {"sha256": shown.program.sha256, "suggestions": [suggestion | more], "refused": [], "notes": []}
+    return json.dumps(facts)
+
+
+def test_the_command_is_our_own_on_one_kernel_with_the_constants_that_differ() -> None:
+    assert command(Path("/a/square.py"), "turn", {"IPAD": 2})[2:] == [
+        "smemviz", "suggest", "/a/square.py:turn", "--set", "IPAD=2", "--json",
+    ]  # fmt: skip
+
+
+def test_what_is_stored_for_this_text_is_shown_at_once(library: Library) -> None:
+    filling = view_suggest(library, Suggester(), TILE)
+    assert filling["suggest-panel.hidden"] is False
+    table = filling["suggestions.children"][0].children
+    assert table.data["body"] == [
+        ["swizzle to held[r, c ^ r]", "6,336", "384", "384 in lockstep, 384 by Nsight Compute", "1.870 µs → 1.447 µs"],
+        [
+            "pad the row of held by 1, (32, 32) -> (32, 33) (128 bytes more)", "6,336", "384",
+            "384 in lockstep, 384 by Nsight Compute", "1.870 µs → 1.419 µs",
+        ],
+    ]  # fmt: skip
+    assert "recorded on an NVIDIA H200" in text(filling, "suggestions.children")
+
+
+def test_a_kernel_without_excess_has_no_panel(library: Library) -> None:
+    filling = view_suggest(library, Suggester(), {"file": "transpose", "kernel": "padded_tile"})
+    assert filling == {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
+
+
+def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else() -> None:
+    texts = Texts()
+    library = Library(gallery(), texts)
+    name = texts.add((Path(gallery()[0]).parent / "square.py").read_text(encoding="utf-8")).name
+    filling = view_suggest(library, Suggester(), {"file": name, "kernel": "set_col_read_col"})
+    assert filling == {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
+
+
+def test_nothing_is_searched_before_it_is_asked_for(library: Library) -> None:
+    filling = view_suggest(library, Suggester(), REDUCE)
+    assert filling["suggest-poll.disabled"] is True
+    assert text(filling, "suggestions.children").startswith("Counts what was recorded with every pad")
+
+
+def test_what_is_found_here_is_shown_with_its_difference(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    suggester = Suggester()
+    monkeypatch.setattr(module, "command", lambda *_: printing(an_answer(library)))
+    start(suggester, library, REDUCE)
+    finish(suggester)
+    filling = view_suggest(library, suggester, REDUCE)
+    table = filling["suggestions.children"][0].children
+    assert table.data["body"] == [["pad it", "600", "180", "180 in lockstep", "not timed"]]
+    said = text(filling, "suggestions.children")
+    assert "pad it changes halves too: 180 -> 170." in said
+    assert said.endswith("Difference: pad it--- a\n+++ b\n")
+
+
+def test_a_suggestion_that_failed_says_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    suggester = Suggester()
+    failed = {"lockstep": {"wavefronts": None, "problem": "line 9: 4 were promised", "notes": []}}
+    printed = printing(an_answer(library, verified=failed))
+    printed[2] += "; sys.exit(1)"
+    monkeypatch.setattr(module, "command", lambda *_: printed)
+    start(suggester, library, REDUCE)
+    finish(suggester)
+    filling = view_suggest(library, suggester, REDUCE)
+    assert filling["suggestions.children"][0].children.data["body"][0][3] == "failed in lockstep"
+    assert "pad it: line 9: 4 were promised." in text(filling, "suggestions.children")
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("no json", "its output cannot be read: Expecting value: line 1 column 1 (char 0)"),
+        ('{"sha256": "other", "suggestions": [], "refused": [], "notes": []}', "the file changed meanwhile"),
+    ],
+)
+def test_what_cannot_be_used_is_a_problem_in_words(
+    library: Library, monkeypatch: pytest.MonkeyPatch, output: str, problem: str
+) -> None:
+    suggester = Suggester()
+    monkeypatch.setattr(module, "command", lambda *_: printing(output))
+    start(suggester, library, REDUCE)
+    finish(suggester)
+    assert text(view_suggest(library, suggester, REDUCE), "suggest-status.children") == problem
+
+
+def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    suggester = Suggester()
+    monkeypatch.setattr(module, "command", lambda *_: printing("", seconds=60))
+    start(suggester, library, REDUCE)
+    filling = view_suggest(library, suggester, REDUCE)
+    assert (filling["suggest.disabled"], filling["cancel-suggest.hidden"], filling["suggest-poll.disabled"]) == (
+        True, False, False,
+    )  # fmt: skip
+    suggester.cancel()
+    finish(suggester)
+    assert view_suggest(library, suggester, REDUCE)["suggest-status.children"] == []
