@@ -121,13 +121,22 @@ def read_program(path: str | Path) -> Program:
         InputError: when it is not a readable text file.
         KernelFileError: when it is not valid Python.
     """
+    return parse_program(read_source(path), Path(path).as_posix())
+
+
+def read_source(path: str | Path) -> str:
+    """Read the text of a kernel file.
+
+    Raises:
+        InputError: when it is not a readable text file.
+    """
     path = Path(path)
     if path.suffix == ".npz":
         raise InputError(f"{path}: is a recording; print it with smemviz show, or name the kernel file")
     try:
         if path.stat().st_size > _MAX_SOURCE_BYTES:
             raise InputError(f"{path}: larger than 4 MiB; that is no kernel file")
-        source = path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
+        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -136,7 +145,6 @@ def read_program(path: str | Path) -> Program:
         raise InputError(f"{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    return parse_program(source, path.as_posix())
 
 
 def parse_program(source: str, file: str) -> Program:
