@@ -28,12 +28,33 @@ def graph(identity: str | dict[str, Any], *, still: bool = False) -> dcc.Graph:
     )
 
 
+def download(name: str) -> html.Details:
+    """Offer the figure that stands in the same section as a file; ``assets/export.js`` makes it in the browser."""
+    forms = {"svg": "SVG", "png": "PNG", "html": "HTML"}
+    return html.Details(
+        [
+            html.Summary("Save", className="text-button", **{"aria-label": f"Save {name}"}),
+            html.Div(
+                [
+                    html.Button(text, type="button", className="text-button", **{"data-save": form, "data-name": name})
+                    for form, text in forms.items()
+                ],
+                className="save-forms",
+            ),
+        ],
+        className="save",
+    )
+
+
 def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Section:
     """Frame a figure with its title and controls; it scrolls sideways by itself where the screen is narrow."""
     return html.Section(
         [
             html.Div(
-                [html.H2(title, id=f"{identity}-title"), html.Div(controls, className="panel-controls")],
+                [
+                    html.H2(title, id=f"{identity}-title"),
+                    html.Div([*controls, download(title)], className="panel-controls"),
+                ],
                 className="panel-head",
             ),
             html.P(note, className="note", id=f"{identity}-note"),

@@ -57,15 +57,15 @@ def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = 
     style = (
         f"body {{ margin: 0; padding: 1.5rem; font: 15px/1.5 {FONT}; }}"
         f" body {{ background: {colours.paper}; color: {colours.ink}; }}"
-        " figure { margin: 0 auto; max-width: 1000px; } .scroller { overflow-x: auto; }"
+        " main { margin: 0 auto; max-width: 1000px; } h1 { font-size: 20px; }"
+        " figure { margin: 0; } .scroller { overflow-x: auto; }"
         f" #figure {{ min-width: 640px; height: {figure.layout.height}px; }}"
         f" figcaption {{ color: {colours.muted}; max-width: 75ch; margin-top: 0.75rem; }}"
     )
     said = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
-    body = (
-        f'<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}"><div id="figure"></div>'
-        f"</div><figcaption>{said}</figcaption></figure>"
-    )
+    body = f"""<main><h1>{escape(title)}</h1>
+<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}"><div id="figure"></div></div>
+<figcaption>{said}</figcaption></figure></main>"""
     drawn = json.loads(figure.to_json())
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'
     return document(title, body, style, [get_plotlyjs(), start], theme=theme)

@@ -15,7 +15,7 @@
   const packed = atob(at("data").textContent);
   const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const { banks, launches } = await new Response(stream).json();
+  const { banks, launches, worst } = await new Response(stream).json();
 
   let launch; // the one that is played
   let block; // of it
@@ -303,7 +303,6 @@
       for (const [number, said, sites] of file.lines) {
         const line = element("li", "", "");
         line.append(element("span", "number", number), said || " ");
-        if (sites.length) line.append(document.createElement("br"));
         for (const i of sites) {
           const site = launch.sites[i];
           const button = element("button", site.excess ? "conflict" : "", `${site.excess ? "▲ " : ""}${site.source}  ${site.badge}`);
@@ -389,6 +388,7 @@
 
   at("player").hidden = false;
   options("launch", launches.map((one) => one.name));
-  openLaunch(0);
+  at("launch").value = String(worst);
+  openLaunch(worst);
   document.documentElement.dataset.ready = "yes";
 })();

@@ -37,7 +37,8 @@ def report_page(
     most = _MOST_REQUESTS // max(len(launches), 1)
     parts = [played(recording, one, launch_name(one, number), hardware, most) for one, number in launches]
     banks = device(hardware.cc).banks
-    data = json.dumps({"banks": banks, "launches": parts}, separators=(",", ":"))
+    worst = max(range(len(parts)), key=lambda i: facts(launches[i][0], hardware).excess)
+    data = json.dumps({"banks": banks, "worst": worst, "launches": parts}, separators=(",", ":"))
     packed = b64encode(zlib.compress(data.encode(), 9)).decode()
     name = Path(recording.file).name
     said = [f"Requests {origin(recording)}; {rule(hardware)}."]
@@ -144,10 +145,10 @@ def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardw
         cells += [launch.hardware[i].verdict] if launch.hardware else []
         rows.append((cells, bool(row.excess)))
     lost = f" {missing(recording, [launch])}" if launch.missing else ""
-    return _table(f"{name}: {headline(launch, hardware)}.{lost}", heads, rows)
+    return _table(f"{name}: {headline(launch, hardware)}.{lost}", heads, rows, "sites")
 
 
-def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]]) -> str:
+def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]], kind: str = "") -> str:
     """Write a table that scrolls by itself; rows with excess are marked by more than their colour."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     lines = "".join(
@@ -155,7 +156,7 @@ def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str
         for cells, excess in rows
     )
     return (
-        f'<div class="scroller" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
+        f'<div class="scroller" tabindex="0" role="region" aria-label="{escape(caption)}"><table class="{kind}">'
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
 

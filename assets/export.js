@@ -1,0 +1,104 @@
+// Saves a figure of the page as a file. It is drawn anew from the data on the page, and nothing leaves this machine.
+(function () {
+  "use strict";
+
+  const FORMS = { svg: "image/svg+xml", png: "image/png", html: "text/html" };
+  const SUITES = "/_dash-component-suites/";
+
+  // The figure that shares the nearest surroundings with a button.
+  function figureOf(button) {
+    for (let around = button.parentElement; around; around = around.parentElement) {
+      const found = around.querySelector(".js-plotly-plot");
+      if (found) return found;
+    }
+    return null;
+  }
+
+  function fileName(name, form) {
+    const kernel = new URLSearchParams(window.location.search).get("kernel");
+    const words = [kernel, name].filter(Boolean).join("-").toLowerCase();
+    return `${words.replace(/[^a-z0-9_]+/g, "-").replace(/^-+|-+$/g, "")}.${form}`;
+  }
+
+  // Type that is light on dark is no use without the dark behind it.
+  function spec(figure) {
+    const isDark = document.documentElement.getAttribute("data-mantine-color-scheme") === "dark";
+    const panel = figure.closest(".panel") || document.body;
+    const paper = isDark ? window.getComputedStyle(panel).backgroundColor : "rgba(0,0,0,0)";
+    return { data: figure.data, layout: { ...figure.layout, paper_bgcolor: paper } };
+  }
+
+  const inScript = (data) => JSON.stringify(data).replaceAll("<", "\\u003c");
+
+  async function hash(text) {
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+    return `'sha256-${btoa(String.fromCharCode(...digest))}'`;
+  }
+
+  // The same page as `smemviz export` writes: plotly.js and the figure in one file, which may load nothing.
+  async function page(figure, title) {
+    const root = document.querySelector(`script[src*="${SUITES}"]`).src.split(SUITES)[0];
+    const answer = await fetch(`${root}${SUITES}plotly/package_data/plotly.min.js`);
+    if (!answer.ok) throw new Error(`plotly.js: ${answer.status}`);
+    const plotly = await answer.text();
+    const { data, layout } = spec(figure);
+    const config = { displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "" };
+    config.modeBarButtonsToRemove = ["sendChartToCloud"];
+    const start = `Plotly.newPlot("figure", ${inScript(data)}, ${inScript(layout)}, ${inScript(config)});`;
+    // Without a secure context (a page served by address over HTTP) there is no hash; then any script of the file runs.
+    const allowed = window.crypto.subtle ? `${await hash(plotly)} ${await hash(start)}` : "'unsafe-inline'";
+    const policy = `default-src 'none'; script-src ${allowed}; style-src 'unsafe-inline'; img-src data: blob:`;
+    const style = window.getComputedStyle(figure.closest(".panel") || document.body);
+    const made = document.implementation.createHTMLDocument(title);
+    made.documentElement.lang = document.documentElement.lang;
+    made.head.insertAdjacentHTML(
+      "afterbegin",
+      `<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">` +
+        '<meta name="viewport" content="width=device-width, initial-scale=1">' +
+        `<style>body { margin: 1.5rem; font: 15px/1.5 sans-serif; background: ${style.backgroundColor}; color: ${style.color}; }` +
+        " main { max-width: 1000px; margin: 0 auto; overflow-x: auto; } h1 { font-size: 20px; }" +
+        ` #figure { min-width: 640px; height: ${figure.offsetHeight}px; }</style>`,
+    );
+    made.body.innerHTML = '<main tabindex="0"><h1></h1><div id="figure"></div></main>';
+    made.querySelector("h1").textContent = title;
+    for (const text of [plotly, start]) {
+      const script = made.createElement("script");
+      script.textContent = text;
+      made.body.append(script);
+    }
+    return `<!doctype html>\n${made.documentElement.outerHTML}`;
+  }
+
+  async function content(figure, form, title) {
+    if (form === "html") return page(figure, title);
+    const size = { width: figure.offsetWidth, height: figure.offsetHeight, scale: form === "png" ? 3 : 1 };
+    const url = await window.Plotly.toImage(spec(figure), { format: form, ...size });
+    return (await fetch(url)).blob();
+  }
+
+  function save(content, name, form) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type: FORMS[form] }));
+    link.download = name;
+    link.click();
+    window.setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
+
+  document.addEventListener("click", async (event) => {
+    const inside = event.target.closest(".save");
+    for (const open of document.querySelectorAll(".save[open]")) if (open !== inside) open.open = false;
+    const button = event.target.closest("[data-save]");
+    if (!button) return;
+    const { save: form, name } = button.dataset;
+    const figure = figureOf(button);
+    inside.open = false;
+    if (figure) save(await content(figure, form, name), fileName(name, form), form);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const open = event.key === "Escape" && event.target.closest && event.target.closest(".save[open]");
+    if (!open) return;
+    open.open = false;
+    open.querySelector("summary").focus();
+  });
+})();
