@@ -1,0 +1,81 @@
+"""Write kernels/recordings/h200/suggestions.json anew: after a change of a kernel file or of its recording.
+
+    python tests/rewrite/store_suggestions.py kernels/recordings/h200/suggestions.json
+
+Each suggestion is verified in lockstep, and on the GPU where there is one. A rewritten kernel that is, word for word,
+another kernel of its file has been recorded: what Nsight Compute counted of that one, and its time, are stored too.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from smemviz.engines.choose import chosen
+from smemviz.program import Program, read_program
+from smemviz.recording import Launch
+from smemviz.recording_file import load
+from smemviz.report_suggest import answer_facts
+from smemviz.rewrite import Verified, answer, rewritten
+
+FILES = ("transpose", "rectangle", "matmul", "square")
+FOLDER = Path("kernels/recordings/h200")
+
+
+def body(program: Program, kernel: str) -> list[str]:
+    """Return what a kernel does, without its name and docstring."""
+    return [ast.dump(node) for node in program.kernels[kernel].body[1:]]
+
+
+def counted(launch: Launch, array: str) -> dict[str, Any]:
+    """Return what a GPU and Nsight Compute counted of the accesses to an array of a launch, and its time."""
+    rows = [i for i, site in enumerate(launch.sites) if site.array == array]
+    time = launch.time
+    assert time is not None
+    return {
+        "kernel": launch.kernel,
+        "wavefronts": sum(launch.summary()[i].wavefronts or 0 for i in rows),
+        "ncu_wavefronts": sum(launch.hardware[i].wavefronts or 0 for i in rows),
+        "median_us": time.median_us,
+        "low_us": time.low_us,
+        "high_us": time.high_us,
+    }
+
+
+def main(output: str) -> None:
+    """Suggest for every file, verify, and write."""
+    files, device = [], None
+    for name in FILES:
+        recording, program = load(FOLDER / f"{name}.smem.npz"), read_program(f"kernels/{name}.py")
+        assert recording.sha256 == program.sha256, f"{name}.py has changed since it was recorded"
+        device = recording.device
+
+        def measured(one: Verified, program: Program = program, launched: Any = recording) -> dict[str, Any] | None:
+            if one.suggestion.rewrite is None:
+                return None
+            kernel = one.suggestion.kernel
+            changed = body(rewritten(program, (one.suggestion.rewrite,)), kernel)
+            same = (other for other in launched.launches if body(program, other.kernel) == changed)
+            for other in same:
+                if (other.grid, other.block) == (launched[kernel].grid, launched[kernel].block):
+                    array = one.suggestion.array.name
+                    return {"before": counted(launched[kernel], array), "after": counted(other, array)}
+            return None
+
+        engines = ("lockstep", "gpu") if chosen("auto") == "gpu" else ("lockstep",)
+        found = answer(recording, program, None, engines, (9, 0))
+        facts = answer_facts(recording, found, found.notes)
+        for one, suggestion in zip(found.suggested, facts["suggestions"], strict=True):
+            suggestion["hardware"] = measured(one)
+        files.append({**facts, "file": program.file})
+    assert device is not None
+    text = json.dumps({"schema": 1, "device": asdict(device), "files": files}, indent=1)
+    Path(output).write_text(f"{text}\n", encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
