@@ -14,7 +14,7 @@ from smemviz.app.compare_changes import changes_panel, view_changes
 from smemviz.app.compare_picks import PICKS, entries, offered, picked, queries
 from smemviz.app.compare_requests import side_by_side
 from smemviz.app.compare_table import compare_matters, compare_table
-from smemviz.app.graph import graph
+from smemviz.app.graph import download, graph
 from smemviz.app.library import Library
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
@@ -211,7 +211,7 @@ def _layout() -> list[Component]:
 def _picture(title: str, identity: str, note: str = "") -> Component:
     return html.Section(
         [
-            html.H2(title, id=f"{identity}-title"),
+            html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
             html.Div(graph(identity), role="img", **{"aria-labelledby": f"{identity}-title"}),
             html.P(note, className="note"),
         ],

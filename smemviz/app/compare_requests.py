@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.graph import graph
+from smemviz.app.graph import download, graph
 from smemviz.figures.compared import Row
 from smemviz.figures.labels import efficiency_text
 from smemviz.figures.sectors import largest_moment, sectors
@@ -53,6 +53,7 @@ def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Compone
     return html.Figure(
         [
             html.Figcaption([f"{operation(chosen)} ", html.Code(chosen.source), cost]),
+            download(f"{launch.kernel}, {operation(chosen)} {chosen.source}"),
             html.Div(
                 html.Div(picture, className="sheet narrow"),
                 className="scroller",

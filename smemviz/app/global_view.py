@@ -8,7 +8,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.compare_picks import pick_of
-from smemviz.app.graph import graph
+from smemviz.app.graph import download, graph
 from smemviz.app.library import Library, Shown
 from smemviz.app.look_view import moment_of
 from smemviz.app.run_view import Filling, Query, hardware_of, launch_name
@@ -45,7 +45,11 @@ def site_panel() -> Component:
             html.P(id="site-traffic-note", className="note"),
             html.P(id="site-peers"),
             html.Div(
-                graph("spread"), id="spread-area", role="img", **{"aria-label": "Requests of the site by sectors moved"}
+                [
+                    html.Div(graph("spread"), role="img", **{"aria-label": "Requests of the site by sectors moved"}),
+                    download("Sectors of the site"),
+                ],
+                id="spread-area",
             ),
         ],
         id="site-traffic-panel",

@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.graph import graph
+from smemviz.app.graph import download, graph
 from smemviz.app.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
 from smemviz.figures.products import MERGED, NO_INTEGER_BLAS, UNTOLD
 
@@ -152,6 +152,7 @@ def _steps() -> Component:
                         id=control("PICTURED"), data=sizes, value=DEFAULT_PICTURED, allowDeselect=False, size="xs",
                         w=180, **{"aria-label": "Product that is pictured"},
                     ),
+                    download("Step by step"),
                 ],
                 className="panel-head",
             ),
@@ -197,7 +198,7 @@ def _picture(title: str, identity: str, note: str, alternative: str = "") -> Com
         table = [html.Details([html.Summary("As a table"), region], className="details")]
     return html.Section(
         [
-            html.H2(title, id=f"{identity}-title"),
+            html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
             html.Div(
                 html.Div(graph(identity), className="sheet products-sheet"), className="scroller", tabIndex=0,
                 role="region", **{"aria-labelledby": f"{identity}-title"},

@@ -10,7 +10,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.graph import graph
+from smemviz.app.graph import download, graph
 from smemviz.app.library import Library, Shown
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import RunState
@@ -81,6 +81,7 @@ def view_timing(stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: Theme
         html.H3("Does it matter?"),
         html.P([html.Strong(f"{judged.answer}. "), judged.sentence], id="matter", className="matter"),
         html.P(judged.basis, className="note"),
+        download("Times"),
         picture,
         html.P(_BANDS, className="note"),
         html.P(_origin(one), id="timing-origin", className="note origin-note"),
