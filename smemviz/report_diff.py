@@ -125,9 +125,20 @@ def _sites(pair: LaunchPair, site: SitePair) -> tuple[Site | None, Site | None]:
     return old, new
 
 
-def launch_name(pair: LaunchPair) -> str:
-    """Name a launch: by its kernel, with a number from the second on."""
-    return pair.kernel if pair.number == 0 else f"{pair.kernel} ({pair.number + 1})"
+def alike(diff: Diff) -> tuple[tuple[LaunchPair, int], ...]:
+    """Return the pairs without those that say the same as an earlier one, each with how many say it."""
+    groups: dict[object, list[LaunchPair]] = {}
+    for pair in diff.pairs:
+        sites = tuple(tuple(site_cells(pair, site)) for site in changed(pair))
+        said = (pair.kernel, tuple(launch_cells(pair)), sites, pair.worse(diff.tolerance), pair.complete)
+        groups.setdefault(said, []).append(pair)
+    return tuple((pairs[0], len(pairs)) for pairs in groups.values())
+
+
+def launch_name(pair: LaunchPair, times: int = 1) -> str:
+    """Name a launch: by its kernel, with a number from the second on, and how many are alike."""
+    said = [str(pair.number + 1)] * bool(pair.number) + [f"{times:,} launches alike"] * (times > 1)
+    return f"{pair.kernel} ({', '.join(said)})" if said else pair.kernel
 
 
 def launch_cells(pair: LaunchPair) -> list[str]:
@@ -165,7 +176,7 @@ def _same(texts: Sequence[str]) -> str:
 
 def verdict(diff: Diff) -> str:
     """Say in one sentence whether B is worse."""
-    worse = {launch_name(pair): grown for pair in diff.pairs if (grown := pair.worse(diff.tolerance))}
+    worse = {launch_name(*one): grown for one in alike(diff) if (grown := one[0].worse(diff.tolerance))}
     beyond = f" by more than {diff.tolerance * 100:g} %" if diff.tolerance else ""
     if not worse:
         return f"No launch is worse in B{beyond}."
@@ -175,8 +186,8 @@ def verdict(diff: Diff) -> str:
 def notes(diff: Diff) -> list[str]:
     """Say which counts do not cover every request."""
     return [
-        f"{launch_name(pair)}: counts cover only the requests that were logged"
-        for pair in diff.pairs
+        f"{launch_name(pair, times)}: counts cover only the requests that were logged"
+        for pair, times in alike(diff)
         if not pair.complete
     ]
 
@@ -193,12 +204,12 @@ def to_markdown(diff: Diff) -> str:
     """Write a comparison as Markdown, for a pull request."""
     lines = [f"**{verdict(diff)}**", "", f"A: `{diff.before.title}`, B: `{diff.after.title}`; counted for compute "]
     lines[-1] += f"capability {diff.capability}."
-    rows = [[f"`{launch_name(pair)}`", *launch_cells(pair)] for pair in diff.pairs]
+    rows = [[f"`{launch_name(pair, times)}`", *launch_cells(pair)] for pair, times in alike(diff)]
     lines += ["", *_markdown_table(LAUNCH_HEADS, rows)]
-    for pair in diff.pairs:
+    for pair, times in alike(diff):
         if changed(pair):
             rows = [[cells[0], f"`{cells[1]}`", *cells[2:]] for cells in (site_cells(pair, s) for s in changed(pair))]
-            lines += ["", f"`{launch_name(pair)}`, by line:", "", *_markdown_table(SITE_HEADS, rows)]
+            lines += ["", f"`{launch_name(pair, times)}`, by line:", "", *_markdown_table(SITE_HEADS, rows)]
     lines += [line for note in notes(diff) for line in ("", f"{note}.")]
     return "\n".join(lines)
 
@@ -230,12 +241,12 @@ def _print_tables(diff: Diff) -> None:
     say(f"B: {diff.after.title}")
     say(f"counted for compute capability {diff.capability}")
     say("")
-    pairs = [([launch_name(pair), *launch_cells(pair)], bool(pair.worse(diff.tolerance))) for pair in diff.pairs]
-    show("launches", LAUNCH_HEADS, pairs)
-    for pair in diff.pairs:
+    rows = [([launch_name(*one), *launch_cells(one[0])], bool(one[0].worse(diff.tolerance))) for one in alike(diff)]
+    show("launches", LAUNCH_HEADS, rows)
+    for pair, times in alike(diff):
         if changed(pair):
             say("")
-            show(launch_name(pair), SITE_HEADS, [(site_cells(pair, site), False) for site in changed(pair)])
+            show(launch_name(pair, times), SITE_HEADS, [(site_cells(pair, site), False) for site in changed(pair)])
     for note in notes(diff):
         say(note)
     say("")

@@ -205,3 +205,14 @@ def test_a_percentage_is_a_number_from_0_on(here: Path, capsys: pytest.CaptureFi
             diff("turn.py", "--set-b", "PITCH=32", f"--tolerance={text}")
         assert stopped.value.code == 2
         assert f"{text!r} is no percentage, a number from 0 on" in capsys.readouterr().err
+
+
+def test_launches_that_say_the_same_are_said_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "turn.py").write_text(KERNEL.replace("    turn[1", "    for _ in range(100):\n        turn[1"))
+    assert diff("turn.py", "--set-b", "PITCH=32", "--markdown") == 1
+    said = capsys.readouterr().out
+    assert said == MARKDOWN.replace("Worse in B: turn", "Worse in B: turn (100 launches alike)").replace(
+        "`turn`", "`turn (100 launches alike)`"
+    )
+    assert diff("turn.py", "--set-b", "PITCH=32", "--json") == 1
+    assert [one["number"] for one in json.loads(capsys.readouterr().out)["launches"]] == list(range(100))

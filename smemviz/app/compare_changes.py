@@ -21,6 +21,7 @@ from smemviz.report_diff import (
     SITE_HEADS,
     Diff,
     Side,
+    alike,
     changed,
     launch_cells,
     launch_name,
@@ -64,12 +65,12 @@ def view_changes(library: Library, query: Query) -> list[Component]:
         compared = _compared(library, query, against)
     except SmemvizError as error:
         return [dmc.Alert(str(error), color="red", className="refusal")]
-    launches = [[launch_name(pair), *launch_cells(pair)] for pair in compared.pairs]
+    launches = [[launch_name(pair, times), *launch_cells(pair)] for pair, times in alike(compared)]
     tables = [_table("Launches, before and after", LAUNCH_HEADS, launches)]
-    for pair in compared.pairs:
+    for pair, times in alike(compared):
         if changed(pair):
-            rows = [site_cells(pair, site) for site in changed(pair)]
-            tables += [html.H3(launch_name(pair)), _table(f"Lines of {launch_name(pair)}", SITE_HEADS, rows)]
+            name, rows = launch_name(pair, times), [site_cells(pair, site) for site in changed(pair)]
+            tables += [html.H3(name), _table(f"Lines of {name}", SITE_HEADS, rows)]
     sides = f"A is {compared.before.name}, B is {compared.after.name} as this page shows it."
     return [html.P(verdict(compared), className="worst"), html.P(sides, className="note"), *tables]
 
