@@ -16,8 +16,9 @@ MERGED = (
     "Shares of shared memory count the loads of the source; the compiler merges neighbouring ones, so that they may "
     "exceed 100 %."
 )
-UNTOLD = (
-    "Not told: 16 bytes that are loaded as a complex number may be one instruction or two, which addresses do not show."
+HALVES = (
+    "Where the ladder moves 16 bytes as a complex number, one instruction does so in shared memory, but two of 8 bytes "
+    "in global memory: there the hardware counts twice the requests, and twice the sectors, that stand here."
 )
 NO_INTEGER_BLAS = "cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it."
 

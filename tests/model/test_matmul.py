@@ -121,9 +121,19 @@ def test_other_sizes_and_grids_do_not_follow(size: Size, grid: tuple[int, ...]) 
     assert scaled(Counted(CUBE, (2, 2, 1), Traffic(1, 1, 1, 1, 1, 0, 1)), size, grid) is None
 
 
+def test_16_bytes_move_at_once_in_shared_memory_and_pairs_of_lanes_save_half_of_b() -> None:
+    # Wavefronts that Nsight Compute counted on the H200: stores of a and b, loads of a, loads of b.
+    assert [
+        (moved.shared_stores, moved.shared_loads, moved.untold)
+        for moved in (traffic(product(32)[kernel]) for kernel in ("vector_loads", "double_buffered", "paired_lanes"))
+    ] == [(128 + 128, 512 + 1024, 0), (128 + 128, 512 + 1024, 0), (128 + 128, 512 + 512, 0)]
+    assert traffic(product(32)["vector_loads"]).elements_loaded == CUBE.loads(1, 1)
+
+
 def test_what_cannot_be_told_is_counted_apart() -> None:
-    moved = traffic(product(32)["vector_loads"])
+    launch = product(32)["vector_loads"]
+    halves = tuple(replace(site, dtype="complex64" if site.width == 16 else site.dtype) for site in launch.sites)
+    moved = traffic(replace(launch, sites=halves))
     assert moved.untold == 32 + 2 * 256  # stores of 16 bytes, and loads from both tiles
     assert moved.shares
-    assert moved.elements_loaded == CUBE.loads(1, 1)
     assert shares(CUBE, moved, 1e-6, {"shared read": 1e12}) == {}

@@ -8,11 +8,11 @@ from smemviz.errors import InputError
 from smemviz.model.operations import basis, predictable, unpredictable
 
 LOOP = "a compare-and-swap loop; how often it runs depends on the data."
-COMPLEX = "A complex number is two floats; whether one instruction moves both is the compiler's choice."
+COMPLEX = "A complex64 is two floats; where its array lies decides whether one instruction moves both."
 
 
 @pytest.mark.parametrize("op", ["load", "store", "ldmatrix_x4"])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "int64", "float64"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "int64", "float64", "complex128"])
 def test_loads_and_stores_can_be_counted(op: str, dtype: str) -> None:
     assert predictable(op, dtype)
 
