@@ -122,7 +122,7 @@ def _verifiers(
     threads = sum(math.prod(one.grid) * math.prod(one.block) for one in recording.launches)
     verifiers: list[Verifier] = []
     for engine in engines:
-        verifier = Verifier(program, engine, kernels, cc, progress)
+        verifier = Verifier(program, recording, engine, kernels, cc, progress)
         if engine == "lockstep" and "gpu" in engines and threads > _MOST_THREADS:
             notes.append(f"not run in lockstep: its launches have {threads:,} threads")
             continue

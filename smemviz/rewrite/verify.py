@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+
 from smemviz.engines import lockstep
 from smemviz.engines.choose import Progress, gpu_engine
 from smemviz.engines.left import Left, hashed
@@ -19,8 +21,8 @@ from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.model.summary import summarize, totals_of
 from smemviz.program import Program
-from smemviz.recording import MAIN_FAILED, Finding, Launch, Timing
-from smemviz.rewrite.find import Promise, Suggestion
+from smemviz.recording import MAIN_FAILED, Finding, Launch, Recording, Timing
+from smemviz.rewrite.find import Suggestion
 from smemviz.rewrite.rewriting import rewritten
 
 EngineName = Literal["lockstep", "gpu"]
@@ -62,18 +64,21 @@ class _Ran:
 class Verifier:
     """A kernel file as it is, run once by an engine, beside which rewritten ones are held.
 
-    In lockstep every kernel is looked at; on the GPU, where each has to be compiled, only ``kernels``.
+    ``recording`` is what the suggestions are made from. In lockstep every kernel is looked at; on the GPU, where each
+    has to be compiled, only ``kernels``.
     """
 
     def __init__(
         self,
         program: Program,
+        recording: Recording,
         engine: EngineName,
         kernels: Collection[str],
         cc: tuple[int, int],
         progress: Progress | None = None,
     ) -> None:
         self.program = program
+        self.recording = recording
         self.engine = engine
         self.kernels = kernels
         self.cc = cc
@@ -115,37 +120,36 @@ class Verifier:
             return Check(self.engine, (), f"it does not run: {error}")
         if [one.kernel for one in before.launches] != [one.kernel for one in after.launches]:
             return Check(self.engine, (), "main() makes other launches")
-        promised = [promise for one in suggested for promise in self._numbered(one)]
-        complete = all(one.complete for one in suggested)
-        counted = {
-            number: _counts(after.launches[number], self.cc, complete) for number in {p.launch for p in promised}
-        }
-        sites = {number: len(before.launches[number].sites) for number in counted}
-        if any(len(counted[number]) != sites[number] for number in counted):
-            return Check(self.engine, (), "its kernel has other sites")
         problem = _new_mistake(before, after) or _other_output(before, after)
-        for number, counts in counted.items():
-            wanted = list(_counts(before.launches[number], self.cc, complete))
-            for promise in promised:
-                if promise.launch == number:
-                    wanted[promise.site] = promise.after.wavefronts
-            problem = problem or _not_as_promised(after.launches[number], wanted, counts)
-        numbers = tuple(counted[promise.launch][promise.site] or 0 for promise in promised)
-        return Check(self.engine, numbers, problem, tuple(self._elsewhere(before, after, kernels)))
+        places = {number: place for place, number in enumerate(self._numbers(kernels))}
+        numbers: list[int] = []
+        promised = [promise for one in suggested for promise in one.promises]
+        for number in sorted({promise.launch for promise in promised}):
+            was, now = before.launches[places[number]], after.launches[places[number]]
+            blocks = _logged_blocks(self.recording.launches[number])
+            if len(was.sites) != len(now.sites):
+                return Check(self.engine, (), f"{now.kernel} has other sites")
+            if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
+                return Check(self.engine, (), problem, (f"not counted: {self.engine} logs other blocks",))
+            wanted, counts = (list(_counts(launch, self.cc, blocks)) for launch in (was, now))
+            own = [promise for promise in promised if promise.launch == number]
+            for promise in own:
+                wanted[promise.site] = promise.after.wavefronts
+            problem = problem or _not_as_promised(now, wanted, counts)
+            numbers += [counts[promise.site] or 0 for promise in own]
+        return Check(self.engine, tuple(numbers), problem, tuple(self._elsewhere(before, after, kernels)))
 
-    def _numbered(self, suggestion: Suggestion) -> list[Promise]:
-        """Return the promises of a suggestion, each with the number of its launch among those that are run here."""
-        if self.engine == "lockstep":
-            return list(suggestion.promises)
-        numbers = sorted({promise.launch for promise in suggestion.promises})
-        return [replace(promise, launch=numbers.index(promise.launch)) for promise in suggestion.promises]
+    def _numbers(self, kernels: Collection[str]) -> list[int]:
+        """Return which launches of the recording are run here, in order."""
+        launches = enumerate(self.recording.launches)
+        return [number for number, one in launches if self.engine == "lockstep" or one.kernel in kernels]
 
     def _elsewhere(self, before: _Ran, after: _Ran, kernels: Collection[str]) -> list[str]:
         """Say which other kernels take more or fewer wavefronts."""
         changed = {}
         for one, other in zip(before.launches, after.launches, strict=True):
             if one.kernel not in kernels:
-                was, now = (sum(n or 0 for n in _counts(launch, self.cc, True)) for launch in (one, other))
+                was, now = (sum(n or 0 for n in _counts(launch, self.cc)) for launch in (one, other))
                 if was != now:
                     changed[one.kernel] = f"changes {one.kernel} too: {was:,} -> {now:,} wavefronts"
         return list(changed.values())
@@ -187,13 +191,26 @@ def _same(one: Left, other: Left) -> Left:
     return Left(one.kernel, tuple(a if a == b else "" for a, b in zip(one.arrays, other.arrays, strict=True)))
 
 
-def _counts(launch: Launch, cc: tuple[int, int], complete: bool) -> tuple[int | None, ...]:
-    """Return the wavefronts of each site, None for one in global memory or that cannot be told."""
-    if complete:
-        return tuple(row.wavefronts for row in summarize(launch, cc))
-    logged = totals_of(launch.sites, launch.requests, cc)
-    known = [row.wavefronts is not None for row in summarize(launch, cc)]
-    return tuple(int(n) if tells else None for n, tells in zip(logged.wavefronts, known, strict=True))
+def _logged_blocks(launch: Launch) -> frozenset[int] | None:
+    """Return the blocks whose requests a promise is about, None where it is about all."""
+    return _blocks(launch) if launch.missing else None
+
+
+def _blocks(launch: Launch) -> frozenset[int]:
+    return frozenset(np.unique(launch.requests.block).tolist())
+
+
+def _counts(launch: Launch, cc: tuple[int, int], blocks: frozenset[int] | None = None) -> tuple[int | None, ...]:
+    """Return the wavefronts of each site, in all blocks or in some that were logged.
+
+    None stands for a site in global memory and for one whose wavefronts cannot be told.
+    """
+    rows = summarize(launch, cc)
+    if blocks is None:
+        return tuple(row.wavefronts for row in rows)
+    requests = launch.requests.select(np.isin(launch.requests.block, sorted(blocks)))
+    logged = totals_of(launch.sites, requests, cc).wavefronts
+    return tuple(int(n) if row.wavefronts is not None else None for n, row in zip(logged, rows, strict=True))
 
 
 def _new_mistake(before: _Ran, after: _Ran) -> str | None:

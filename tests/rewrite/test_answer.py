@@ -104,3 +104,20 @@ def test_of_one_count_the_faster_layout_goes_into_the_diff(pretended_gpu: list[s
     found = answered(read_program(kernels_dir() / "transpose.py"), None, ("lockstep", "gpu"))
     assert "+    held = cuda.shared.array((TILE, PITCH), float32)" in found.diff.splitlines()
     assert [one.after[0].median_us for one in found.suggested] == [2.0, 1.0]
+
+
+def test_a_promise_about_the_blocks_that_were_logged_is_counted_in_those() -> None:
+    program = read_program(kernels_dir() / "transpose.py")
+    recording = run(program, engine="lockstep", blocks=[1, 2])  # of six
+    found = answer(recording, program, "tile", ("lockstep",), CC)
+    assert [(one.suggestion.complete, one.suggestion.after) for one in found.suggested] == [(False, 128)] * 2
+    assert [one.checks[0].counted for one in found.suggested] == [(64, 64)] * 2
+    assert found.sound
+
+
+def test_where_a_run_logs_other_blocks_nothing_is_counted_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = read_program(kernels_dir() / "transpose.py")
+    recording = run(program, engine="lockstep", blocks=[1, 2])
+    monkeypatch.setattr(verify, "_blocks", lambda launch: frozenset([1, 2] if launch.missing else [0]))
+    found = answer(recording, program, "tile", ("lockstep",), CC)
+    assert [one.checks[0].notes for one in found.suggested] == [("not counted: lockstep logs other blocks",)] * 2

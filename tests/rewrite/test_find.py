@@ -104,4 +104,4 @@ def test_a_promise_that_is_not_kept_is_said(wrong: str, problem: str) -> None:
     else:
         two = Rewriting(program, recording.launches[0].shared_arrays[0]).rewrite(Pad(32, 2))
         bad = replace(other, rewrite=two)
-    assert Verifier(program, "lockstep", (), (9, 0)).check([bad]).problem == problem
+    assert Verifier(program, recording, "lockstep", (), (9, 0)).check([bad]).problem == problem

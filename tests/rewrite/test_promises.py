@@ -23,9 +23,14 @@ def written(program: Program) -> list[Suggestion]:
     return [one for one in found if isinstance(one, Suggestion) and one.rewrite]
 
 
+def verifier_of(program: Program) -> Verifier:
+    """Return what runs a program rewritten."""
+    return Verifier(program, run(program, engine="lockstep"), "lockstep", (), CC)
+
+
 def hold_to_it(program: Program) -> list[tuple[str, int, int]]:
     """Run every suggestion; return kernel, wavefronts before and after."""
-    verifier = Verifier(program, "lockstep", (), CC)
+    verifier = verifier_of(program)
     kept = []
     for one in written(program):
         check = verifier.check([one])
@@ -73,7 +78,7 @@ def test_without_its_pad_the_rectangle_gets_the_pad_of_two_that_it_is_known_for(
 def test_a_constant_that_two_kernels_share_says_whom_it_changes_too() -> None:
     program = read_program(kernels_dir() / "rectangle.py").with_constants({"IPAD": 1})
     one = next(one for one in written(program) if one.kernel == "set_row_read_col_pad")
-    check = Verifier(program, "lockstep", (), CC).check([one])
+    check = verifier_of(program).check([one])
     assert check.notes == ("changes set_row_read_col_dyn_pad too: 48 -> 32 wavefronts",)
 
 

@@ -38,11 +38,12 @@ def test_the_transpose_the_product_and_the_rectangle_are_there_and_were_measured
 def test_what_is_stored_is_what_is_found_now(file: str) -> None:
     program = read_program(kernels_dir() / file)
     assert program.sha256 == FILES[file]["sha256"]
-    found = [one for one in suggestions(run(program, engine="lockstep"), program) if isinstance(one, Suggestion)]
+    recording = run(program, engine="lockstep")
+    found = [one for one in suggestions(recording, program) if isinstance(one, Suggestion)]
     keys = ("kernel", "array", "wavefronts", "predicted")
     now = [(one.kernel, one.array.name, one.before, one.after) for one in found]
     assert now == [tuple(one[key] for key in keys) for one in FILES[file]["suggestions"]]
-    verifier = Verifier(program, "lockstep", (), (9, 0))
+    verifier = Verifier(program, recording, "lockstep", (), (9, 0))
     for one, stored in zip(found, FILES[file]["suggestions"], strict=True):
         if one.rewrite:
             check = verifier.check([one])
