@@ -101,6 +101,9 @@ class Requests:
     def __len__(self) -> int:
         return len(self.site)
 
+    def __repr__(self) -> str:
+        return f"<Requests: {len(self):,} logged>"
+
     def select(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Requests:
         """Return the rows that a mask or an index array picks, in its order."""
         return Requests(
@@ -217,6 +220,9 @@ class Launch:
     unaccounted: tuple[str, ...] = ()
     file: str = ""
 
+    def __repr__(self) -> str:
+        return f"<Launch of {self.kernel}: grid {self.grid}, block {self.block}, {self.request_count:,} requests>"
+
     @property
     def shared_arrays(self) -> tuple[ArrayInfo, ...]:
         """The shared arrays, in order of declaration."""
@@ -316,6 +322,11 @@ class Recording:
     calibration: Calibration | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     unrecorded: int = 0
+
+    def __repr__(self) -> str:
+        kernels = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches))
+        made = f"{len(self.launches):,} launch{'' if len(self.launches) == 1 else 'es'}"
+        return f"<Recording of {self.file} by {self.engine}: {made}{' of ' if kernels else ''}{kernels}>"
 
     def file_of(self, launch: Launch, site: Site | None = None) -> str:
         """Return the name of the file that a kernel, or a site of it, stands in."""

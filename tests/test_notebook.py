@@ -95,3 +95,10 @@ def test_a_recording_of_global_memory_only_has_no_picture(tmp_path: Path) -> Non
     page = read(smemviz.run(path, engine="lockstep"))
     assert list(page.iter("svg")) == []
     assert [cell.text for cell in page.iter("td")][7] == "global only"
+
+
+def test_at_a_prompt_and_in_a_failed_test_a_recording_is_one_line(square: Recording) -> None:
+    pad = square["set_row_read_col_pad"]
+    assert repr(square).startswith(f"<Recording of {square.file} by gpu: 6 launches of set_row_read_row, set_col_")
+    assert repr(pad) == "<Launch of set_row_read_col_pad: grid (1, 1, 1), block (32, 32, 1), 96 requests>"
+    assert repr(pad.requests) == "<Requests: 96 logged>"

@@ -36,7 +36,7 @@ def assert_same(one: Recording, other: Recording) -> None:
             recording, launches=tuple(replace(launch, requests=none, totals=None) for launch in recording.launches)
         )
 
-    assert repr(bare(one)) == repr(bare(other))
+    assert repr(asdict(bare(one))) == repr(asdict(bare(other)))
     for a, b in zip(one.launches, other.launches, strict=True):
         pairs = [(a.requests, b.requests)]
         assert (a.totals is None) == (b.totals is None)

@@ -119,6 +119,9 @@ class Recorded:
             raise AttributeError(name)
         return getattr(self.recording, name)
 
+    def __repr__(self) -> str:
+        return "<Recorded: nothing yet>" if self._recording is None else repr(self._recording)
+
     def __getitem__(self, kernel: str) -> Launch:
         return self.recording[kernel]
 
