@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from smemviz.figures.cures import pad_said, swizzle_said
 from smemviz.figures.labels import count
 from smemviz.model.cure import Pad
+from smemviz.model.occupancy import blocks_per_multiprocessor
 from smemviz.recording import Recording, Timing
 from smemviz.report import output_console, own_cc, time_facts
 from smemviz.rewrite import Answer, Refused, Suggestion, Verified
@@ -51,6 +53,10 @@ def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, a
     for one in found.suggested:
         if one.problem:
             say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: failed {one.problem}", "bold")
+        resident = _resident(recording, one.suggestion)
+        if resident[0] != resident[1]:
+            told = f"{resident[0]} -> {resident[1]} blocks per multiprocessor"
+            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: {told}")
         if one.suggestion.reason:
             say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: not written: {one.suggestion.reason}")
         if not one.suggestion.complete:
@@ -92,6 +98,7 @@ def _suggestion_facts(recording: Recording, one: Verified) -> dict[str, Any]:
         "layout": {"kind": "pad" if isinstance(layout, Pad) else "swizzle", **asdict(layout)},
         "text": suggested_in_words(suggestion),
         "more_bytes": suggestion.more_bytes,
+        "blocks_per_multiprocessor": _resident(recording, suggestion),
         "instructions": suggestion.rewrite.instructions if suggestion.rewrite else None,
         "constants": dict(suggestion.rewrite.constants) if suggestion.rewrite else {},
         "reason": suggestion.reason,
@@ -114,6 +121,14 @@ def _suggestion_facts(recording: Recording, one: Verified) -> dict[str, Any]:
         "diff": one.diff,
         "sites": [_promise_facts(recording, one, number) for number in range(len(suggestion.promises))],
     }
+
+
+def _resident(recording: Recording, one: Suggestion) -> list[int]:
+    """Return how many blocks share a multiprocessor before and after, as shared memory and threads decide it."""
+    launch = recording.launches[one.promises[0].launch]
+    threads = math.prod(launch.block)
+    sizes = (launch.shared_bytes, launch.shared_bytes + one.more_bytes)
+    return [blocks_per_multiprocessor(size, own_cc(recording), threads) for size in sizes]
 
 
 def _promise_facts(recording: Recording, one: Verified, number: int) -> dict[str, Any]:

@@ -54,6 +54,13 @@ def test_the_difference_can_be_applied_and_leaves_nothing_to_suggest(
     assert capsys.readouterr().out == "square.py: no shared array has excess; there is nothing to change\n"
 
 
+def test_a_difference_has_the_line_ends_of_its_file(square: Path) -> None:
+    square.write_bytes(square.read_bytes().replace(b"\n", b"\r\n"))
+    assert main(["suggest", str(square), *LOCKSTEP, "-o", "better.patch"]) == 0
+    subprocess.run(["git", "apply", "better.patch"], check=True)
+    assert b"    out[idx] = tile[tx, ty ^ tx]\r\n" in square.read_bytes()
+
+
 def test_json_has_every_site_s_promise(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["suggest", f"{square}:set_row_read_col", *LOCKSTEP, "--json"]) == 0
     found = facts(capsys)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from smemviz.recording import Recording
     from smemviz.rewrite.verify import EngineName
 
+_HEADERS = ("--- a/", "+++ b/", "@@ ", "\\ ")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -65,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
         engines = () if why else _engines(arguments.engine)
         found = answer(recording, program, kernel, engines, own_cc(recording), progress)
     if arguments.output:
-        _write(arguments.output, found.diff)
+        _write(arguments.output, found.diff, Path(program.file))
     notes = (*found.notes, f"not verified: {why}") if why else found.notes
     print_answer(recording, found, notes, as_json=arguments.json)
     return 0 if found.sound else 1
@@ -112,8 +114,11 @@ def _engines(engine: Engine) -> Sequence[EngineName]:
     return ("lockstep", "gpu") if chosen(engine) == "gpu" else ("lockstep",)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, diff: str, of: Path) -> None:
+    """Write a difference, with the line ends of the file it is of, without which it could not be applied."""
+    if of.exists() and b"\r\n" in of.read_bytes():
+        diff = "".join(line if line.startswith(_HEADERS) else f"{line[:-1]}\r\n" for line in diff.splitlines(True))
     try:
-        path.write_text(text, encoding="utf-8", newline="\n")
+        path.write_text(diff, encoding="utf-8", newline="")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
