@@ -94,7 +94,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     add_matmul_callbacks(app, library, Products(job), stopwatch)
     add_lab_callbacks(app)
     gpus_page.add_callbacks(app, library)
-    add_suggest_callbacks(app, library, Suggester())
+    add_suggest_callbacks(app, library, Suggester(job))
     if follow:
         following.add_callbacks(app, library)
     if texts:

@@ -38,30 +38,24 @@ class Status:
 
 
 class Job:
-    """Runs one command at a time; ``environment`` is added to the server's own.
+    """Runs one command at a time; ``environment`` is added to the server's own."""
 
-    ``answers`` are exit codes besides 0 with which a command has done what it should.
-    """
-
-    def __init__(
-        self,
-        limit_seconds: float = LIMIT_SECONDS,
-        environment: Mapping[str, str] | None = None,
-        answers: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, limit_seconds: float = LIMIT_SECONDS, environment: Mapping[str, str] | None = None) -> None:
         self.limit_seconds = limit_seconds
-        self.answers = answers
         self._environment = {**os.environ, **(environment or {})}
         self._lock = threading.Lock()
         self._run: _Run | None = None
         atexit.register(self.cancel)
 
-    def start(self, key: Hashable, command: Sequence[str]) -> bool:
-        """Start a command unless one is running; return whether it was started."""
+    def start(self, key: Hashable, command: Sequence[str], answers: Sequence[int] = ()) -> bool:
+        """Start a command unless one is running; return whether it was started.
+
+        ``answers`` are exit codes besides 0 with which it has done what it should.
+        """
         with self._lock:
             if self._run and self._run.status().state == "running":
                 return False
-            self._run = _Run(key, command, self.limit_seconds, self._environment, self.answers)
+            self._run = _Run(key, command, self.limit_seconds, self._environment, answers)
             return True
 
     def cancel(self) -> None:

@@ -58,8 +58,11 @@ def suggest_panel() -> Component:
     )
 
 
-def view_suggest(library: Library, suggester: Suggester, query: Query) -> Filling:
-    """Show what is suggested for the kernel, or how the search is doing; nothing where the run is refused."""
+def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: bool = False) -> Filling:
+    """Show what is suggested for the kernel, or how the search is doing; nothing where the run is refused.
+
+    ``busy`` is whether it could not be started, since something else is being measured.
+    """
     state = RunState.read(query)
     try:
         shown = library.show(state)
@@ -73,6 +76,8 @@ def view_suggest(library: Library, suggester: Suggester, query: Query) -> Fillin
     status: list[Component] = []
     if running:
         status = [html.Span(f"Searching, rewriting, running: {running.seconds:.0f} s")]
+    elif busy:
+        status = [html.Span("Something else is being measured; try again when that is done.")]
     elif problem := suggester.problem(shown, launch.kernel):
         status = [dmc.Alert(problem, title="Nothing can be suggested", color="red")]
     facts = suggester.found(shown, path, launch.kernel)
@@ -131,17 +136,18 @@ def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
         Input("drawn-run", "data"),
     )
     def show_suggestions(clicks: int | None, cancels: int | None, polls: int | None, query: Query) -> list[Any]:
+        busy = False
         if ctx.triggered_id == "suggest" and clicks:
-            _start(library, suggester, query)
+            busy = not _start(library, suggester, query)
         elif ctx.triggered_id == "cancel-suggest" and cancels:
             suggester.cancel()
-        filling = view_suggest(library, suggester, query)
+        filling = view_suggest(library, suggester, query, busy=busy)
         return [filling.get(name, no_update) for name in PROPERTIES]
 
 
-def _start(library: Library, suggester: Suggester, query: Query) -> None:
+def _start(library: Library, suggester: Suggester, query: Query) -> bool:
+    """Start on the kernel shown; return False when something else is running."""
     state = RunState.read(query)
+    shown = library.show(state)
     path = library.kernel_file(state.file)
-    if path is not None and library.local:
-        shown = library.show(state)
-        suggester.start(shown, path, shown.launch(state).kernel)
+    return path is not None and suggester.start(shown, path, shown.launch(state).kernel)

@@ -33,7 +33,7 @@ class Suggester:
     """Runs our own command line, one kernel at a time, and keeps what it found by source, constants and kernel."""
 
     def __init__(self, job: Job | None = None) -> None:
-        self._job = job or Job(environment=LINES, answers=(_FAILED_A_CHECK,))
+        self._job = job or Job(environment=LINES)
         self._found: dict[_Task, Facts] = {}
         self._problems: dict[_Task, str] = {}
         self._collected: Status | None = None
@@ -42,7 +42,7 @@ class Suggester:
         """Start on a kernel of a file with the constants shown; return False when another is being worked on."""
         self._collect()
         task = _Task(key_of(shown), kernel)
-        started = self._job.start(task, command(path, kernel, shown.program.overrides))
+        started = self._job.start(task, command(path, kernel, shown.program.overrides), (_FAILED_A_CHECK,))
         if started:
             self._problems.pop(task, None)
         return started
@@ -54,7 +54,7 @@ class Suggester:
     def running(self) -> Status | None:
         """Say how the one that is being worked on is doing, None when none is."""
         status = self._collect()
-        return status if status.state == "running" else None
+        return status if status.state == "running" and isinstance(status.key, _Task) else None
 
     def problem(self, shown: Shown, kernel: str) -> str | None:
         """Say why the last try failed, None when it did not."""

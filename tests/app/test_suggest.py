@@ -12,6 +12,7 @@ from measured_app import printing
 from test_why import text
 
 from smemviz.app import suggester as module
+from smemviz.app.jobs import Job
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.app.suggest_panel import view_suggest
@@ -147,3 +148,15 @@ def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) 
     suggester.cancel()
     finish(suggester)
     assert view_suggest(library, suggester, REDUCE)["suggest-status.children"] == []
+
+
+def test_one_thing_at_a_time_is_run_here_and_that_is_said(library: Library) -> None:
+    job = Job()
+    job.start("a measurement", printing("", seconds=60))
+    suggester, state = Suggester(job), RunState.read(REDUCE)
+    path = library.kernel_file("reduce")
+    assert path is not None
+    assert not suggester.start(library.show(state), path, REDUCE["kernel"])
+    said = text(view_suggest(library, suggester, REDUCE, busy=True), "suggest-status.children")
+    assert said == "Something else is being measured; try again when that is done."
+    job.cancel()
