@@ -122,7 +122,7 @@ def _of_array(
     reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first)
     if reason is None:
         complete = not any(launch.missing for _, launch in launches)
-        made = _cures(program, asked, first.shared_bytes, complete)
+        made = _cures(program, asked, first, complete)
         yield from made
         reason = None if made else _nothing_helps(asked, first)
     if reason:
@@ -142,14 +142,15 @@ def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str 
     return None
 
 
-def _cures(program: Program, asked: _Asked, shared_bytes: int, complete: bool) -> list[Suggestion]:
+def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
     """Return the best pad and the best swizzle that can be written, or that cannot, the cheaper first."""
-    rewriting, reason = None, ""
-    try:
-        rewriting = Rewriting(program, asked.array)
-    except NotRewrittenError as error:
-        reason = str(error)
-    limit = device(asked.cc).static_shared
+    rewriting, reason = None, f"its kernel stands in {launch.file}"
+    if not launch.file:
+        try:
+            rewriting = Rewriting(program, asked.array)
+        except NotRewrittenError as error:
+            reason = str(error)
+    limit, shared_bytes = device(asked.cc).static_shared, launch.shared_bytes
 
     def why_not(layout: Layout) -> str | None:
         more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
