@@ -25,6 +25,7 @@ from smemviz.app.graph import panel
 from smemviz.app.library import Library
 from smemviz.app.look_view import view_look
 from smemviz.app.measured_panels import view_measured
+from smemviz.app.published_panel import published_panel
 from smemviz.app.run_view import Query, view_run
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Stopwatch
@@ -176,4 +177,5 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
             id="results",
         ),
         truth_panel(),
+        published_panel(),
     ]

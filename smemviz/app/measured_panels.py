@@ -1,4 +1,4 @@
-"""What was measured of a launch, on the kernel page: time and truth, and the button that measures."""
+"""What was measured of a launch, on the kernel page: time, truth, published figures, and the button."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 from dash import Dash, Input, Output, State, ctx, no_update
 
 from smemviz.app.library import Library
+from smemviz.app.published_panel import PROPERTIES as PUBLISHED
+from smemviz.app.published_panel import view_published
 from smemviz.app.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.app.stopwatch import Stopwatch
@@ -14,7 +16,7 @@ from smemviz.app.timing_panel import JOB_PROPERTIES, view_job, view_timing
 from smemviz.app.truth_panel import view_truth
 from smemviz.errors import SmemvizError
 
-_PROPERTIES = ("timing-body.children", "truth-body.children")
+_PROPERTIES = ("timing-body.children", "truth-body.children", *PUBLISHED)
 
 
 def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:
@@ -29,6 +31,7 @@ def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: s
     return {
         "timing-body.children": view_timing(stopwatch, shown, launch, look.theme),
         "truth-body.children": view_truth(shown, launch, hardware_of(shown, state)),
+        **view_published(shown),
     }
 
 

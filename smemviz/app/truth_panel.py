@@ -112,9 +112,10 @@ def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component
 def _counts(requests: int | None, wavefronts: int | None, ideal: int | None, sectors: int | None) -> list[Component]:
     """Write the counts there are, one under the other."""
     told = []
-    for value, noun in ((requests, "requests"), (wavefronts, "wavefronts"), (sectors, "sectors")):
+    for value, noun in ((requests, "request"), (wavefronts, "wavefront"), (sectors, "sector")):
         if value is not None:
-            told.append(html.Div([html.Strong(f"{value:,}"), html.Span(f" {noun}", className="unit")]))
+            unit = noun if value == 1 else f"{noun}s"
+            told.append(html.Div([html.Strong(f"{value:,}"), html.Span(f" {unit}", className="unit")]))
     if ideal is not None:
         told.append(html.Div(f"{ideal:,} ideal", className="unit"))
     return told

@@ -1,0 +1,59 @@
+"""Published figures beside those of the gallery's recordings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import smemviz
+from smemviz.figures.published import published
+from smemviz.recording import Recording
+from smemviz.resources import kernels_dir
+
+
+def recorded(file: str) -> Recording:
+    return smemviz.load(kernels_dir() / "recordings" / "h200" / f"{file}.smem.npz")
+
+
+def test_latencies_stand_beside_the_cycles_that_are_often_quoted() -> None:
+    assert [
+        (row.what.removeprefix("one step, "), row.published, row.ours) for row in published(recorded("latency"))
+    ] == [
+        ("registers", "1 cycle", "4 cycles"),
+        ("shared memory", "5 cycles", "29 cycles"),
+        ("constant memory", "5 cycles", "34 cycles"),
+        ("L1", "none", "40 cycles"),
+        ("L2", "none", "288 cycles"),
+        ("global memory", "500 cycles", "667 cycles"),
+    ]
+
+
+def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_counted() -> None:
+    rows = published(recorded("square"))
+    assert [(row.published, row.ours) for row in rows] == [
+        ("32 and 32", "32 and 32"),
+        ("1,024 and 1,024", "1,024 and 1,024"),
+        ("conflicts on the load only", "32 and 1,024"),
+        ("conflicts on the load only", "32 and 1,024"),
+        ("no conflict", "32 and 32"),
+        ("no conflict", "32 and 32"),
+        ("about 2 times", "2.2 times"),
+    ]
+
+
+def test_the_8_way_conflict_that_is_quoted_is_that_of_8_byte_banks() -> None:
+    by_columns = published(recorded("rectangle"))[1]
+    assert (by_columns.published, by_columns.ours) == ("8 and 8", "16 and 16")
+    assert by_columns.note.startswith("8 is what the 8-byte banks of 3.x make of it")
+
+
+@pytest.mark.parametrize("name", ["latency.py", "square.py", "reduce.py"])
+def test_other_files_have_nothing_published(name: str) -> None:
+    assert published(replace(recorded("reduce"), file=name)) == ()
+
+
+def test_without_times_there_are_no_cycles() -> None:
+    recording = recorded("latency")
+    untimed = replace(recording, launches=tuple(replace(launch, time=None) for launch in recording.launches))
+    assert {row.ours for row in published(untimed)} == {"not measured"}
