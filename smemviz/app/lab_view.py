@@ -58,7 +58,9 @@ def view_lab(query: Query, theme: str) -> Filling:
     state, look = LabState.read(query), LookState.read({"theme": theme}).theme
     setups = {name: side.setup for name, side in state.sides.items() if side.setup}
     filling: Filling = {
-        "lab-headline.children": _capital(headline(setups)) if setups else "This cannot be counted",
+        "lab-headline.children": _capital(headline(setups, named=len(state.sides) > 1))
+        if setups
+        else "This cannot be counted",
         "lab-origin.children": _origin(state),
         "lab-gpus.href": f"/gpus?{_again(query)}",
     }

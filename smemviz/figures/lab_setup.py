@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,10 +113,10 @@ def access_said(access: Access) -> str:
     return op if access.pattern == "matrices" else f"{access.pattern} {op}{wide}"
 
 
-def headline(setups: dict[str, SetUp]) -> str:
-    """Say what the accesses of each set-up cost."""
-    if len(setups) == 1:
-        return _costs(*setups.values())
+def headline(setups: Mapping[str, SetUp], *, named: bool) -> str:
+    """Say what the accesses of each set-up cost, by its name where there is another."""
+    if not named:
+        return "; ".join(map(_costs, setups.values()))
     return "; ".join(f"{name}: {_costs(setup)}" for name, setup in setups.items())
 
 

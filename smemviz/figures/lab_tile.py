@@ -39,7 +39,8 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
         return np.array(texts, dtype=object).reshape(lanes.shape)
 
     grid = _by_index(shown) if view == "index" else _by_bank(shown)
-    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, untouched="unused", width=_WIDTH)
+    words = {"conflicting": "lane in conflict", "untouched": "unused"}
+    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, width=_WIDTH)
 
 
 def lab_banks(shown: Pictured, *, theme: ThemeName = "light") -> go.Figure:

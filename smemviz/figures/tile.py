@@ -74,12 +74,14 @@ def draw_grid(
     colours: Theme,
     hover: Hover,
     *,
+    conflicting: str = "lane in conflict: bold, corner marked",
     untouched: str = "never touched",
     width: int = PLOT_WIDTH,
 ) -> go.Figure:
     """Put the cells, the lanes on them, and the key above.
 
-    ``hover`` gives the text of cells from their grid, banks and lanes; the plot is at least ``width`` pixels wide.
+    ``hover`` gives the text of cells from their grid, banks and lanes; the plot is at least ``width`` pixels wide;
+    ``conflicting`` and ``untouched`` name those lanes and cells in the key.
     """
     lanes, conflict = lanes_in(whole, served)
     rows, columns = _window(lanes)
@@ -93,7 +95,7 @@ def draw_grid(
     traces = [
         _cells(grid, x, y, lanes, where, colours, hover),
         frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, "lane of this request", wide=wide),
-        frames(x, y, conflict & first, struck, "lane in conflict: bold, corner marked", wide=wide),
+        frames(x, y, conflict & first, struck, conflicting, wide=wide),
         corners(x, y, conflict & first, colours),
         *(
             cell_text(middle, y, np.where(chosen & first, lanes, ""), size=size, colour=colours.ink, weight=weight)

@@ -125,7 +125,7 @@ def test_what_is_wrong_is_said_at_its_field_in_one_line(
 
 def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
     filling = view_lab(FLOATS | {"A": "32x32; pad=x"}, "light")
-    assert filling["lab-headline.children"] == "No conflict, 64 wavefronts"
+    assert filling["lab-headline.children"] == "B: no conflict, 64 wavefronts"
     assert filling["lab-A-pictures.hidden"] is True
     assert filling["lab-B-pictures.hidden"] is False
 
