@@ -14,6 +14,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from smemviz.export.vectors import in_vectors
 from smemviz.figures.style import THEMES, ThemeName
 from smemviz.figures.text import CHARACTERS
 
@@ -62,6 +63,9 @@ def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: 
     printed = go.Figure(figure)
     width = sheet.pixels
     margin = printed.layout.margin
+    names = printed.layout.yaxis.ticktext
+    if names is not None and len(names):
+        margin.l = min(margin.l, 8 + _CAPTION * 0.6 * max(map(len, names)))
     plot = width - margin.l - margin.r
     smallest = _LEAST_POINTS * _POINT / sheet.scale
     for trace in printed.data:
@@ -70,6 +74,7 @@ def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: 
     if any(trace.type == "heatmap" for trace in printed.data):
         rows = printed.layout.height - margin.t - margin.b
         printed.layout.height -= rows - rows * min(max(plot / _SCREEN, _FLATTEST), 1)
+    printed = in_vectors(printed, plot)
     top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot) - 1))
     lines = _wrapped(caption, width)
     below = len(lines) * _CAPTION_LINE + 10 if lines else 0

@@ -1,0 +1,135 @@
+"""What the command line refuses, and that it leaves no file that is half there or that somebody wanted to keep."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smemviz import resources
+from smemviz.commands.export import FIGURES
+from smemviz.export import files, pictures
+
+Export = Callable[..., int]
+
+
+def test_the_command_offers_the_figures_there_are() -> None:
+    assert FIGURES == pictures.FIGURES
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-o", "a.txt"), "a.txt: exports end in .svg, .pdf, .png, .html, .csv, .parquet, .json"),
+        (("-o", "a.svg"), "an image is of one figure; name it with --figure tile|banks|"),
+        (("--figure", "tile", "-o", "a.csv"), "a figure ends in .svg, .pdf, .png or .html"),
+        (("--rows", "sites", "-o", "a.html"), "--rows does not apply to .html"),
+        (("--block", "0", "-o", "a.csv"), "--block does not apply to .csv"),
+        (("--dpi", "300", "--figure", "tile", "-o", "a.html"), "--dpi does not apply to the figure tile"),
+        (("--warp", "1", "--figure", "compare", "-o", "a.html"), "--warp does not apply to the figure compare"),
+        (("--figure", "tile", "--view", "times", "-o", "a.html"), "the figure tile has declared, physical"),
+        (("--figure", "tile", "--array", "b", "-o", "a.html"), "has no shared array 'b'; it has tile"),
+        (("--figure", "banks", "--site", "1", "-o", "a.html"), "no access begins at 1; accesses are in lines 25, 27"),
+        (("-o", "nowhere/a.csv"), "there is no folder nowhere; nothing was written"),
+        (("-o", "."), "exports end in"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
+    export: Export,
+    square_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert export(square_file, *options) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", ["--width 1", "--font-size x", "--site a", "--step -1", "--banks 0", "--cc 1"])
+def test_a_value_that_makes_no_sense_is_refused(export: Export, square_file: Path, value: str) -> None:
+    with pytest.raises(SystemExit) as refused:
+        export(square_file, "--figure", "tile", "-o", "a.html", *value.split())
+    assert refused.value.code == 2
+
+
+def test_a_file_that_is_there_is_kept_unless_told_otherwise(
+    export: Export, square_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "sites.csv"
+    out.write_text("mine")
+    assert export(square_file, "-o", out, "--rows", "sites") == 2
+    assert capsys.readouterr().err == f"smemviz: {out}: is there already; --force overwrites it\n"
+    assert out.read_text() == "mine"
+    assert export(square_file, "-o", out, "--rows", "sites", "--force") == 0
+    assert out.read_text().startswith("launch,kernel,")
+
+
+def test_an_export_that_fails_midway_leaves_the_file_as_it_was(
+    export: Export, square_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, *_: object) -> None:
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "write_csv", fail)
+    out = tmp_path / "a.csv"
+    out.write_text("mine")
+    assert export(square_file, "-o", out, "--force") == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+    assert out.read_text() == "mine"
+
+
+def test_a_kernel_file_is_run_first(export: Export, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "sites.csv"
+    kernels = resources.kernels_dir() / "square.py"
+    assert export(kernels, "--set", "IPAD=0", "--engine", "lockstep", "--rows", "sites", "-o", out) == 0
+    assert capsys.readouterr().out == f"{out}: {out.stat().st_size:,} bytes\n"
+    padded = [line for line in out.read_text().splitlines() if "set_row_read_col_pad" in line]
+    assert any(",1024,32,992,32," in line for line in padded)  # without its pad it conflicts
+
+
+@pytest.mark.parametrize("missing", ["kaleido", "browser"])
+def test_an_image_without_a_browser_says_what_to_install(
+    export: Export,
+    square_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    missing: str,
+) -> None:
+    if missing == "kaleido":
+        monkeypatch.setattr("smemviz.export.images.find_spec", lambda name: None)
+        said = "images need kaleido: pip install 'smemviz[export]'; an .html figure needs nothing"
+    else:
+        monkeypatch.setattr("choreographer.browsers.chromium.Chromium.find_browser", lambda **_: None)
+        said = "images need Chrome or Chromium: install it, or run kaleido_get_chrome; an .html figure needs none"
+    assert export(square_file, "--figure", "tile", "-o", tmp_path / "a.png") == 3
+    assert capsys.readouterr().err == f"smemviz: {said}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_browser_that_does_not_start_is_told_in_one_line(square_file: Path, tmp_path: Path) -> None:
+    fake = tmp_path / "browser"
+    fake.write_text("#!/bin/sh\nexit 1\n")
+    fake.chmod(0o755)
+    code = (
+        "import os, sys; os.environ['BROWSER_PATH'] = sys.argv[1]\n"
+        "from choreographer.browsers.chromium import Chromium\n"
+        "Chromium.find_browser = classmethod(lambda cls, **_: sys.argv[1])\n"
+        "from smemviz import cli\n"
+        "sys.exit(cli.main(['export', sys.argv[2], '--figure', 'tile', '-o', sys.argv[3]]))"
+    )
+    out = tmp_path / "a.svg"
+    done = subprocess.run([sys.executable, "-c", code, fake, square_file, out], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert f"smemviz: images need Chrome or Chromium: {fake} does not answer" in done.stderr
+    assert not out.exists()

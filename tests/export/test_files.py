@@ -1,0 +1,118 @@
+"""Every kind of file, written by the command and opened again."""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pypdf
+import pytest
+from PIL import Image
+from playwright.sync_api import Page
+
+from smemviz.export.pictures import FIGURES
+
+Export = Callable[..., int]
+TRANSPOSE = ("--kernel", "set_row_read_col", "--site", "53")
+SVG = "{http://www.w3.org/2000/svg}"
+LANES = {str(lane) for lane in range(32)}
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("image_browser")
+def test_an_svg_is_8_cm_wide_and_has_every_lane_as_text(export: Export, square_file: Path, tmp_path: Path) -> None:
+    assert export(square_file, "--figure", "tile", *TRANSPOSE, "-o", tmp_path / "tile.svg") == 0
+    root = ET.parse(tmp_path / "tile.svg").getroot()
+    assert float(root.attrib["width"]) * 2.54 / 96 == pytest.approx(8.0, rel=5e-3)
+    texts = ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
+    assert set(texts) >= LANES
+    assert any(text.startswith("set_row_read_col, square.py:53, tile[tx, ty]") for text in texts)
+    assert "fill-opacity: 0;" in root[0].attrib["style"]  # no background
+    assert root.find(f".//{SVG}foreignObject") is None
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("image_browser")
+def test_a_pdf_is_vectors_and_text(export: Export, square_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "banks.pdf"
+    assert export(square_file, "--figure", "banks", *TRANSPOSE, "--width", "17", "--caption", "", "-o", out) == 0
+    (page,) = pypdf.PdfReader(out).pages
+    assert float(page.mediabox.width) / 72 * 2.54 == pytest.approx(17.0, rel=1e-2)
+    words = page.extract_text().split()
+    assert set(words) >= LANES | {"992", "bank", "wavefront"}
+    assert not list(page.images)
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("image_browser")
+def test_a_png_has_the_dots_asked_for_and_is_not_blank(export: Export, square_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tile.png"
+    options = ("--figure", "tile", *TRANSPOSE, "--width", "10", "--dpi", "150", "--caption", "")
+    assert export(square_file, *options, "-o", out) == 0
+    with Image.open(out) as image:
+        assert image.width == pytest.approx(10 / 2.54 * 150, rel=5e-3)
+        pixels = np.asarray(image.convert("RGBA")).astype(int)
+    assert (pixels[:4, :, 3] == 0).all()  # nothing behind the figure
+    height, width = pixels.shape[:2]
+    left, right = pixels[height // 2, width // 6], pixels[height // 2, -width // 12]
+    assert left[2] > left[0]  # the first banks are blue
+    assert right[0] > right[2]  # the last are yellow
+    orange = (pixels[..., 0] == 0xB8) & (pixels[..., 1] == 0x3A) & (pixels[..., 2] == 0)
+    rows, columns = np.nonzero(orange)
+    assert np.ptp(rows) > 0.7 * height  # the lanes in conflict, all down
+    assert columns.max() < width / 3  # one column, and its entry in the key
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("image_browser")
+def test_several_images_take_one_browser_and_dark_ones_their_paper() -> None:
+    from smemviz.export.images import Image as Asked
+    from smemviz.export.images import draw
+    from smemviz.export.press import Sheet, press
+    from smemviz.figures.style import THEMES, empty
+
+    sheets = [press(empty(THEMES["dark"], text), Sheet(background=True), "dark") for text in ("one", "two")]
+    svg, png = draw([Asked(sheets[0], "svg"), Asked(sheets[1], "png", 96)])
+    assert b">one<" in svg
+    with Image.open(io.BytesIO(png)) as image:
+        assert image.convert("RGBA").getpixel((2, 2)) == (0x16, 0x1B, 0x22, 255)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_as_html_holds_all_it_needs(export: Export, square_file: Path, tmp_path: Path, name: str) -> None:
+    assert export(square_file, "--figure", name, "-o", tmp_path / "figure.html") == 0
+    text = (tmp_path / "figure.html").read_text("utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert "default-src &#x27;none&#x27;" in policy[1]
+    assert "http" not in policy[1]
+    assert '"modeBarButtonsToRemove":["sendChartToCloud"]' in text
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=", text.replace(_plotly(), ""))
+
+
+@pytest.mark.browser
+def test_a_figure_as_html_opens_from_disk_without_a_network(
+    export: Export, square_file: Path, tmp_path: Path, page: Page
+) -> None:
+    assert export(square_file, "--figure", "tile", *TRANSPOSE, "--theme", "dark", "-o", tmp_path / "tile.html") == 0
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.context.set_offline(True)
+    page.goto((tmp_path / "tile.html").as_uri())
+    page.wait_for_selector("#figure .main-svg")
+    texts = page.locator("#figure .textpoint text, #figure text").all_text_contents()
+    assert set(texts) >= LANES
+    assert page.locator("figcaption").inner_text().startswith("set_row_read_col, square.py:53")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 27, 34)"
+    assert complaints == []
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())

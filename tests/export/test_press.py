@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from strategies import totals
+
+from smemviz.export.choice import Wanted
+from smemviz.export.pictures import FIGURES, Picture, picture
+from smemviz.export.press import Sheet, press
+from smemviz.recording import Recording
+
+TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
+POINTS = 0.75  # of a CSS pixel
+
+
+def drawn(recording: Recording, name: str, **more: Any) -> Picture:
+    return picture(recording, name, Wanted() if name == "compare" else TRANSPOSE, **more)
+
+
+def texts_of(figure: go.Figure) -> dict[str, float]:
+    """Return every text that is drawn with its size."""
+    return {
+        str(text): trace.textfont.size
+        for trace in figure.data
+        if trace.type == "scatter" and trace.mode == "text" and trace.visible is not False and trace.text is not None
+        for text in trace.text
+    }
+
+
+def test_a_sheet_is_as_wide_as_asked_for_with_type_of_that_size() -> None:
+    sheet = Sheet(8.0, 7.0)
+    assert sheet.pixels * sheet.scale * 2.54 / 96 == pytest.approx(8.0, rel=2e-3)
+    assert 12 * sheet.scale * POINTS == pytest.approx(7.0)
+
+
+def test_lanes_can_be_read_at_8_cm(square: Recording) -> None:
+    shown = press(drawn(square, "tile").figure, Sheet())
+    sizes = texts_of(shown.figure)
+    assert {str(lane) for lane in range(32)} <= set(sizes)
+    cell = (shown.width - 52 - 16) / 32
+    assert all(2 * 0.62 * sizes[str(lane)] <= cell for lane in range(32))  # two bold digits in a cell
+    assert min(sizes[str(lane)] for lane in range(32)) * shown.scale * POINTS >= 3.5
+
+
+def test_words_too_small_to_read_are_left_out_and_come_with_a_wider_sheet(square: Recording) -> None:
+    narrow, wide = (texts_of(press(drawn(square, "banks").figure, Sheet(width)).figure) for width in (8.0, 18.0))
+    assert "992" not in narrow  # the word of lane 31
+    assert "31" in narrow
+    assert "992" in wide
+
+
+def test_the_key_is_broken_into_rows_that_fit(square: Recording) -> None:
+    shown = drawn(square, "tile").figure
+    narrow, wide = press(shown, Sheet(8.0)).figure, press(shown, Sheet(24.0)).figure
+    names = {t.name: t.legend for t in narrow.data if t.name}
+    assert names == {
+        "lane of this request": None,  # there is none that is not in conflict
+        "lane in conflict: bold, corner marked": "legend",
+        "bank 0": "legend2",
+        "bank 31": "legend2",
+    }
+    assert narrow.layout.margin.t == shown.layout.margin.t + 19
+    assert {t.legend for t in wide.data} <= {None, "legend"}
+
+
+def test_names_and_totals_at_both_ends_of_a_row_do_not_meet(square: Recording) -> None:
+    sizes = texts_of(press(drawn(square, "warps").figure, Sheet(5.0)).figure)
+    left = next(text for text in sizes if text.startswith("line 53 · load"))
+    right = next(text for text in sizes if "1,024 wavefronts" in text)
+    letters = len(left) - len("<b></b>") + len(right)
+    assert sizes[left] == sizes[right]
+    assert letters * 0.54 * sizes[left] <= Sheet(5.0).pixels - 24
+
+
+def test_the_figure_of_the_page_stays_as_it_is(square: Recording) -> None:
+    shown = drawn(square, "tile").figure
+    before = shown.to_json()
+    press(shown, Sheet(), caption="A caption.")
+    assert shown.to_json() == before
+
+
+def test_there_is_no_background_unless_it_is_asked_for(square: Recording) -> None:
+    shown = drawn(square, "tile").figure
+    assert press(shown, Sheet()).figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    assert press(shown, Sheet(background=True), "dark").figure.layout.paper_bgcolor == "#161b22"
+
+
+def test_a_caption_is_broken_to_the_width_and_makes_the_sheet_longer(square: Recording) -> None:
+    shown = drawn(square, "tile").figure
+    bare, told = press(shown, Sheet()), press(shown, Sheet(), caption="Lanes of <one> request. " * 8)
+    (caption,) = told.figure.layout.annotations
+    lines = caption.text.split("<br>")
+    assert "&lt;one&gt;" in caption.text
+    assert told.height == bare.height + 15 * len(lines) + 10
+    assert max(map(len, lines)) <= (told.width - 8) / (0.54 * 11) + len("&lt;&gt;") * 2
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_has_a_caption_that_says_where_its_numbers_come_from(square: Recording, name: str) -> None:
+    said = drawn(square, name).caption
+    assert "recorded on NVIDIA H200" in said
+    assert "wavefronts by the rule for compute capability 9.0, measured" in said
+
+
+def test_the_caption_of_a_request_says_what_it_is(square: Recording) -> None:
+    assert drawn(square, "banks").caption.startswith(
+        "set_row_read_col, square.py:53, tile[tx, ty] with BDIMX = 32, BDIMY = 32, IPAD = 1, PITCH = 33: "
+        "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do."
+    )
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_recording_that_was_cut_short_says_so_below_every_figure(square: Recording, name: str) -> None:
+    launch = square["set_row_read_col"]
+    cut = replace(square, launches=(replace(launch, totals=totals(launch, 100)),), unrecorded=2)
+    said = picture(cut, name, Wanted()).text
+    assert said.endswith(
+        "\n300 of 396 requests were counted but not logged. 2 more launches of the run not recorded, as asked."
+    )
+
+
+def test_the_views_are_those_of_the_page(square: Recording) -> None:
+    assert drawn(square, "tile", view="physical").figure.layout.xaxis.title.text == "bank"
+    assert drawn(square, "compare", view="times").figure.layout.xaxis.title.text == "µs per launch"
+
+
+def test_names_left_of_a_figure_take_no_more_room_than_they_need(square: Recording) -> None:
+    shown = drawn(square, "sectors").figure
+    printed = press(shown, Sheet()).figure
+    assert printed.layout.margin.l == pytest.approx(8 + 0.6 * 11 * len("out[0]"))
+    assert shown.layout.margin.l == 112
+    assert {str(lane) for lane in range(32)} <= set(texts_of(printed))  # there is room for the lanes

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from strategies import totals
+
+from smemviz import resources
+from smemviz.export import report
+from smemviz.export.choice import Wanted, launches
+from smemviz.export.report import report_page
+from smemviz.figures.served import H200
+from smemviz.model.banks import wavefronts
+from smemviz.recording import Recording
+from smemviz.recording_file import load
+
+GALLERY = sorted((resources.kernels_dir() / "recordings" / "h200").glob("*.smem.npz"))
+MOST = 6e6  # bytes of a file of the gallery
+
+
+def page_of(recording: Recording) -> str:
+    return report_page(recording, launches(recording, Wanted()), H200)
+
+
+def data_of(text: str) -> dict[str, Any]:
+    packed = re.search(r'id="data">([^<]*)<', text)
+    assert packed is not None
+    found: dict[str, Any] = json.loads(zlib.decompress(b64decode(packed[1])))
+    return found
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name.split(".")[0])
+def test_every_recording_of_the_gallery_is_a_small_file_that_plays_all_of_it(path: Path) -> None:
+    recording = load(path)
+    text = page_of(recording)
+    assert len(text.encode()) < MOST
+    data = data_of(text)
+    shown = [launch for launch, _ in launches(recording, Wanted())]
+    assert [sum(len(block["warp"]) for block in one["blocks"]) for one in data["launches"]] == [
+        len(launch.requests) for launch in shown
+    ]
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=", text)
+
+
+def test_what_is_played_gives_back_the_addresses_and_wavefronts(square: Recording) -> None:
+    (one,) = (part for part in data_of(page_of(square))["launches"] if part["name"] == "set_row_read_col")
+    (block,) = one["blocks"]
+    base = np.cumsum(block["base"])
+    lanes = np.array([one["shapes"][shape]["lanes"] for shape in block["shape"]])
+    addresses = np.where(lanes >= 0, base[:, np.newaxis] + lanes, -1)
+    launch = square["set_row_read_col"]
+    order = np.lexsort((launch.requests.warp, launch.requests.step, launch.requests.epoch))
+    assert np.array_equal(addresses, launch.requests.addresses[order])
+    shared = np.array(block["site"]) != 2
+    played = np.array([one["shapes"][shape]["wavefronts"] for shape in block["shape"]])
+    assert np.array_equal(played[shared], wavefronts(addresses[shared], 4))
+    assert len(one["shapes"]) == 34  # a store, 32 columns to load, a store to global memory
+
+
+def test_blocks_there_is_no_room_for_are_left_out_and_that_is_said(
+    square: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "_MOST_REQUESTS", 6 * 40)
+    text = page_of(square)
+    assert {one["left_out"] for one in data_of(text)["launches"]} == {96 - 40}
+    assert "336 logged requests are not played, to keep this file small; all are counted." in text
+
+
+def test_a_recording_that_was_cut_short_says_so(square: Recording) -> None:
+    launch = square["set_row_read_col"]
+    text = page_of(replace(square, launches=(replace(launch, totals=totals(launch, 100)),), unrecorded=1))
+    assert text.count("300 of 396 requests were counted but not logged.") == 3  # above, and at the table, twice
+    assert "1 more launch of the run not recorded, as asked." in text
+
+
+def test_nothing_in_a_source_becomes_markup(square: Recording) -> None:
+    evil = "</script><script>alert(1)</script>"
+    sites = tuple(replace(site, source=evil) for site in square["set_row_read_col"].sites)
+    text = page_of(replace(square, file=evil, launches=(replace(square["set_row_read_col"], sites=sites),)))
+    assert evil not in text
+    assert "alert(1)&lt;/script&gt;" in text
+
+
+@pytest.fixture
+def opened(tmp_path: Path, page: Page, square: Recording) -> Page:
+    """Open the page from disk without a network; it has to stay quiet."""
+    (tmp_path / "report.html").write_text(page_of(square), "utf-8")
+    page.on("console", lambda said: pytest.fail(said.text))
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    page.context.set_offline(True)
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector("html[data-ready]")
+    return page
+
+
+@pytest.mark.browser
+def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened: Page) -> None:
+    present = opened.locator("#present")
+    assert opened.locator("#headline").inner_text() == "32-way conflict: 1,024 wavefronts where 32 would do"
+    opened.select_option("#launch", label="set_row_read_col")
+    expect(present).to_have_text(
+        "33 of 96: load of tile[tx, ty] by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
+    )
+    opened.keyboard.press("Tab")  # out of the select, which has keys of its own
+    opened.locator("h1").click()
+    opened.keyboard.press("ArrowRight")
+    expect(present).to_contain_text("34 of 96: load of tile[tx, ty] by warp 1, step 1")
+    opened.keyboard.press("Home")
+    expect(present).to_contain_text("1 of 96: store of tile[ty, tx] by warp 0, step 0: 32 lanes, 1 wavefront")
+    opened.keyboard.press("End")
+    expect(present).to_contain_text("96 of 96: global store of out[idx] by warp 31")
+    opened.keyboard.press("Home")
+    opened.keyboard.press(" ")
+    expect(opened.locator("#play")).to_have_attribute("aria-label", "Pause")
+    expect(present).to_contain_text("3 of 96", timeout=30000)
+
+
+@pytest.mark.browser
+def test_pictures_show_the_lanes_in_their_cells_and_banks(opened: Page) -> None:
+    opened.select_option("#launch", label="set_row_read_col")
+    assert opened.locator("#banks text.hot").all_text_contents() == [str(lane) for lane in range(32)]
+    assert opened.locator("#tile text.hot").all_text_contents() == [str(lane) for lane in range(32)]
+    assert opened.locator("#tile .bad").count() == 32
+    assert opened.locator("#tile text.value").count() == 1024 - 32  # the block has stored all it stores
+    opened.locator("#source button", has_text="out[idx]").click()
+    expect(opened.locator("#banks-title")).to_have_text("Sectors and lines")
+    assert opened.locator("#banks .sector").count() == 4
+    opened.locator("#first").click()
+    assert opened.locator("#tile text.value").count() == 0  # warp 0 is storing its row; its lanes stand in the cells
+    assert opened.locator("#tile .lane").count() == 32
+
+
+@pytest.mark.browser
+def test_the_page_has_no_accessibility_violation_in_either_theme(opened: Page) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe = Axe()
+    for _ in range(2):
+        found = axe.run(opened)
+        assert found.violations_count == 0, found.generate_report()
+        opened.locator("#theme").click()
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.browser
+def test_the_command_writes_what_opens(
+    export: Callable[..., int], square_file: Path, tmp_path: Path, page: Page
+) -> None:
+    out = tmp_path / "reduce.html"
+    assert export(square_file.with_name("reduce.smem.npz"), "-o", out) == 0
+    page.context.set_offline(True)
+    page.goto(out.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#launch option").count() == 5
+    assert page.locator("#block option").count() == 4

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from strategies import totals
+
+from smemviz.export.choice import Wanted
+from smemviz.export.files import write_table
+from smemviz.export.tables import COLUMNS, ROWS, Rows
+from smemviz.figures.served import H200
+from smemviz.recording import Recording
+
+
+def written(path: Path, recording: Recording, rows: Rows, kernel: str | None = None) -> list[dict[str, Any]]:
+    """Write a table and read it back."""
+    write_table(path, recording, Wanted(kernel=kernel), rows, H200)
+    if path.suffix == ".parquet":
+        return list(pq.read_table(path).to_pylist())
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_row_per_lane_holds_every_active_lane_of_every_request(square: Recording, tmp_path: Path) -> None:
+    rows = written(tmp_path / "lanes.parquet", square, "lanes", "set_row_read_col")
+    assert len(rows) == 96 * 32
+    launch = square["set_row_read_col"]
+    assert [row["address"] for row in rows] == launch.requests.addresses.ravel().tolist()
+    load = [row for row in rows if row["source"] == "tile[tx, ty]" and row["warp"] == 3]
+    assert {row["bank"] for row in load} == {3}
+    assert {(row["wavefronts"], row["ideal"], row["excess"], row["degree"], row["sectors"]) for row in load} == {
+        (32, 1, 31, 32, None)
+    }
+    stored = [row["value"] for row in rows if row["op"] == "store" and row["space"] == "shared"]
+    assert stored == [float(i) for i in range(1024)]
+
+
+def test_rows_per_request_add_up_to_the_rows_per_site(square: Recording, tmp_path: Path) -> None:
+    requests = written(tmp_path / "requests.parquet", square, "requests")
+    sites = written(tmp_path / "sites.parquet", square, "sites")
+    assert len(requests) == sum(len(launch.requests) for launch in square.launches)
+    for site in sites:
+        own = [r for r in requests if all(r[name] == site[name] for name in ("launch", "line", "column", "op"))]
+        assert len(own) == site["requests"]
+        for count in ("wavefronts", "ideal", "excess", "sectors"):
+            if site[count] is None:
+                assert {r[count] for r in own} == {None}
+            else:
+                assert sum(r[count] for r in own) == site[count]
+    assert sum(site["excess"] or 0 for site in sites) == 992 * 4  # README: two lines, and one of each transpose
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_csv_and_parquet_say_the_same(square: Recording, tmp_path: Path, rows: Rows) -> None:
+    exact = written(tmp_path / "a.parquet", square, rows, "set_row_read_col_pad")
+    text = written(tmp_path / "a.csv", square, rows, "set_row_read_col_pad")
+    assert list(exact[0]) == list(text[0]) == list(COLUMNS[rows])
+    assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in exact] == text
+
+
+def test_a_row_says_how_many_requests_of_its_launch_have_none(square: Recording, tmp_path: Path) -> None:
+    launch = square["set_row_read_col"]
+    cut = replace(square, launches=(replace(launch, totals=totals(launch, 100)),))
+    for rows in ROWS:
+        (said,) = {
+            (r["launch_requests"], r["launch_missing"]) for r in written(tmp_path / f"{rows}.parquet", cut, rows)
+        }
+        assert said == (396, 300)
+    assert (
+        b"300 of 396 requests were counted but not logged."
+        in pq.read_schema(tmp_path / "lanes.parquet").metadata[b"missing"]
+    )
+
+
+def test_what_cannot_be_told_is_null_and_not_zero(square: Recording, tmp_path: Path) -> None:
+    launch = square["set_row_read_col"]
+    store, _, out = launch.sites
+    update = replace(store, op="atomic_add", dtype="float32")  # a loop that runs as often as the data say
+    unknown = replace(launch, sites=(update, launch.sites[1], out))
+    rows = written(tmp_path / "sites.parquet", replace(square, launches=(unknown,)), "sites")
+    assert [row["wavefronts"] for row in rows] == [None, 1024, None]
+    lanes = written(tmp_path / "requests.parquet", replace(square, launches=(unknown,)), "requests")
+    assert {row["excess"] for row in lanes if row["op"] == "atomic_add"} == {None}
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    export: Callable[..., int],
+    square_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("smemviz.export.tables.find_spec", lambda name: None)
+    assert export(square_file, "-o", tmp_path / "a.parquet") == 3
+    assert capsys.readouterr().err == (
+        "smemviz: Parquet needs pyarrow: pip install 'smemviz[parquet]'; a .csv needs nothing\n"
+    )
+    assert list(tmp_path.iterdir()) == []

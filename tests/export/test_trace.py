@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smemviz.errors import InputError
+from smemviz.export.choice import Wanted
+from smemviz.export.files import write_trace
+from smemviz.figures.served import H200
+from smemviz.recording import Recording
+from smemviz.recording_file import load
+
+
+def trace(path: Path, recording: Recording, wanted: Wanted) -> dict[str, Any]:
+    write_trace(path, recording, wanted, H200)
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def test_every_warp_has_a_track_and_every_request_is_as_long_as_its_wavefronts(
+    square: Recording, tmp_path: Path
+) -> None:
+    found = trace(tmp_path / "trace.json", square, Wanted(kernel="set_row_read_col"))["traceEvents"]
+    assert Counter(event["ph"] for event in found) == {"X": 96, "C": 2 * 97, "M": 2 + 2 * 32, "i": 1}
+    assert {e["args"]["name"] for e in found if e["name"] == "thread_name"} == {f"warp {warp}" for warp in range(32)}
+    assert [e["args"]["name"] for e in found if e["name"] == "process_name"] == ["set_row_read_col, block 0"]
+    loads = [e for e in found if e["name"] == "load tile[tx, ty]"]
+    assert {(e["dur"], e["args"]["wavefronts"], e["args"]["excess"], e["args"]["line"]) for e in loads} == {
+        (32, 32, 31, 53)
+    }
+    stores = [e for e in found if e["name"] == "store out[idx]"]
+    assert {(e["dur"], e["cat"], e["args"]["sectors"]) for e in stores} == {(1, "global", 4)}
+
+
+def test_requests_follow_one_another_and_the_counters_fill_the_time(square: Recording, tmp_path: Path) -> None:
+    found = trace(tmp_path / "trace.json", square, Wanted(kernel="set_row_read_col"))["traceEvents"]
+    end = 0
+    for event in (e for e in found if e["ph"] == "X"):
+        assert event["ts"] == end
+        end += event["dur"]
+    assert end == 32 + 32 * 32 + 32  # stores, loads, and the stores to global memory, a place each
+    counted = [e for e in found if e["ph"] == "C" and e["name"] == "wavefronts"]
+    assert sum((b["ts"] - a["ts"]) * (sum(a["args"].values()) > 0) for a, b in pairwise(counted)) == 32 + 32 * 32
+    assert counted[-1] == {
+        "name": "wavefronts", "ph": "C", "pid": 1, "ts": end, "args": {"ideal": 0, "excess": 0}
+    }  # fmt: skip
+
+
+def test_the_barrier_stands_between_store_and_load(square: Recording, tmp_path: Path) -> None:
+    found = trace(tmp_path / "trace.json", square, Wanted(kernel="set_row_read_col"))["traceEvents"]
+    (barrier,) = (e for e in found if e["name"] == "barrier")
+    assert barrier["ts"] == 32
+
+
+def test_every_logged_block_is_a_process_and_one_can_be_chosen(square_file: Path, tmp_path: Path) -> None:
+    transposed = load(square_file.with_name("transpose.smem.npz"))
+    whole = trace(tmp_path / "a.json", transposed, Wanted(kernel="tile"))["traceEvents"]
+    assert {e["pid"] for e in whole} == {1, 2, 3, 4, 5, 6}
+    one = trace(tmp_path / "b.json", transposed, Wanted(kernel="tile", block=4))["traceEvents"]
+    assert [e["args"]["name"] for e in one if e["name"] == "process_name"] == ["tile, block 4"]
+    with pytest.raises(InputError, match="block 6 is not in the log of any of these launches"):
+        trace(tmp_path / "c.json", transposed, Wanted(kernel="tile", block=6))
+
+
+def test_the_trace_says_where_it_comes_from(square: Recording, tmp_path: Path) -> None:
+    facts = trace(tmp_path / "trace.json", square, Wanted())["otherData"]
+    assert facts["file"] == "kernels/square.py"
+    assert facts["requests"].startswith("recorded on NVIDIA H200")
+    assert json.loads(facts["constants"])["IPAD"] == 1
+    assert facts["missing"] == ""

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from synthetic import square_recording
+
+from smemviz.figures.source import source
+from smemviz.figures.style import THEMES
+
+RECORDING = square_recording()
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+def lines(figure: object) -> list[str]:
+    """Return every text of the figure from top to bottom, left to right, without its markup."""
+    found = [
+        (y, x, re.sub(r"<[^>]*>", "", text).replace(SPACE, " "))
+        for trace in figure.data  # type: ignore[attr-defined]
+        for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)
+    ]
+    return [text for _, _, text in sorted(found)]
+
+
+def test_the_lines_of_the_kernel_stand_with_their_numbers_and_costs() -> None:
+    shown = lines(source(RECORDING, RECORDING["set_row_read_col"]))
+    assert shown[:4] == ["43", "@cuda.jit", "44", "def set_row_read_col(out):"]
+    at = shown.index("53")
+    assert shown[at : at + 4] == [
+        "53",
+        "    out[idx] = tile[tx, ty]",
+        "    ▲ tile[tx, ty]  shared load · 32-way · 992 excess",
+        "    out[idx]  global store · 128 sectors, 4 a request",
+    ]
+
+
+def test_accesses_are_underlined_those_with_excess_in_the_colour_of_a_conflict() -> None:
+    figure = source(RECORDING, RECORDING["set_row_read_col"])
+    (line,) = (text for trace in figure.data for text in trace.text if text.count("<u>") == 2)
+    assert line == (
+        f"{4 * SPACE}<u>out[idx]</u>{SPACE}={SPACE}"
+        f'<span style="color:{THEMES["light"].conflict}"><u>tile[tx,{SPACE}ty]</u></span>'
+    )
+
+
+def test_the_chosen_access_is_bold() -> None:
+    figure = source(RECORDING, RECORDING["set_row_read_col"], site=1)
+    (bold,) = (text for trace in figure.data for text in trace.text if text.startswith("<b>"))
+    assert "tile[tx," in bold
+
+
+def test_what_looks_like_markup_is_text() -> None:
+    text = RECORDING.source.replace("Store by rows, load by columns", "<b>a & b</b>")
+    figure = source(replace(RECORDING, source=text), RECORDING["set_row_read_col"])
+    assert any("&lt;b&gt;a" in one for trace in figure.data for one in trace.text)
