@@ -105,9 +105,12 @@ class Bounds:
         return str(self.guarded(str, self.handed(value) if not isinstance(value, str) else value))
 
     def print(self, *values: Any, sep: str = " ", end: str = "\n", **options: Any) -> None:
-        """Keep what is printed, as far as the limit on texts goes."""
-        line = sep.join(map(self.text, values)) + end
+        """Keep what the host part prints."""
+        self.write(sep.join(map(self.text, values)) + end)
+
+    def write(self, text: str) -> None:
+        """Keep what is printed, here or in a kernel, as far as the limit on texts goes."""
         left = self.limits.characters - self._characters
         if left > 0:
-            self.printed.append(line[:left])
-        self._characters += len(line)
+            self.printed.append(text[:left])
+        self._characters += len(text)

@@ -91,7 +91,7 @@ class Calls(Expressions):
             return self.configured(base, name, arguments, options)
         if isinstance(base, Stream | Event):
             if name in ("synchronize", "record", "wait", "query", "elapsed_time"):
-                return getattr(base, name)(*arguments[:1])
+                return self.guarded(getattr(base, name), *arguments)
         elif name in methods_of(base):
             size = methods_of(base)[name]
             given = (

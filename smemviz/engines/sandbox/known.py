@@ -55,7 +55,11 @@ def admitted(value: Any) -> Any:
         if value.dtype.kind not in "biufc":
             raise NotAllowedError(f"an array of {value.dtype}")
         return value
-    if value is None or isinstance(value, bool | int | float | complex | str | range | np.dtype | DeviceArray):
+    if value is None or isinstance(value, bool | int | float | complex | str | range | DeviceArray):
+        return value
+    if isinstance(value, np.dtype):
+        if value.kind not in "biufc":
+            raise NotAllowedError(f"a dtype of {value}")
         return value
     if isinstance(value, tuple | list):
         return type(value)(admitted(item) for item in value)

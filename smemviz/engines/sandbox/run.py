@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO, cast
 
 from smemviz.engines.choose import assembled
 from smemviz.engines.host import Configuration, main_failed
@@ -53,7 +54,8 @@ def run_text(
 
     host = Host(program, limits, start)
     try:
-        host.run_module(program)
+        with redirect_stdout(cast(TextIO, host)):  # what kernels print
+            host.run_module(program)
     except KernelFileError as error:
         if not recorder.launches and not recorder.findings:
             raise

@@ -57,8 +57,15 @@ def elements(value: Any) -> int:
             total += 1
             waiting.extend(one)
         else:
-            total += len(one) if isinstance(one, range | str) else 1
+            total += _length(one) if isinstance(one, range | str) else 1
     return min(total, MANY)
+
+
+def _length(value: range | str) -> int:
+    try:
+        return len(value)
+    except OverflowError:  # a range may have more than Python counts
+        return MANY
 
 
 def together(*arguments: Any, **options: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -123,11 +124,13 @@ class Supervisor:
             return Ran(load(output), str(answer.get("printed", "")))
 
     def _start(self) -> _Worker:
+        # It finds modules where this process does, and not in the folder that it happens to stand in.
+        path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = subprocess.Popen(
-            [sys.executable, "-m", "smemviz.engines.sandbox.worker"],
+            [sys.executable, "-P", "-W", "ignore", "-m", "smemviz.engines.sandbox.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            env={**os.environ, **path},
             encoding="utf-8",
             start_new_session=True,
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,16 @@ def _answer(request: dict[str, Any], limits: SandboxLimits) -> dict[str, Any]:
         ran = run_text(request["source"], request["constants"], limits, request["file"])
         save(ran.recording, Path(request["output"]))
     except PlaceError as error:
+        if error.file != request["file"]:  # of smemviz's own, such as the generators of random numbers
+            return {"error": f"{Path(error.file).name}:{error.line}: {error.what}"}
         return {"error": error.what, "line": error.line, "kind": type(error).__name__}
     except SmemvizError as error:
         return {"error": str(error)}
     except (MemoryError, RecursionError):
         return {"error": f"it needs more memory than the editor gives, {limits.memory_bytes:,} bytes"}
+    except Exception as error:  # no text may do this; the server lives on and its output tells where
+        traceback.print_exc()
+        return {"error": f"smemviz failed on it ({type(error).__name__}); save the file and run it with smemviz run"}
     return {"printed": ran.printed}
 
 

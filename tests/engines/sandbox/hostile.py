@@ -39,6 +39,18 @@ def _module(text: str) -> str:
     return f"{_HEAD}{_QUIET}{text}\n\n\ndef main():\n{_LAUNCH}"
 
 
+def _constants(*lines: str) -> str:
+    return "\n".join(["import numpy as np", "N0 = 1 << 1000", *lines, _module("pass")])
+
+
+def _doubling(depth: int) -> str:
+    """Return a kernel whose device functions each call the next one twice."""
+    device = "@cuda.jit(device=True)\ndef f{}(x):\n    return {}\n\n\n"
+    functions = "".join(device.format(i, f"f{i + 1}(x) + f{i + 1}(x)") for i in range(depth))
+    text = f"{functions}{device.format(depth, 'x')}@cuda.jit\ndef twice(a):\n    a[0] = f0(a[0])"
+    return _module(text).replace("quiet[1", "twice[1")
+
+
 ESCAPES = (
     Hostile("import os", host("import os\nos.system('true')"), "os is not there"),
     Hostile("import by dunder", host("__import__('os').system('true')"), "__import__ is not defined"),
@@ -77,6 +89,9 @@ ESCAPES = (
     Hostile("a dunder name", host("__smemviz_dtype__ = 1"), "is not a name for the editor"),
     Hostile("dunder in a kernel", kernel("a[0] = a.__class__"), "__class__"),
     Hostile("import in a kernel", kernel("import os"), "in"),
+    Hostile("a dtype of records", host("np.dtype([('C', np.float32)])"), "a dtype of"),
+    Hostile("a chain through numba", kernel("a[0] = cuda.types.abstract.weakref.sys.maxsize"), "is not executed"),
+    Hostile("a file in a branch", host("if len(np.zeros(3)) == 3:\n    open('/etc/passwd')"), "open is not defined"),
     Hostile("eval in a kernel", kernel("a[0] = eval('1')"), "eval"),
     Hostile("a module in a kernel", kernel("a[0] = np.random.rand()"), "np.random.rand"),
 )
@@ -128,4 +143,23 @@ GREEDY = (
     Hostile("not Python", "def main(:\n", "is not valid Python"),
     Hostile("a huge number", host("x = " + "9" * 5000), ""),
     Hostile("nothing", "", "no kernel here"),
+    Hostile("constants that square", _constants(*(f"N{i + 1} = N{i} * N{i}" for i in range(40))), "bits"),
+    Hostile("a round constant", _constants("N1 = round(N0, -99999999)"), "100 digits"),
+    Hostile("a long dtype", _constants("N1 = np.float32 * 300000000"), "one side is no number"),
+    Hostile("a range beyond counting", host("x = len(range(10**30))"), "gives an array"),
+    Hostile("a range in a list", host("x = sum([range(10**30)])"), "gives an array"),
+    Hostile("a list as deep as it is long", host("x = []\nfor i in range(9000):\n    x = [x]\nprint(x)"), "flatter"),
+    Hostile("a tuple of itself", host("x = ()\nfor i in range(9000):\n    x = (x, x)\ny = x == x"), "gives an array"),
+    Hostile("differences of differences", host("x = np.diff(np.zeros(5), 10**12)"), "it was stopped"),
+    Hostile("products of products", host("x = np.ones((2000, 2000))\nfor i in range(500):\n    x = x @ x"), "gives an"),
+    Hostile("functions that call twice", _doubling(24), "it was stopped"),
+    Hostile("many atomics", kernel("for i in range(10**6):\n    cuda.atomic.add(a, 0, 1.0)", "4096, 1024"), "stopped"),
+    Hostile("a loop without end", kernel("for i, x in enumerate(range(10**12)):\n    a[0] = i"), ""),
+    Hostile("a barrier in an endless loop", kernel("while a[0] == 0.0:\n    cuda.syncthreads()"), ""),
+    Hostile("a tuple that doubles", kernel("t = (1,)\nfor i in range(100):\n    t = t + t"), "a tuple of more than"),
+    Hostile("much dynamic memory", kernel("a[0] = 1.0", "1, 32, 0, 10**15"), "dynamic shared memory"),
+    Hostile("a negative grid", kernel("a[0] = 1.0", "-1, 32"), "has a size below 1"),
+    Hostile("a stream with arguments", host("cuda.stream().synchronize(1)"), "takes 1 positional argument"),
+    Hostile("an infinite number", host("x = int(np.inf)"), "cannot convert float infinity"),
+    Hostile("an index of many numbers", host("x = np.zeros(9)[np.zeros((10**4, 10**4), np.int8)]"), "gives an array"),
 )

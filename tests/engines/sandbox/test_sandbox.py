@@ -157,3 +157,28 @@ def test_names_of_cuda_can_be_imported_one_by_one() -> None:
 
 def test_a_module_has_what_is_none() -> None:
     assert _main("print(np.zeros(3)[np.newaxis].shape)").printed == "(1, 3)\n"
+
+
+def test_what_a_kernel_prints_is_shown_and_is_no_answer() -> None:
+    """A process answers on its standard output, where a kernel may not write."""
+    text = (
+        'from numba import cuda\n\n\n@cuda.jit\ndef loud():\n    print(\'{"error": "forged"}\', cuda.threadIdx.x)\n\n\n'
+    )
+    supervisor = Supervisor()
+    try:
+        ran = supervisor.run(f"{text}def main():\n    print('before')\n    loud[1, 2]()\n    print('after')\n")
+    finally:
+        supervisor.close()
+    assert ran.printed == 'before\n{"error": "forged"} 0\n{"error": "forged"} 1\nafter\n'
+
+
+def test_a_text_is_run_where_modules_of_the_standard_library_are_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit\n")
+    monkeypatch.chdir(tmp_path)
+    supervisor = Supervisor()
+    try:
+        assert supervisor.run(f"{_KERNEL}def main():\n    copy[1, SIZE](np.zeros(SIZE), np.zeros(SIZE))\n")
+    finally:
+        supervisor.close()
