@@ -89,13 +89,13 @@ def hardware_select(chosen: Hardware) -> Component:
 
 
 def source_switch() -> Component:
-    """Choose between the GPU's recording and a fresh run in lockstep."""
+    """Choose between the recording that is on file and a fresh run in lockstep."""
     return html.Div(
         [
             html.Span("Requests from", className="label", id="source-label"),
             dmc.SegmentedControl(
                 id=control("source"),
-                data=[{"value": "recording", "label": "GPU recording"}, {"value": "lockstep", "label": "Lockstep run"}],
+                data=[{"value": "recording", "label": "Recording"}, {"value": "lockstep", "label": "Lockstep run"}],
                 size="sm",
                 **{"aria-labelledby": "source-label"},
             ),

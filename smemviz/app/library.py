@@ -40,6 +40,11 @@ class Shown:
     why: str | None
 
     @property
+    def origin(self) -> str:
+        """What the requests come from, in words."""
+        return _kind(self.recording) if self.from_file else "lockstep run"
+
+    @property
     def from_file(self) -> bool:
         """Whether this is the recording from the file."""
         return self.recording is self.recorded
@@ -160,9 +165,9 @@ class Library:
         if recorded is None:
             why = "There is no GPU recording of this file."
         elif recorded.sha256 != program.sha256:
-            why = "The file has changed since it was recorded on a GPU."
+            why = f"The file has changed since it was recorded{' on a GPU' if recorded.engine == 'gpu' else ''}."
         elif dict(recorded.constants) != program.values:
-            why = "The GPU recording was made with other constants."
+            why = f"The {_kind(recorded)} was made with other constants."
         if recorded is not None and why is None and state.source != "lockstep":
             return Shown(program, recorded, recorded, None)
         return Shown(program, self.run(program), recorded, why)
@@ -218,6 +223,10 @@ class Library:
         if trusted:
             return run(program, engine="lockstep", progress=Patience(program.file))
         return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
+
+
+def _kind(recording: Recording) -> str:
+    return "GPU recording" if recording.engine == "gpu" else "recording"
 
 
 def _names(paths: Sequence[Path]) -> Mapping[str, Path]:

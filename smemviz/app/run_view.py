@@ -68,7 +68,7 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
             shown.recording, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
         ),
         "facts.children": _facts(launch, hardware),
-        "facts-note.children": f"From the {'GPU recording' if shown.from_file else 'lockstep run'}; {rule(hardware)}.",
+        "facts-note.children": f"From the {shown.origin}; {rule(hardware)}.",
         "shown-run.data": _shown_run(shown, launch.kernel, hardware),
         "results.className": "columns",
     }

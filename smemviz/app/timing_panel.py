@@ -144,7 +144,7 @@ def _origin(one: Measured) -> str:
 
 def _no_time(shown: Shown) -> list[Component]:
     program = shown.program
-    why = shown.why or "The GPU recording has no times."
+    why = shown.why or "The recording has no times."
     settings = [part for name, value in program.overrides.items() for part in ("--set", f"{name}={value}")]
     line = shlex.join(["smemviz", "time", Path(program.file).name, *settings])
     return [

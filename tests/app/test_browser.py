@@ -213,7 +213,7 @@ def test_the_controls_of_the_next_file_are_filled_too(quiet: Page) -> None:
     expect(page.get_by_label("N", exact=True)).to_have_value("64")
     expect(page.get_by_label("Number of banks to draw")).to_have_value("32")
     expect(page.get_by_role("textbox", name="Counted for")).to_have_value("9.0 Hopper")
-    expect(page.get_by_role("radio", name="GPU recording")).to_be_checked()
+    expect(page.get_by_role("radio", name="Recording")).to_be_checked()
 
 
 def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(quiet: Page) -> None:

@@ -188,7 +188,11 @@ def test_what_a_recording_brings_is_run_in_the_sandbox_when_a_knob_turns(tmp_pat
     path = tmp_path / "mine.py"
     path.write_text(SQUARE.read_text(encoding="utf-8"), encoding="utf-8")
     run(path, engine="lockstep").save(tmp_path / "mine.smem.npz")
-    shown = Library([tmp_path / "mine.smem.npz"]).show(RunState("mine", constants={"IPAD": "0"}))
+    served = Library([tmp_path / "mine.smem.npz"])
+    assert served.show(RunState("mine")).origin == "recording"
+    shown = served.show(RunState("mine", constants={"IPAD": "0"}))
+    assert shown.why == "The recording was made with other constants."
+    assert shown.origin == "lockstep run"
     assert shown.recording.constants["IPAD"] == 0
     assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
 
