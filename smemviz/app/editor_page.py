@@ -67,7 +67,7 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
         prevent_initial_call=True,
     )
     def answer(asked: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
-        if not asked or not isinstance(asked.get("source"), str):
+        if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
             return no_update, "", True
         said, printed = run_asked(texts, asked["source"])
         return {**said, "at": asked.get("at")}, printed, not printed
