@@ -1,0 +1,62 @@
+"""What one access costs on every part, and which rule makes the difference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from smemviz.errors import InputError
+from smemviz.model.banks import count
+from smemviz.model.devices import known
+from smemviz.model.parts import Access, Cost, Part, cost_on, on_every_part
+
+LANES = np.arange(32)
+H200 = ((9, 0), 4)
+
+
+def access(stride: int, width: int, op: str = "load", dtype: str = "int32") -> Access:
+    return Access(LANES[np.newaxis] * stride, width, op, dtype)
+
+
+def part(parts: tuple[Part, ...], family: str, bank_bytes: int = 4) -> Part:
+    return next(one for one in parts if one.rows[0].family == family and one.bank_bytes == bank_bytes)
+
+
+def test_every_compute_capability_and_bank_mode_is_there_once() -> None:
+    found = [(row.cc, one.bank_bytes) for one in on_every_part(access(4, 4), H200) for row in one.rows]
+    assert sorted(found) == sorted((row.cc, mode) for row in known() for mode in row.bank_bytes)
+
+
+@pytest.mark.parametrize("stride", [8, 16, 64, 264])
+@pytest.mark.parametrize("reference", [H200, ((3, 5), 8), ((1, 0), 4), ((2, 0), 4)])
+def test_the_steps_lead_from_the_reference_to_the_part(stride: int, reference: tuple[tuple[int, int], int]) -> None:
+    """The last exchange leaves nothing of the reference: the count is the part's own."""
+    asked = access(stride, 8)
+    for one in on_every_part(asked, reference):
+        direct = count(asked.addresses, 8, "load", one.rows[0].cc, one.bank_bytes)
+        assert one.cost == Cost(*(int(column[0]) for column in direct))
+        if one.steps:
+            assert one.steps[0].before == cost_on(asked, *reference)
+            assert one.steps[-1].after == one.cost
+            assert [a.after for a in one.steps[:-1]] == [b.before for b in one.steps[1:]]
+
+
+def test_a_broadcast_of_pairs_shows_the_merge_rule() -> None:
+    """8-byte loads whose lanes pair up take one group of 32 since 5.0 (H200); 2.x serves half-warps all the same."""
+    asked = Access(LANES[np.newaxis] // 2 * 8, 8, "load", "float64")
+    parts = on_every_part(asked, H200)
+    assert part(parts, "Hopper").cost == Cost(1, 1, 1)
+    fermi = part(parts, "Fermi")
+    assert fermi.cost == Cost(2, 2, 1)
+    assert [(step.respect, step.before.wavefronts, step.after.wavefronts) for step in fermi.steps] == [
+        ("merging", 1, 2)
+    ]
+
+
+def test_what_cannot_be_counted_says_why() -> None:
+    parts = on_every_part(access(16, 16, "stmatrix_x4", "float16"), H200)
+    ada = part(parts, "Ada")
+    assert (ada.cost, ada.basis) == (None, None)
+    assert ada.reason == "stmatrix_x4 does not exist on compute capability 8.9; it came with 9.0"
+    with pytest.raises(InputError, match="compare-and-swap loop"):
+        cost_on(access(4, 4, "atomic_add", "float32"), *H200)
