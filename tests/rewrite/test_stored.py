@@ -34,6 +34,20 @@ def test_the_transpose_the_product_and_the_rectangle_are_there_and_were_measured
     assert {"transpose.py", "matmul.py", "rectangle.py"} <= {file for file, _ in MEASURED}
 
 
+def test_rewritten_kernels_ran_on_the_gpu_with_the_wavefronts_promised_and_faster() -> None:
+    ran = [(file, one) for file, facts in FILES.items() for one in facts["suggestions"] if "gpu" in one["verified"]]
+    assert {(file, one["kernel"]) for file, one in ran} >= {
+        ("transpose.py", "tile"),
+        ("rectangle.py", "set_col_read_col"),
+        ("rectangle.py", "set_row_read_col"),
+        ("rectangle.py", "set_row_read_col_dyn"),
+    }
+    for _, one in ran:
+        assert one["verified"]["gpu"] == {"wavefronts": one["predicted"], "problem": None, "notes": []}
+        for launch in one["time"]:
+            assert launch["after"]["high_us"] < launch["before"]["low_us"]
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_what_is_stored_is_what_is_found_now(file: str) -> None:
     program = read_program(kernels_dir() / file)
