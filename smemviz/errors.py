@@ -8,6 +8,7 @@ SmemvizError
  |    +-- LaunchError       a launch that cannot be made
  |    |    +-- RefusedLaunchError  one that no device would start
  |    +-- RecordingError    a recording that cannot be read
+ |    +-- BusyError         too much is asked for at once
  +-- MissingError        3  this machine lacks what was asked for
 """
 
@@ -22,6 +23,10 @@ class SmemvizError(Exception):
 
 class InputError(SmemvizError):
     """Bad usage or bad input."""
+
+
+class BusyError(InputError):
+    """What was asked for may be had in a moment: the same question is worth asking again."""
 
 
 class PlaceError(InputError):

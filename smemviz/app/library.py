@@ -15,7 +15,7 @@ from smemviz.app.texts import Texts
 from smemviz.constants import ConstantValue
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
-from smemviz.errors import InputError, LaunchError, RecordingError, SmemvizError
+from smemviz.errors import BusyError, InputError, LaunchError, RecordingError, SmemvizError
 from smemviz.program import Program, parse_program, read_source, recorded_program
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
@@ -209,6 +209,8 @@ class Library:
                 forget(path for path, _ in helpers)
                 try:
                     self._runs[key] = self._recording_of(program, trusted)
+                except BusyError:
+                    raise  # another try may do better
                 except SmemvizError as error:
                     self._runs[key] = error
             self._runs.move_to_end(key)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
-from smemviz.errors import InputError, SmemvizError
+from smemviz.errors import BusyError, InputError, SmemvizError
 from smemviz.program import Program
 
-_MOST_TEXTS = 64
-_MOST_RUNS = 32
+_MOST_SOURCE = 1 << 22  # characters of all texts together; a syntax tree takes hundreds of times as many bytes
+_MOST_REQUESTS = 1_000_000  # of all runs together, at 700 bytes or so each
 _PREFIX = "text-"
 
 Key = TypeVar("Key")
@@ -41,9 +41,8 @@ class Texts:
 
     def __init__(self, supervisor: Supervisor | None = None) -> None:
         self.supervisor = supervisor or Supervisor()
-        self._texts: OrderedDict[str, Text] = OrderedDict()
-        self._runs: OrderedDict[_Run, Ran | SmemvizError] = OrderedDict()
-        self._lock = threading.Lock()
+        self._texts: _Latest[str, Text] = _Latest(_MOST_SOURCE, lambda text: len(text.program.source))
+        self._runs: _Latest[_Run, Ran | SmemvizError] = _Latest(_MOST_REQUESTS, _requests)
 
     def __contains__(self, name: str) -> bool:
         return name.startswith(_PREFIX)
@@ -61,7 +60,7 @@ class Texts:
         """
         name = _PREFIX + hashlib.sha256(source.encode(errors="replace")).hexdigest()[:16]
         text = self._texts.get(name) or Text(name, parse_text(source, FILE, self.limits))
-        _keep(self._texts, self._lock, name, text, _MOST_TEXTS)
+        self._texts.keep(name, text)
         return text
 
     def program(self, name: str) -> Program:
@@ -87,18 +86,39 @@ class Texts:
         if ran is None:
             try:
                 ran = self.supervisor.run(program.source, dict(program.overrides))
+            except BusyError:
+                raise  # another try may do better
             except SmemvizError as error:
                 ran = error
-        _keep(self._runs, self._lock, key, ran, _MOST_RUNS)
+        self._runs.keep(key, ran)
         if isinstance(ran, SmemvizError):
             raise ran
         return ran
 
 
-def _keep(kept: OrderedDict[Key, Value], lock: threading.Lock, key: Key, value: Value, most: int) -> None:
-    """Keep a value as the latest of at most so many."""
-    with lock:
-        kept[key] = value
-        kept.move_to_end(key)
-        while len(kept) > most:
-            kept.popitem(last=False)
+class _Latest(Generic[Key, Value]):
+    """The values kept last, by key, as long as they weigh no more than so much together; the last one in any case."""
+
+    def __init__(self, most: int, weigh: Callable[[Value], int]) -> None:
+        self._most = most
+        self._weigh = weigh
+        self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Value | None:
+        kept = self._kept.get(key)
+        return kept[0] if kept else None
+
+    def keep(self, key: Key, value: Value) -> None:
+        with self._lock:
+            self._kept[key] = value, self._weigh(value)
+            self._kept.move_to_end(key)
+            total = sum(weight for _, weight in self._kept.values())
+            while total > self._most and len(self._kept) > 1:
+                total -= self._kept.popitem(last=False)[1][1]
+
+
+def _requests(ran: Ran | SmemvizError) -> int:
+    """Count the requests that a run keeps in memory; what has none still takes some room."""
+    launches = ran.recording.launches if isinstance(ran, Ran) else ()
+    return 1000 + sum(len(launch.requests) for launch in launches)

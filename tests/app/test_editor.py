@@ -9,9 +9,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from smemviz.app import create_app
+from smemviz.app import texts as texts_module
 from smemviz.app.editor_page import run_asked
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import Supervisor
+from smemviz.errors import BusyError, InputError
 
 SHORT = """from numba import cuda, float32
 import numpy as np
@@ -59,6 +61,28 @@ def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(tex
     assert said["file"]
     assert said["said"].endswith("1 launch, 1 mistake.")
     assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "warning")]
+
+
+def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
+    texts: Texts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*arguments: object) -> None:
+        raise BusyError("the editor is busy")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(texts.supervisor, "run", busy)
+        assert run_asked(texts, SHORT)[0]["said"] == "the editor is busy"
+    assert run_asked(texts, SHORT)[0]["said"].startswith("Ran in")
+
+
+def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts_module, "_MOST_SOURCE", 2 * len(SHORT) + 100)
+    few = Texts(texts.supervisor)
+    names = [few.add(f"{SHORT}# {n}\n").name for n in range(3)]
+    assert few.program(names[1])
+    assert few.program(names[2])
+    with pytest.raises(InputError, match="this text is not here any more; run it again in the editor"):
+        few.program(names[0])
 
 
 def test_without_the_editor_its_page_is_not_there() -> None:

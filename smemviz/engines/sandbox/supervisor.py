@@ -17,7 +17,7 @@ from typing import IO
 
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.run import FILE, Ran
-from smemviz.errors import InputError, KernelFileError, SmemvizError, UnsupportedError
+from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError
 from smemviz.recording_file import load
 
 AT_ONCE = 2
@@ -80,7 +80,7 @@ class Supervisor:
         if size > self.limits.source_bytes:
             raise InputError(f"{file}: the text has {size:,} bytes; the editor takes {self.limits.source_bytes:,}")
         if not self._turns.acquire(timeout=_BUSY_SECONDS):
-            raise InputError(f"{file}: the editor is busy with other texts; try again in a moment")
+            raise BusyError(f"{file}: the editor is busy with other texts; try again in a moment")
         try:
             worker = self._take()
             try:
@@ -101,7 +101,7 @@ class Supervisor:
 
     def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object], file: str) -> Ran:
         if not worker.ready.wait(_START_SECONDS) or worker.process.poll() is not None:
-            raise InputError(f"{file}: the process that runs texts did not start; look at the server's output")
+            raise BusyError(f"{file}: the process that runs texts did not start; look at the server's output")
         with tempfile.TemporaryDirectory(prefix="smemviz-") as folder:
             output = Path(folder) / "editor.smem.npz"
             request = {
