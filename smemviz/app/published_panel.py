@@ -21,7 +21,6 @@ def published_panel() -> Component:
         className="panel truth-panel",
         id="published",
         hidden=True,
-        **{"aria-labelledby": "published-title"},
     )
 
 

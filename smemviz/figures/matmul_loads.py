@@ -44,12 +44,12 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
         return empty(colours, "Not counted at this size.", height=200)
     top = max(max(s.tile, s.sectors, s.elements or 0) for s in savings)
     traces = [
-        _bars("elements asked for", [s.elements for s in savings], -0.19, colours.ramp[0],
+        _bars("elements", [s.elements for s in savings], -0.19, colours.ramp[0],
               [(s.naive.elements_loaded, s.tiled.elements_loaded) for s in savings], colours),
-        _bars("sectors moved", [s.sectors for s in savings], 0.19, colours.ramp[3],
+        _bars("sectors", [s.sectors for s in savings], 0.19, colours.ramp[3],
               [(s.naive.load_sectors, s.tiled.load_sectors) for s in savings], colours),
         go.Scatter(
-            name="formula: the width of the tile",
+            name="formula",
             x=[s.tile for s in savings],
             y=[i - 0.19 for i in range(len(savings))],
             mode="markers",

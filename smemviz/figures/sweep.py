@@ -17,6 +17,7 @@ _TOP, _BOTTOM, _LEFT, _RIGHT = 16, 52, 70, 190
 _DASHES = ("solid", "dash", "dashdot")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "pentagon", "hexagon", "star")
 _LINE = 15.5  # pixels of a label
+_NEAR = 1.25
 
 
 def cubes(sweep: Sweep, tile: int) -> dict[str, list[Point]]:
@@ -49,7 +50,7 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
             height=_HEIGHT,
             margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
             xaxis=axis(
-                colours, "side of the matrices", type="log", tickvals=sides, ticktext=[str(s) for s in sides],
+                colours, "side of the matrices", type="log", tickvals=sides, ticktext=_apart(sides), tickangle=0,
                 range=[np.log10(sides[0]) - 0.04, np.log10(sides[-1]) + 0.03], showgrid=True, gridcolor=colours.idle,
             ),
             yaxis=axis(
@@ -59,6 +60,11 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
             annotations=_ends(lines, (bottom, top), colours),
         ),
     )  # fmt: skip
+
+
+def _apart(sides: Sequence[int]) -> list[str]:
+    """Write each side but those that the next one would cover, as 2048 does 2000."""
+    return [str(side) if after / side > _NEAR else "" for side, after in zip(sides, [*sides[1:], np.inf], strict=True)]
 
 
 def _line(name: str, points: Sequence[Point], index: int, count: int, colours: Theme) -> go.Scatter:
