@@ -109,6 +109,7 @@
       return { from: from + (text.length - text.trimStart().length), to, message, severity };
     });
     view.dispatch(parts.setDiagnostics(view.state, found));
+    if (found.length) view.dispatch({ effects: parts.EditorView.scrollIntoView(found[0].from, { y: "nearest" }) });
   }
 
   const say = (text) => window.dash_clientside.set_props("editor-status", { children: text });

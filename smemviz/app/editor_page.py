@@ -138,10 +138,12 @@ def _panel() -> Component:
                 ],
                 className="panel-head",
             ),
+            html.Output("", id="editor-status", className="editor-status"),  # above, where small screens show it
             html.Div(id="editor", className="editor"),
-            html.Output("", id="editor-status", className="editor-status"),
             html.P(
-                "Ctrl+Enter runs it; Esc, then Tab leaves the text. Nothing is kept on the server.", className="note"
+                "Ctrl+Enter runs it; Esc, then Tab leaves the text. A copied link carries the text; the server keeps it "
+                "in memory only.",
+                className="note",
             ),
             html.Div(
                 [html.H3("Printed"), html.Pre(id="editor-printed", tabIndex=0)],

@@ -174,7 +174,7 @@ class Library:
 
     def _show_text(self, texts: Texts, state: RunState) -> Shown:
         program = texts.program(state.file).with_constants(state.constants)
-        return Shown(program, texts.run(state.file, state.constants).recording, None, "It is a text of the editor.")
+        return Shown(program, texts.run(state.file, state.constants).recording, None, "It was written in the editor.")
 
     def _path(self, file: str) -> Path:
         if file not in self._paths:
