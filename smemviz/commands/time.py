@@ -69,6 +69,7 @@ def _facts(program: Program, device: dict[str, Any], timed: Timed) -> dict[str, 
         "constants": program.values,
         "wall": {"first_s": timed.first_seconds, "again_s": timed.again_seconds},
         "launches": [{"kernel": kernel, "time": time_facts(time)} for kernel, time in times],
+        "unsafe": timed.unsafe,
     }
 
 
@@ -81,6 +82,10 @@ def _print(program: Program, device: str, timed: Timed) -> None:
     for kernel, time in zip(timed.kernels, timed.times, strict=True):
         for note in time.notes:
             console.print(f"{kernel}: {note}", markup=False, highlight=False)
+    for kernel in timed.unsafe:
+        console.print(
+            f"{kernel}: not launched, for it may do harm; smemviz run says why", markup=False, highlight=False
+        )
     conditions = timed.times[-1].conditions if timed.times else {}
     if conditions:
         console.print(", ".join(f"{name} {value}" for name, value in conditions.items()), highlight=False)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemviz.commands.settings import add_file_and_settings, main_output
 from smemviz.commands.stored import recording_for
-from smemviz.errors import MissingError
+from smemviz.errors import LaunchError, MissingError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,6 +57,7 @@ def execute(arguments: argparse.Namespace) -> int:
     ncu = find_ncu()
     with main_output(arguments.json), progress_bar() as progress:
         recording = recording_for(program, arguments.output, progress)
+        _refuse_harm(recording)
         kernels = [launch.kernel for launch in recording.launches]
         profiled = profile(ncu, arguments.file, dict(arguments.set), kernels, progress)
         reconciled = _reconcile(program, recording, profiled, progress)
@@ -70,6 +71,16 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         print_verdicts(recording)
     return 0 if all(one.sound for one in reconciled) else 1
+
+
+def _refuse_harm(recording: Recording) -> None:
+    """Refuse a file with a launch that was not made because it may do harm: under the profiler it would be."""
+    from smemviz.engines.gpu.look import UNSAFE
+
+    for finding in recording.findings:
+        if finding.kind in UNSAFE and finding.launch is None:
+            what = f"{finding.kind.replace('_', ' ')} in {finding.kernel}: {finding.message} Mend it, then verify"
+            raise LaunchError(recording.file_of_finding(finding), finding.line, what)
 
 
 def _reconcile(

@@ -16,6 +16,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.host import Progress, watch
 from smemviz.engines.gpu.launch import Arguments, arrays_in
+from smemviz.engines.gpu.look import Look
 from smemviz.engines.host import Configuration
 from smemviz.functions import Function
 from smemviz.measure.conditions import conditions
@@ -37,13 +38,15 @@ _FLUSHED = "cold: L2 is overwritten between launches, and that time is taken off
 class Timed:
     """The times of a kernel file's launches, in order, and the wall time of the whole job in seconds.
 
-    ``first_seconds`` has start-up, compiling and copies in it, ``again_seconds`` copies and launches.
+    ``first_seconds`` has start-up, compiling and copies in it, ``again_seconds`` copies and launches. A launch that may
+    do harm does not happen and has no time; ``unsafe`` names the kernels of those.
     """
 
     kernels: tuple[str, ...]
     times: tuple[Timing, ...]
     first_seconds: float
     again_seconds: float
+    unsafe: tuple[str, ...] = ()
 
 
 def time_program(
@@ -62,26 +65,35 @@ def time_program(
     """
     walls = []
     for _ in range(2):
-        start = time.perf_counter()
-        watch(program, _Unwatched())
+        start, careful = time.perf_counter(), _Careful()
+        watch(program, careful)
         cuda.synchronize()
-        walls.append(time.perf_counter() - start)
+        walls.append(time.perf_counter() - start - careful.look.seconds)
     timer = _Timer(cold, progress, kernels)
     watch(program, timer)
-    return Timed(tuple(timer.kernels), tuple(timer.times), *walls)
+    first, again = walls
+    return Timed(tuple(timer.kernels), tuple(timer.times), first, again, tuple(timer.unsafe))
 
 
-class _Unwatched:
+class _Careful:
+    """Lets launches happen, but none that may change the memory of others or wait for ever."""
+
+    def __init__(self) -> None:
+        self.look = Look()
+
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
-    ) -> None:
-        """Let the launch happen."""
+    ) -> bool:
+        """Tell whether the launch may happen."""
+        return self.look.is_safe(function, config, arguments)
 
 
-class _Timer:
+class _Timer(_Careful):
     """Times launches as they happen; each finds its arguments as ``main()`` left them, and leaves them so."""
 
     def __init__(self, cold: bool, progress: Progress | None, chosen: Collection[str] = ()) -> None:
+        super().__init__()
+        self.unsafe: list[str] = []
         self.cold = cold
         self.progress = progress
         self.chosen = chosen
@@ -91,10 +103,13 @@ class _Timer:
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
-    ) -> None:
-        """Time one launch."""
+    ) -> bool:
+        """Time one launch, unless it may not happen."""
+        if not super().launch(dispatcher, function, config, arguments):
+            self.unsafe.append(function.name)
+            return False
         if self.chosen and function.name not in self.chosen:
-            return
+            return True
         if self.progress:
             self.progress(len(self.times), len(self.times) + 1, function.name)
         notes = []
@@ -135,6 +150,7 @@ class _Timer:
                 notes=tuple(notes),
             )
         )
+        return True
 
     def _floor(self, dispatcher: CUDADispatcher, config: Configuration, arguments: Sequence[Any]) -> float:
         """Time an empty kernel of the same grid, block and shared size in the same graph form."""

@@ -17,16 +17,21 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 PAST_THE_END = "out[cuda.grid(1) + 1] = 1"
 
 
-def looked(body, *arguments, grid=1, block=32, look=None):
-    """Look at a launch of a kernel with this body; return its findings."""
-    from smemviz.engines.gpu.look import Look
-
+def made(body):
+    """Make a kernel with this body."""
     source = HEAD + "@cuda.jit\ndef kernel(out):\n" + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n"
     program = parse_program(source, "f.py")
     namespace = namespace_for("f.py", Cuda("f.py", lambda *launched: None))
     exec(program.code(), namespace)
-    function = function_of(namespace["kernel"].py_func, program.source, program.tree)
-    return (look or Look()).findings(function, Configuration((grid, 1, 1), (block, 1, 1)), arguments, number=3)
+    return function_of(namespace["kernel"].py_func, program.source, program.tree)
+
+
+def looked(body, *arguments, grid=1, block=32, look=None):
+    """Look at a launch of a kernel with this body; return its findings."""
+    from smemviz.engines.gpu.look import Look
+
+    configuration = Configuration((grid, 1, 1), (block, 1, 1))
+    return (look or Look()).findings(made(body), configuration, arguments, number=3)
 
 
 def test_a_mistake_is_found_and_the_arguments_stay_as_they_are():
@@ -36,6 +41,24 @@ def test_a_mistake_is_found_and_the_arguments_stay_as_they_are():
 
     assert (finding.kind, finding.threads, finding.launch) == ("out_of_bounds", ((31, 0, 0),), 3)
     assert not out.any()
+
+
+@pytest.mark.parametrize(
+    ("body", "safe"),
+    [
+        pytest.param("out[cuda.grid(1)] = 1", True, id="no mistake"),
+        pytest.param("out[0] = cuda.grid(1)\nout[1] = out[0]", True, id="a mistake that harms nobody"),
+        pytest.param(PAST_THE_END, False, id="out of bounds"),
+        pytest.param("if cuda.grid(1) < 5:\n    cuda.syncthreads()", False, id="a barrier that not all reach"),
+    ],
+)
+def test_what_is_timed_may_do_no_harm(body, safe):
+    from smemviz.measure.timing import _Careful
+
+    careful = _Careful()
+    arguments = (np.zeros(32, np.int32),)
+    assert careful.launch(None, made(body), Configuration((1, 1, 1), (32, 1, 1)), arguments) is safe
+    assert careful.look.seconds > 0
 
 
 def test_a_launch_without_a_mistake_has_none():

@@ -15,7 +15,7 @@ from smemviz.commands import verify
 from smemviz.engines import choose
 from smemviz.errors import MissingError, RecordingError
 from smemviz.measure import counters
-from smemviz.recording import Launch
+from smemviz.recording import Finding, Launch
 from smemviz.recording_file import load
 
 MERGED = captured.FOLDER / "merged.py"
@@ -55,6 +55,19 @@ def test_without_nsight_compute_it_exits_3_and_says_how_to_get_it(
     monkeypatch.setattr(counters, "find_ncu", missing)
     assert main(["verify", str(MERGED)]) == 3
     assert "not installed here" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("h200")
+def test_a_launch_that_may_do_harm_is_not_made_under_the_profiler(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = Finding("out_of_bounds", "kernel", 7, (0, 0, 0), ((0, 0, 0),), "c[20] is outside. It was not run.")
+    found = replace(captured.recording("merged"), findings=(finding,))
+    monkeypatch.setattr(verify, "recording_for", lambda *_: found)
+    monkeypatch.setattr(counters, "profile", lambda *_: pytest.fail("it was profiled"))
+    assert main(["verify", str(MERGED)]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith(":7: out of bounds in kernel: c[20] is outside. It was not run. Mend it, then verify\n")
 
 
 @pytest.mark.usefixtures("h200")

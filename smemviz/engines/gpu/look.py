@@ -37,6 +37,19 @@ class Look:
     def __init__(self) -> None:
         self._seconds = 0.0
 
+    @property
+    def seconds(self) -> float:
+        """How long the looks took so far."""
+        return self._seconds
+
+    def is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
+        """Tell whether no mistake was found for which the device had better not make a launch.
+
+        Raises:
+            RefusedLaunchError: for a launch that no device would start.
+        """
+        return not any(finding.kind in UNSAFE for finding in self.findings(function, config, arguments, 0))
+
     def findings(
         self, function: Function, config: Configuration, arguments: Sequence[Any], number: int
     ) -> tuple[Finding, ...]:
