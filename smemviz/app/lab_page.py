@@ -9,7 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.controls import hardware_options
-from smemviz.app.graph import graph
+from smemviz.app.graph import download, graph
 from smemviz.app.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
 from smemviz.constants import DTYPES
 from smemviz.model.accesses import PATTERNS
@@ -202,16 +202,19 @@ def _results(side: str) -> Component:
             html.P("", id=f"lab-{side}-said", className="lab-said"),
             html.Div(
                 [
-                    html.Div(
+                    html.Section(
                         [
-                            html.H3("Tile"),
+                            html.Div([html.H3("Tile"), download(f"Tile of set-up {side}")], className="panel-head"),
                             _scroller(f"lab-{side}-tile", f"Tile of set-up {side}"),
                             html.P(_TILE_NOTE, className="note"),
                         ]
                     ),
-                    html.Div(
+                    html.Section(
                         [
-                            html.H3("Banks by wavefront"),
+                            html.Div(
+                                [html.H3("Banks by wavefront"), download(f"Banks by wavefront of set-up {side}")],
+                                className="panel-head",
+                            ),
                             _scroller(f"lab-{side}-banks", f"Banks by wavefront of set-up {side}"),
                         ]
                     ),
