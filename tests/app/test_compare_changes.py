@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,17 +65,23 @@ def test_constants_stand_for_what_was_before(library: Library) -> None:
     assert said(parts[0]) == ["Worse in B: set_row_read_col_pad in wavefronts; set_row_read_col_dyn_pad in wavefronts."]
 
 
-def test_no_revision_is_read_for_other_machines(library: Library, tmp_path: Path) -> None:
-    served = Library([tmp_path / "mine.py"], local=False)
+@pytest.fixture
+def texts() -> Iterator[Texts]:
+    made = Texts()
+    yield made
+    made.supervisor.close()
+
+
+def test_no_revision_is_read_for_other_machines(library: Library, texts: Texts, tmp_path: Path) -> None:
+    served = Library([tmp_path / "mine.py"], texts, local=False)
     refused = "mine: revisions are read only where nobody but this machine reaches the server"
     assert said(view_changes(served, {"file": "mine", "against": "HEAD"})) == [refused]
     assert said(view_changes(served, {"file": "mine", "against": "IPAD=0"})[0]) == ["No launch is worse in B."]
 
 
-def test_a_text_of_the_editor_is_run_in_the_sandbox(tmp_path: Path) -> None:
+def test_a_text_of_the_editor_is_run_in_the_sandbox(tmp_path: Path, texts: Texts) -> None:
     """Neither what is shown nor what it is compared with may reach Python's ``exec``."""
     trace = tmp_path / "trace"
-    texts = Texts()
     hostile = f"{SQUARE}\n\nif IPAD == 0:\n    open({str(trace)!r}, 'w')\n"
     names = [texts.add(text).name for text in (SQUARE, hostile)]
     served = Library([kernels_dir() / "reverse.py"], texts)

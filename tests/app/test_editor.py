@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -12,7 +13,6 @@ from smemviz.app import create_app
 from smemviz.app import texts as texts_module
 from smemviz.app.editor_page import run_asked
 from smemviz.app.texts import Texts
-from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import BusyError, InputError
 
 SHORT = """from numba import cuda, float32
@@ -35,8 +35,10 @@ def main():
 
 
 @pytest.fixture
-def texts() -> Texts:
-    return Texts(Supervisor())
+def texts() -> Iterator[Texts]:
+    made = Texts()
+    yield made
+    made.supervisor.close()
 
 
 def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from smemviz.app import library as library_module
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
+from smemviz.app.texts import Texts
 from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
 from smemviz.program import source_sha256
@@ -184,11 +186,18 @@ def main():
 """
 
 
-def test_what_a_recording_brings_is_run_in_the_sandbox_when_a_knob_turns(tmp_path: Path) -> None:
+@pytest.fixture
+def texts() -> Iterator[Texts]:
+    made = Texts()
+    yield made
+    made.supervisor.close()
+
+
+def test_what_a_recording_brings_is_run_in_the_sandbox_when_a_knob_turns(tmp_path: Path, texts: Texts) -> None:
     path = tmp_path / "mine.py"
     path.write_text(SQUARE.read_text(encoding="utf-8"), encoding="utf-8")
     run(path, engine="lockstep").save(tmp_path / "mine.smem.npz")
-    served = Library([tmp_path / "mine.smem.npz"])
+    served = Library([tmp_path / "mine.smem.npz"], texts)
     assert served.show(RunState("mine")).origin == "recording"
     shown = served.show(RunState("mine", constants={"IPAD": "0"}))
     assert shown.why == "The recording was made with other constants."
@@ -197,7 +206,7 @@ def test_what_a_recording_brings_is_run_in_the_sandbox_when_a_knob_turns(tmp_pat
     assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
 
 
-def test_python_never_executes_what_a_recording_brings(tmp_path: Path) -> None:
+def test_python_never_executes_what_a_recording_brings(tmp_path: Path, texts: Texts) -> None:
     """A stranger's file may say that its constants differ from those of its source, which then is to be run at once."""
     path, trace = tmp_path / "mine.py", tmp_path / "trace"
     text = SQUARE.read_text(encoding="utf-8")
@@ -206,15 +215,15 @@ def test_python_never_executes_what_a_recording_brings(tmp_path: Path) -> None:
     hostile = f"{text}\n\nif IPAD == 0:\n    import pathlib\n    pathlib.Path({str(trace)!r}).touch()\n"
     sha256 = source_sha256(hostile)
     replace(recording, source=hostile, sha256=sha256).save(tmp_path / "hostile.smem.npz")
-    served = Library([tmp_path / "hostile.smem.npz"])
+    served = Library([tmp_path / "hostile.smem.npz"], texts)
     with pytest.raises(InputError, match="pathlib is not there for text in the editor"):
         served.show(RunState("hostile", constants={"IPAD": "0"}))
     assert not trace.exists()
 
 
-def test_for_other_machines_the_gallery_runs_within_the_limits_of_the_editor() -> None:
+def test_for_other_machines_the_gallery_runs_within_the_limits_of_the_editor(texts: Texts) -> None:
     """Whoever reaches the server chooses the constants, and with them how much a file asks of the machine."""
-    served = Library(gallery(), local=False)
+    served = Library(gallery(), texts, local=False)
     shown = served.show(RunState("square", constants={"IPAD": "0"}))
     assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
     with pytest.raises(InputError, match="the editor gives an array 67,108,864"):
