@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import download, graph
 from smemviz.app.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
-from smemviz.figures.products import HALVES, MERGED, NO_INTEGER_BLAS
+from smemviz.figures.products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS
 
 POLL_MILLISECONDS = 500
 PATH = "/matmul"
@@ -53,7 +53,7 @@ def matmul_page() -> Component:
                 [
                     _section(
                         "Every kernel at this size", html.Div(id="products-table"), identity="products",
-                        notes=(NO_INTEGER_BLAS, MERGED, HALVES), last_note="skipped-note",
+                        notes=(NO_INTEGER_BLAS, MERGED, HALVES, HELD_BACK), last_note="skipped-note",
                     ),
                     html.Div(
                         [
