@@ -41,6 +41,15 @@ class Published:
     note: str = ""
 
 
+_SCOPES = Published(
+    "declared in the file or in the kernel",
+    "either, in CUDA C++",
+    "",
+    "in the kernel",
+    "Numba declares shared arrays in functions only; in CUDA C++ the scope decides who knows the name, and no address.",
+)
+
+
 def published(recording: Recording) -> tuple[Published, ...]:
     """Return what was published of a kernel file of the gallery beside what its recording holds; () of another file."""
     rows = _FILES.get(PurePath(recording.file).stem)
@@ -77,7 +86,21 @@ def _square(recording: Recording) -> tuple[Published, ...]:
             for kernel, text in said
         ),
         Published("time by columns against time by rows", "about 2 times", "the same", slower, "Ours are medians."),
+        _declared(recording, "set_row_read_col", "set_row_read_col_dyn", "no difference"),
+        _SCOPES,
     )
+
+
+def _reverse(recording: Recording) -> tuple[Published, ...]:
+    return _declared(recording, "static_reverse", "dynamic_reverse", "none"), _SCOPES
+
+
+def _declared(recording: Recording, static: str, dynamic: str, said: str) -> Published:
+    """Compare what the two ways to declare a shared array cost."""
+    one, other = (_store_and_load(recording[kernel]) for kernel in (static, dynamic))
+    ours = "no difference" if one == other else f"{one} against {other}"
+    where = _NSIGHT if said != "none" else ""
+    return Published(f"{static} against {dynamic}, wavefronts", said, where, ours, f"Static declaration: {one}.")
 
 
 def _rectangle(recording: Recording) -> tuple[Published, ...]:
@@ -114,4 +137,5 @@ _FILES: dict[str, Callable[[Recording], tuple[Published, ...]]] = {
     "latency": _latencies,
     "square": _square,
     "rectangle": _rectangle,
+    "reverse": _reverse,
 }

@@ -39,7 +39,14 @@ def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_cou
         ("no conflict", "32 and 32"),
         ("no conflict", "32 and 32"),
         ("about 2 times", "2.2 times"),
+        ("no difference", "no difference"),
+        ("either, in CUDA C++", "in the kernel"),
     ]
+
+
+def test_static_and_dynamic_declarations_cost_the_same() -> None:
+    declared = published(recorded("reverse"))[0]
+    assert (declared.ours, declared.note) == ("no difference", "Static declaration: 2 and 2.")
 
 
 def test_the_8_way_conflict_that_is_quoted_is_that_of_8_byte_banks() -> None:
