@@ -114,7 +114,8 @@ def test_every_launch_was_timed(pair):
     _, recorded, _ = pair
 
     for launch in recorded.launches:
-        assert 0 < launch.time.floor_us < launch.time.median_us < 1000
+        longest = 400 if launch.kernel == "global_memory" else 200 if launch.kernel == "l2_cache" else 40
+        assert 0 < launch.time.floor_us < launch.time.median_us < longest
         assert (launch.time.high_us - launch.time.low_us) / 2 < 0.01 * launch.time.median_us
 
 
