@@ -141,8 +141,8 @@ def _panel() -> Component:
             html.Output("", id="editor-status", className="editor-status"),  # above, where small screens show it
             html.Div(id="editor", className="editor"),
             html.P(
-                "Ctrl+Enter runs it; Esc, then Tab leaves the text. A copied link carries the text; the server keeps it "
-                "in memory only.",
+                "Ctrl+Enter runs it; Esc, then Tab leaves the text. A copied link carries the text; the server keeps "
+                "it in memory only.",
                 className="note",
             ),
             html.Div(

@@ -11,7 +11,7 @@ from smemviz.engines.sandbox import SandboxLimits, Supervisor
 from smemviz.errors import SmemvizError
 from tests.engines.sandbox.hostile import ESCAPES, GREEDY, Hostile
 
-_SECONDS = 5.0
+_SECONDS = 3.0
 _SPARE_SECONDS = 30.0  # a busy machine takes its time to start a process
 
 
