@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,7 +61,9 @@ def draw(images: Sequence[Image]) -> list[bytes]:
     from choreographer.errors import BrowserClosedError, BrowserFailedError, ChannelClosedError
 
     try:
-        return asyncio.run(_draw(images))
+        # In a thread of its own: where smemviz is called from, a notebook for one, an event loop may be running.
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(asyncio.run, _draw(images)).result()
     except (BrowserClosedError, BrowserFailedError, ChannelClosedError, TimeoutError) as error:
         raise MissingError(f"images need Chrome or Chromium: {path} does not answer ({type(error).__name__})") from None
 

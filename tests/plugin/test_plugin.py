@@ -453,7 +453,7 @@ def test_a_session_that_does_not_use_it_loads_nothing_of_it(pytester: pytest.Pyt
 
 
 def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monkeypatch: pytest.MonkeyPatch) -> None:
-    repository = Path(smemviz.__file__).parents[1]
+    repository = Path(__file__).parents[2]
     text = (repository / "pyproject.toml").read_text(encoding="utf-8")
     declared = re.search(r'\[project\.entry-points\.pytest11\]\nsmemviz = "(.+)"', text)
     assert declared
