@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Playwright
+from playwright.sync_api import Page, Playwright, expect
 from watching import watched
 from werkzeug.serving import make_server
 
@@ -18,6 +18,8 @@ from smemviz.app import create_app
 from smemviz.resources import gallery
 
 REQUIRED = "SMEMVIZ_REQUIRE_BROWSER"
+
+expect.set_options(timeout=20_000)  # ms; in a fresh environment Numba compiles what the first page asks for
 
 
 def chromium(playwright: Playwright) -> str | None:

@@ -92,8 +92,7 @@ def test_a_launch_among_many_alike_is_chosen_by_its_number(quiet: Page) -> None:
     assert query(page)["launch"] == ["1"]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
 @pytest.mark.parametrize("path", [SWAPPED, PAIR])
 def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, path: str, width: int, theme: str) -> None:
     page = quiet

@@ -383,8 +383,7 @@ def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(patient:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
 def test_axe_finds_nothing_and_nothing_sticks_out(patient: Page, width: int, theme: str) -> None:
     page = patient
     page.set_viewport_size({"width": width, "height": 900})

@@ -278,8 +278,7 @@ def test_the_csv_has_what_the_table_has_and_says_where_it_is_from(quiet: Page) -
     assert (refused.status, refused.text()) == (400, "nothing: not served here; the gallery lists what is\n")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
 @pytest.mark.parametrize("path", [COMPARE, TRANSPOSE, COMPARE + "&IPAD=0", TRANSPOSE + "&IPAD=0", "/compare?file=no"])
 def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, path: str, width: int, theme: str) -> None:
     page = quiet

@@ -9,8 +9,7 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
 @pytest.mark.parametrize("kernel", ["no_second_barrier", "too_many_threads"])
 def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, kernel: str, width: int, theme: str) -> None:
     page = quiet

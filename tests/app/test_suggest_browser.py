@@ -9,8 +9,7 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
 def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme: str) -> None:
     page = quiet
     page.set_viewport_size({"width": width, "height": 900})
