@@ -296,6 +296,7 @@ def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(patie
     second.get_by_role("button", name="Swap").click()
     headline(page, "A: no conflict, 64 wavefronts; B: 32-way conflict, 1,056 wavefronts where 64 would do")
     page.go_back()
+    headline(page, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts")
     second.get_by_role("button", name="Close").click()
     headline(page, "32-way conflict, 1,056 wavefronts where 64 would do")
     expect(page.locator("#lab-B-results")).to_be_hidden()
