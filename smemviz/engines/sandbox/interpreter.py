@@ -121,25 +121,27 @@ class Host(Calls):
         for item in items:
             self.step(node)
             self.assign(node.target, item)
-            try:
-                self.statements(node.body)
-            except _BreakSignal:
+            if not self.goes_on(node):
                 return
-            except _ContinueSignal:
-                continue
         self.statements(node.orelse)
 
     def repeat(self, node: ast.While) -> None:
         """Execute a ``while``."""
         while self.truth(node.test):
             self.step(node)
-            try:
-                self.statements(node.body)
-            except _BreakSignal:
+            if not self.goes_on(node):
                 return
-            except _ContinueSignal:
-                continue
         self.statements(node.orelse)
+
+    def goes_on(self, node: ast.For | ast.While) -> bool:
+        """Execute the body of a loop once, and tell whether the loop goes on."""
+        try:
+            self.statements(node.body)
+        except _BreakSignal:
+            return False
+        except _ContinueSignal:
+            pass
+        return True
 
     def define(self, node: ast.FunctionDef) -> None:
         """Bind a function: a kernel or device function under ``cuda.jit``, else one of the host."""
