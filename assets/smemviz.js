@@ -6,7 +6,7 @@
   const LOOK = ["block", "site", "warp", "step", "view", "banks", "array", "elements", "scope"];
   const CHOICES = ["array", "block", "elements", "launch"]; // as in browser.py
   const RUN = ["file", "kernel", "launch", "source", "cc", "against"];
-  const KEPT = ["theme"]; // by every link inside the page
+  const KEPT = ["theme", "lang"]; // by every link inside the page
   const KEPT_IN_FILE = ["view", "banks", "scope", "speed"]; // by links between kernels of one file
   const CONSTANT = /^_?[A-Z]/;
 
@@ -135,7 +135,7 @@
       if (title) document.title = title;
       if (!same(place, next[0])) settled = {}; // another page has other controls
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
-      return [...stores, chosen, `Switch to the ${chosen === "dark" ? "light" : "dark"} theme`];
+      return [...stores, chosen, chosen === "dark" ? gettext("Switch to the light theme") : gettext("Switch to the dark theme")];
     },
 
     // Only what came by a link or by Back: what is picked by hand is there already, and picked on meanwhile.
@@ -282,6 +282,16 @@
     },
     true,
   );
+
+  // Another language is another document; all else in the URL stays.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest('a[href^="?lang="]');
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const next = query();
+    next.set("lang", link.lang);
+    window.location.assign(`${window.location.pathname}?${next}${window.location.hash}`);
+  });
 
   // Left and right step through the requests; up and down, in the source, through the sites.
   document.addEventListener("keydown", (event) => {

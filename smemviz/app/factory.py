@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
+from flask import request
 
 from smemviz.app import browser, compare_page, editor_page, gallery_page, gpus_page, kernel_callbacks, measured_panels
 from smemviz.app import follow as following
@@ -28,14 +30,34 @@ from smemviz.app.suggester import Suggester
 from smemviz.app.texts import Texts
 from smemviz.commands.progress import LINES
 from smemviz.errors import SmemvizError
+from smemviz.export.scripts import language_script, messages_element
+from smemviz.language import LANGUAGES, N_, _, best_of, speak, spoken
 from smemviz.resources import assets_dir, gallery
 from smemviz.version import __version__
 
+_PAGES = {
+    N_("Gallery"): "/",
+    N_("Compare"): "/compare",
+    N_("Matmul"): MATMUL,
+    N_("Layouts"): LAB,
+    N_("GPUs"): gpus_page.PATH,
+    N_("Editor"): "/editor",
+}
 _MAX_REQUEST = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
+
+
+class _App(Dash):  # type: ignore[misc]
+    """A dashboard whose first page is in the language that was asked for."""
+
+    def interpolate_index(self, **kwargs: Any) -> str:
+        page: str = super().interpolate_index(**kwargs)
+        head = f"{messages_element()}\n<script>{language_script()}</script>"
+        return page.replace("{{language}}", spoken()).replace("{{messages}}", head)
+
 
 # The theme is set before anything is painted, so that a dark page never flashes white.
 _INDEX = """<!DOCTYPE html>
-<html lang="en">
+<html lang="{{language}}">
 <head>
 {%metas%}
 <title>{%title%}</title>
@@ -47,6 +69,7 @@ _INDEX = """<!DOCTYPE html>
   document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
 })();
 </script>
+{{messages}}
 {%css%}
 </head>
 <body>
@@ -68,12 +91,13 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     texts = Texts() if editor else None
     job = Job(environment=LINES)  # one GPU: one measurement at a time
     library, stopwatch = Library(paths or gallery(), texts, local=local), Stopwatch(job, allowed=local)
-    app = Dash(
+    app = _App(
         __name__,
         title="smemviz",
         update_title="",
         assets_folder=str(assets_dir()),
         assets_path_ignore=["codemirror"],  # loaded by the editor page, when there is one
+        assets_ignore=r"^language\.js$",  # stands in the page itself
         index_string=_INDEX,
         serve_locally=True,
         suppress_callback_exceptions=True,
@@ -85,7 +109,8 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
         ],
     )
     app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
-    app.layout = _frame(library)
+    app.server.before_request(_speak)
+    app.layout = lambda: _frame(library)
     browser.add_callbacks(app)
     gallery_page.add_callbacks(app, library)
     kernel_callbacks.add_callbacks(app, library)
@@ -107,6 +132,12 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     return app
 
 
+def _speak() -> None:
+    """Answer a request in the language of its ``?lang=``, else in the first of the browser's that is spoken here."""
+    asked = request.args.get("lang")
+    speak(best_of([asked] if asked else request.accept_languages.values()))
+
+
 def _page(
     library: Library, stopwatch: Stopwatch, place: Query, run: Query, look: Query, follow: bool
 ) -> list[Component] | Component:
@@ -124,7 +155,7 @@ def _page(
     if place["path"] == "/editor" and library.texts:
         return editor_page.editor_page(library.texts, run)
     if place["path"] != "/kernel":
-        return _nothing("There is no such page.")
+        return _nothing(_("There is no such page."))
     try:
         return kernel_page(library, stopwatch, run, look, follow=follow)
     except SmemvizError as error:
@@ -133,36 +164,53 @@ def _page(
 
 def _nothing(text: str) -> list[Component]:
     return [
-        html.Header([html.H1("Not here", className="headline"), html.P(text, className="origin")], className="title"),
-        dcc.Link("Back to the gallery", href="/", className="back"),
+        html.Header(
+            [html.H1(_("Not here"), className="headline"), html.P(text, className="origin")], className="title"
+        ),
+        dcc.Link(_("Back to the gallery"), href="/", className="back"),
     ]
+
+
+def _languages() -> Component:
+    """Offer the page in the other languages, each in its own words; ``assets/smemviz.js`` keeps the rest of the URL."""
+    links = [html.A(name, href=f"?lang={tag}", lang=tag, hrefLang=tag) for tag, name in LANGUAGES.items()]
+    here = html.Summary(LANGUAGES[spoken()], className="text-button", **{"aria-label": _("Language")})
+    return html.Details([here, html.Div(links, className="language-links")], className="languages")
 
 
 def _frame(library: Library) -> Component:
     """What stays when pages change: state, header, footer."""
-    pages = {"Gallery": "/", "Compare": "/compare", "Matmul": MATMUL, "Layouts": LAB, "GPUs": gpus_page.PATH}
-    pages |= {"Editor": "/editor"} if library.texts else {}
+    pages = {name: href for name, href in _PAGES.items() if href != "/editor" or library.texts}
     return dmc.MantineProvider(
         [
             dcc.Location(id="url", refresh=False),
             # The URL, taken apart: which page, what is run, what is looked at. Only what changed is written.
             *(dcc.Store(id=name) for name in ("place", "run", "look", "theme", "shown-block")),
-            html.A("Skip to the content", href="#page", className="skip"),
+            html.A(_("Skip to the content"), href="#page", className="skip"),
             html.Header(
                 [
                     dcc.Link([html.Span(className="mark"), "smemviz"], href="/", className="wordmark"),
                     html.Nav(
-                        [dcc.Link(name, href=href) for name, href in pages.items()],
-                        **{"aria-label": "Pages"},
+                        [dcc.Link(_(name), href=href) for name, href in pages.items()],
+                        **{"aria-label": _("Pages")},
                     ),
+                    _languages(),
                     html.Button(
-                        id="toggle-theme", className="icon-button theme", type="button", **{"aria-label": "Dark theme"}
+                        id="toggle-theme",
+                        className="icon-button theme",
+                        type="button",
+                        **{"aria-label": _("Dark theme")},
                     ),
                 ],
                 className="site-header",
             ),
-            html.Main(html.P("Loading", className="origin"), id="page", tabIndex=-1),
-            html.Footer(f"smemviz {__version__}. Nothing on this page is loaded from, or sent to, anywhere else."),
+            html.Main(html.P(_("Loading"), className="origin"), id="page", tabIndex=-1),
+            html.Footer(
+                _(
+                    "smemviz {version}. Nothing on this page is loaded from, or sent to, anywhere else.",
+                    version=__version__,
+                )
+            ),
         ],
         id="provider",
         theme={

@@ -1,0 +1,117 @@
+"""The language that people are spoken to in: English, Korean or Simplified Chinese, chosen per request or export.
+
+Messages are looked up by their English text with gettext's functions; ``locale/*.po`` holds the translations, which
+``tools/messages.py`` keeps up with the code. Field terms stay as the field says them in each language.
+"""
+
+from __future__ import annotations
+
+import gettext as _gettext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from smemviz.errors import InputError
+
+LANGUAGES: Mapping[str, str] = {"en": "English", "ko": "한국어", "zh-Hans": "简体中文"}  # by tag, in their own words
+
+_spoken: ContextVar[str] = ContextVar("language", default="en")
+
+
+def spoken() -> str:
+    """Return the tag of the language that is spoken now, as ``<html lang>`` wants it."""
+    return _spoken.get()
+
+
+def speak(tag: str) -> None:
+    """Speak one of ``LANGUAGES`` from here on, in this thread or task."""
+    if tag not in LANGUAGES:
+        raise InputError(f"no language {tag!r}: take {', '.join(LANGUAGES)}")
+    _spoken.set(tag)
+
+
+@contextmanager
+def speaking(tag: str) -> Iterator[None]:
+    """Speak one of ``LANGUAGES`` for as long as this lasts."""
+    before = spoken()
+    speak(tag)
+    try:
+        yield
+    finally:
+        _spoken.set(before)
+
+
+def best_of(wanted: Iterable[str]) -> str:
+    """Return the first of some language tags that is spoken here; only primary subtags count: zh-CN gives zh-Hans."""
+    by_primary = {tag.split("-")[0]: tag for tag in LANGUAGES}
+    found = (by_primary.get(tag.replace("_", "-").split("-")[0].lower()) for tag in wanted)
+    return next((tag for tag in found if tag), "en")
+
+
+def gettext(message: str, /, **values: Any) -> str:
+    """Return a message in the spoken language, with values in place of its ``{names}``, as ``str.format`` does."""
+    return _filled(_catalogue(spoken()).gettext(message), values)
+
+
+def ngettext(one: str, many: str, n: int, /, **values: Any) -> str:
+    """Return the form of a message for ``n`` things; ``{n}`` is the number."""
+    return _filled(_catalogue(spoken()).ngettext(one, many, n), {"n": n, **values})
+
+
+def pgettext(context: str, message: str, /, **values: Any) -> str:
+    """Return a message whose English alone does not tell what is meant."""
+    return _filled(_catalogue(spoken()).pgettext(context, message), values)
+
+
+def N_(message: str) -> str:  # noqa: N802 - gettext's name
+    """Mark a message that is looked up later, where it is shown: the languages of those who read it differ."""
+    return message
+
+
+_ = gettext
+
+
+def script_messages(tag: str) -> dict[str, str]:
+    """Return the translations of what the browser's scripts say, by their English."""
+    if tag == "en":
+        return {}
+    entries = _entries(tag)
+    return {
+        entry.id: entry.string
+        for entry in entries
+        if isinstance(entry.id, str) and any(file.endswith(".js") for file, _line in entry.locations)
+    }
+
+
+def _filled(text: str, values: Mapping[str, Any]) -> str:
+    return text.format_map(values) if values else text
+
+
+@cache
+def _catalogue(tag: str) -> _gettext.NullTranslations:
+    if tag == "en":
+        return _gettext.NullTranslations()
+    from babel.messages.mofile import write_mo
+
+    compiled = BytesIO()
+    write_mo(compiled, _entries(tag))
+    compiled.seek(0)
+    return _gettext.GNUTranslations(compiled)
+
+
+@cache
+def _entries(tag: str) -> Any:
+    """Read a catalogue; Babel is slow to import, and English needs none."""
+    from babel.messages.pofile import read_po
+
+    with catalogue_file(tag).open("rb") as file:
+        return read_po(file, locale=tag.replace("-", "_"))
+
+
+def catalogue_file(tag: str) -> Path:
+    """Return the file of a language's translations."""
+    return Path(__file__).parent / "locale" / f"{tag.replace('-', '_')}.po"
