@@ -1,0 +1,120 @@
+"""A language in which every message stands in brackets, so that what is no message shows on a page.
+
+``⟦Banks by ⟧wavefront`` tells both a text that was forgotten and an English word that was put into a message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from gettext import NullTranslations
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from dash.development.base_component import Component
+
+from smemviz import language
+
+TAG = "qps"
+# Read alike in every language: units, formats, and what things call themselves.
+ALIKE = (
+    *("x", "B", "KiB", "MiB", "GiB", "s", "ms", "us", "µs", "ns", "GB", "TB", "MHz", "GFLOP", "TFLOP"),
+    *("SVG", "PNG", "HTML", "smemviz", "NVIDIA H200", "H200"),
+)
+# Where components keep what people read, or have read out to them.
+_SPOKEN = (
+    *("children", "figure", "aria-label", "aria-valuetext", "title", "label", "thumbLabel", "description", "alt"),
+    *("placeholder", "leftSection", "rightSection", "nothingFoundMessage", "options", "data"),
+)
+_DRAWN = ("text", "title", "name", "hovertext", "hovertemplate", "texttemplate", "ticktext", "customdata", "label")
+_FIELD = re.compile(r"((?<!\{)\{[^{}]*\}(?!\}))")
+_MESSAGE = re.compile("⟦[^⟧]*⟧")
+_MARKUP = re.compile(r"<[^>]*>|%\{[^}]*\}|&\w+;")
+
+
+class _Bracketed(NullTranslations):
+    def gettext(self, message: str) -> str:
+        return "".join(part if i % 2 else f"⟦{part}⟧" * bool(part) for i, part in enumerate(_FIELD.split(message)))
+
+    def ngettext(self, one: str, many: str, n: int) -> str:
+        return self.gettext(one if n == 1 else many)
+
+    def pgettext(self, context: str, message: str) -> str:
+        return self.gettext(message)
+
+
+@contextmanager
+def pseudo() -> Iterator[None]:
+    """Speak in brackets; a server in this process does so to whoever asks for ``TAG``."""
+    english, bracketed = NullTranslations(), _Bracketed()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(language.LANGUAGES, TAG, "⟦⟧")
+        patch.setattr(language, "_catalogue", lambda tag: bracketed if tag == TAG else english)
+        with language.speaking(TAG):
+            yield
+
+
+def forgotten(shown: object, data: Iterable[str] = ()) -> list[str]:
+    """Return the texts of components and figures, made in ``pseudo``, that have letters outside of every message.
+
+    ``data`` are words and names that no language translates. What is marked as code, ``translate="no"`` or of another
+    language is skipped.
+    """
+    known = sorted({*data, *ALIKE}, key=len, reverse=True)
+    alike = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in known if word))
+    texts = {re.sub(r"[\d,.]+", "0", text): text for text in _texts(shown)}  # one of those that differ by numbers
+    return [text for text in texts.values() if re.search("[A-Za-z]", alike.sub("", _outside(text)))]
+
+
+def _outside(text: str) -> str:
+    return _MARKUP.sub(" ", _MESSAGE.sub(" ", text))
+
+
+def _texts(shown: object) -> Iterator[str]:
+    """Yield what is read of components, of their options, and of figures."""
+    if isinstance(shown, str):
+        yield shown
+    elif isinstance(shown, list | tuple):
+        for part in shown:
+            yield from _texts(part)
+    elif isinstance(shown, go.Figure):
+        yield from _drawn(shown.to_plotly_json())
+    elif isinstance(shown, Component):
+        if not _is_data(shown):
+            for name, value in shown.to_plotly_json()["props"].items():
+                if name in _SPOKEN and not (name == "data" and shown._type == "Store"):
+                    yield from _texts(value)
+    elif isinstance(shown, dict):  # options, by their labels; a table, by its rows
+        for name in ("label", "group", "items", "head", "body", "caption"):
+            yield from _texts(shown.get(name))
+
+
+def _drawn(part: Any) -> Iterator[str]:
+    """Yield the texts of a figure's JSON."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            if name in _DRAWN:
+                yield from _strings(value)
+            elif name != "template":
+                yield from _drawn(value)
+    elif isinstance(part, list | tuple):
+        for value in part:
+            yield from _drawn(value)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield every string in a value: a text, a title with its font, an array of hover texts."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _strings(value.get("text"))
+    elif hasattr(value, "tolist") or isinstance(value, list | tuple):
+        for part in value.tolist() if hasattr(value, "tolist") else value:
+            yield from _strings(part)
+
+
+def _is_data(component: Component) -> bool:
+    props = component.to_plotly_json()["props"]
+    return component._type in ("Code", "Pre") or props.get("translate") == "no" or "lang" in props
