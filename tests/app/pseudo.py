@@ -59,8 +59,8 @@ def pseudo() -> Iterator[None]:
 def forgotten(shown: object, data: Iterable[str] = ()) -> list[str]:
     """Return the texts of components and figures, made in ``pseudo``, that have letters outside of every message.
 
-    ``data`` are words and names that no language translates. What is marked as code, ``translate="no"`` or of another
-    language is skipped.
+    ``data`` are words and names that no language translates. What is code, of the class ``notranslate`` or marked as of
+    another language is skipped.
     """
     known = sorted({*data, *ALIKE}, key=len, reverse=True)
     alike = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in known if word))
@@ -117,4 +117,4 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _is_data(component: Component) -> bool:
     props = component.to_plotly_json()["props"]
-    return component._type in ("Code", "Pre") or props.get("translate") == "no" or "lang" in props
+    return component._type in ("Code", "Pre") or "lang" in props or "notranslate" in props.get("className", "").split()
