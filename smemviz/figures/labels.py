@@ -1,11 +1,14 @@
-"""Short texts in pictures: numbers, and lanes in ranges."""
+"""Short texts in pictures: numbers, what is counted, and lanes in ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import date
 
 import numpy as np
 
+from smemviz.language import gettext as _
+from smemviz.language import ngettext, pgettext, spoken
 from smemviz.recording import ArrayInfo
 
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
@@ -19,8 +22,33 @@ def number(value: float) -> str:
 
 
 def count(value: int, noun: str) -> str:
-    """Write a count with its noun: ``1 wavefront``, ``1,024 wavefronts``."""
-    return f"{value:,} {noun}" + ("" if value == 1 else "es" if noun.endswith("ch") else "s")
+    """Write a count with its noun, which is one of ``COUNTED``: ``1 wavefront``, ``1,024 wavefronts``."""
+    return COUNTED[noun](value)
+
+
+def operation_name(op: str) -> str:
+    """Write an operation as a reader would: ``reduce add``; the instructions of matrices keep their names."""
+    kind, _sep, name = op.partition("_")
+    return _OPERATIONS[kind](name) if kind in _OPERATIONS else op.replace("_", " ")
+
+
+def space_name(space: str) -> str:
+    """Write a kind of memory: ``shared``."""
+    return {"shared": pgettext("memory", "shared"), "global": pgettext("memory", "global")}[space]
+
+
+def ways(degree: int) -> str:
+    """Write the degree of a bank conflict: ``32-way``."""
+    return _("{degree}-way", degree=degree)
+
+
+def day(when: date) -> str:
+    """Write a date in full: ``21 November 2025``."""
+    if spoken() == "en":
+        return f"{when.day} {when:%B %Y}"
+    from babel.dates import format_date  # slow to import, and English needs none
+
+    return str(format_date(when, "long", locale=spoken().replace("-", "_")))
 
 
 def element_name(array: ArrayInfo, element: int) -> str:
@@ -31,7 +59,7 @@ def element_name(array: ArrayInfo, element: int) -> str:
 def duration(microseconds: float) -> str:
     """Write a time in four digits and the unit that suits it: ``1.749 µs``, ``12.35 µs``, ``1.359 ms``."""
     if 0 < abs(microseconds) < 0.0005:
-        return "under 0.001 µs"
+        return _("under {limit}", limit="0.001 µs")
     size, unit = next((pair for pair in _UNITS if abs(microseconds) < 1000 * pair[0]), _UNITS[-1])
     value = microseconds / size
     return f"{value:.{3 if abs(value) < 10 else 2 if abs(value) < 100 else 1}f} {unit}"
@@ -40,7 +68,7 @@ def duration(microseconds: float) -> str:
 def percent(share: float) -> str:
     """Write a share: ``80 %``, ``0.4 %``."""
     if 0 < share < 0.0005:
-        return "under 0.1 %"
+        return _("under {limit}", limit="0.1 %")
     return f"{100 * share:.{0 if share >= 0.0095 or share == 0 else 1}f} %"
 
 
@@ -64,3 +92,33 @@ def lanes_briefly(lanes: Collection[int]) -> str:
     """Write lanes in at most five characters: ``3``, ``4-7``, or the first and the last with dots between."""
     text = lane_ranges(lanes)
     return text if len(text) <= 5 else f"{min(lanes)}…{max(lanes)}"
+
+
+COUNTED: Mapping[str, Callable[[int], str]] = {
+    "bank": lambda n: ngettext("{n:,} bank", "{n:,} banks", n),
+    "byte": lambda n: ngettext("{n:,} byte", "{n:,} bytes", n),
+    "column": lambda n: ngettext("{n:,} column", "{n:,} columns", n),
+    "element": lambda n: ngettext("{n:,} element", "{n:,} elements", n),
+    "lane": lambda n: ngettext("{n:,} lane", "{n:,} lanes", n),
+    "launch": lambda n: ngettext("{n:,} launch", "{n:,} launches", n),
+    "logged request": lambda n: ngettext("{n:,} logged request", "{n:,} logged requests", n),
+    "mistake": lambda n: ngettext("{n:,} mistake", "{n:,} mistakes", n),
+    "more finding": lambda n: ngettext("{n:,} more finding", "{n:,} more findings", n),
+    "more launch": lambda n: ngettext("{n:,} more launch", "{n:,} more launches", n),
+    "multiprocessor": lambda n: ngettext("{n:,} multiprocessor", "{n:,} multiprocessors", n),
+    "request": lambda n: ngettext("{n:,} request", "{n:,} requests", n),
+    "row": lambda n: ngettext("{n:,} row", "{n:,} rows", n),
+    "sample": lambda n: ngettext("{n:,} sample", "{n:,} samples", n),
+    "sector": lambda n: ngettext("{n:,} sector", "{n:,} sectors", n),
+    "test": lambda n: ngettext("{n:,} test", "{n:,} tests", n),
+    "wavefront": lambda n: ngettext("{n:,} wavefront", "{n:,} wavefronts", n),
+    "word": lambda n: ngettext("{n:,} word", "{n:,} words", n),
+}
+
+_OPERATIONS: Mapping[str, Callable[[str], str]] = {
+    "load": lambda _name: pgettext("operation", "load"),
+    "store": lambda _name: pgettext("operation", "store"),
+    "update": lambda _name: pgettext("operation", "update"),
+    "atomic": lambda name: pgettext("operation", "atomic {name}", name=name),
+    "reduce": lambda name: pgettext("operation", "reduce {name}", name=name),
+}

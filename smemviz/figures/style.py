@@ -11,10 +11,17 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from smemviz.language import spoken
+
 ThemeName = Literal["light", "dark"]
 
 FONT = "Inter, ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, 'SF Mono', 'JetBrains Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+# Fonts with the letters of a language, its own first: Chinese characters are written differently from region to region.
+_KOREAN = ("'Apple SD Gothic Neo'", "'Malgun Gothic'", "'Noto Sans CJK KR'", "'Noto Sans KR'")
+_CHINESE = ("'PingFang SC'", "'Microsoft YaHei'", "'Noto Sans CJK SC'", "'Noto Sans SC'")
+_LETTERS = {"ko": _KOREAN + _CHINESE, "zh-Hans": _CHINESE + _KOREAN}
 
 # Pictures drawn one under the other share these margins, so that bank 7 stands above bank 7.
 LEFT, RIGHT = 52, 16
@@ -69,6 +76,22 @@ THEMES: dict[ThemeName, Theme] = {
 }
 
 
+def font() -> str:
+    """Return the fonts of texts in the spoken language, as CSS lists them."""
+    return _with_letters(FONT)
+
+
+def mono() -> str:
+    """Return the fonts of code, with those of the spoken language for what is said beside it."""
+    return _with_letters(MONO)
+
+
+def _with_letters(fonts: str) -> str:
+    """Put the fonts that have the letters of the spoken language before the generic one, which has some anyhow."""
+    named, _, generic = fonts.rpartition(", ")
+    return ", ".join([named, *_LETTERS.get(spoken(), ()), generic])
+
+
 def layout(theme: Theme, *, height: int, top: int = 12, bottom: int = 44, **more: Any) -> dict[str, Any]:
     """Return the layout of an empty picture: no background of its own, no zoom, one type face."""
     return {
@@ -76,11 +99,11 @@ def layout(theme: Theme, *, height: int, top: int = 12, bottom: int = 44, **more
         "margin": {"l": LEFT, "r": RIGHT, "t": top, "b": bottom, "autoexpand": False},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "size": 12, "color": theme.ink},
+        "font": {"family": font(), "size": 12, "color": theme.ink},
         "hoverlabel": {
             "bgcolor": theme.paper,
             "bordercolor": theme.muted,
-            "font": {"family": FONT, "size": 13, "color": theme.ink},
+            "font": {"family": font(), "size": 13, "color": theme.ink},
             "align": "left",
         },
         "hovermode": "closest",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import ceil
+from unicodedata import east_asian_width
+
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -11,6 +14,12 @@ _CHARACTER = 0.58  # width of a digit, in font sizes
 _LARGEST, _SMALLEST = 12, 6
 
 CHARACTERS = "characters"  # the meta of a trace whose x counts the characters of its texts, which are monospaced
+
+
+def characters(text: str) -> int:
+    """Return how wide a text is in digits: a letter of Korean or Chinese is as wide as the type is high."""
+    wide = sum(east_asian_width(character) in "WF" for character in text)
+    return len(text) + ceil(wide * (1 / _CHARACTER - 1))
 
 
 def fitting_size(longest: int, columns: float, height: float, width: int = PLOT_WIDTH) -> int:
