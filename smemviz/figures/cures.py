@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from smemviz.figures.grammar import capital
 from smemviz.figures.labels import count
+from smemviz.language import _, ngettext
 from smemviz.model.cure import Cure, Pad, Score, Swizzle
 from smemviz.recording import ArrayInfo
 
@@ -14,20 +16,46 @@ def cure_said(array: ArrayInfo, pad: Cure[Pad] | None, swizzle: Cure[Swizzle] | 
     outcomes = [_outcome(cure.before, cure.after) for cure in (pad, swizzle) if cure]
     if not changes:
         return None
-    if len(set(outcomes)) == 1:
-        return _sentence(f"{', or '.join(changes)}: {outcomes[0]}")
-    return _sentence("; or ".join(f"{change}: {left}" for change, left in zip(changes, outcomes, strict=True)))
+    if len(changes) == 1:
+        return capital(_("{change}: {outcome}.", change=changes[0], outcome=outcomes[0]))
+    padding, swizzling = changes
+    if outcomes[0] == outcomes[1]:
+        return capital(_("{pad}, or {swizzle}: {outcome}.", pad=padding, swizzle=swizzling, outcome=outcomes[0]))
+    said = _(
+        "{pad}: {pad_outcome}; or {swizzle}: {swizzle_outcome}.",
+        pad=padding,
+        pad_outcome=outcomes[0],
+        swizzle=swizzling,
+        swizzle_outcome=outcomes[1],
+    )
+    return capital(said)
 
 
 def pad_said(array: ArrayInfo, pad: Pad, more_bytes: int) -> str:
     """Say what to pad: ``pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)``."""
-    more = f"{count(more_bytes, 'byte')} more"
+    more = more_said(more_bytes)
     if len(array.shape) < 2:
-        times = f" * {pad.pad}" if pad.pad > 1 else ""
-        spare = f"leave {count(pad.pad, 'element')} of {array.name} unused after every {pad.row}"
-        return f"{spare}, index i + i // {pad.row}{times} ({more})"
-    shape = (*array.shape[:-1], array.shape[-1] + pad.pad)
-    return f"pad the row of {array.name} by {pad.pad}, {_tuple(array.shape)} -> {_tuple(shape)} ({more})"
+        return _(
+            "leave {elements} of {array} unused after every {row}, index {index} ({more})",
+            elements=count(pad.pad, "element"),
+            array=array.name,
+            row=pad.row,
+            index=f"i + i // {pad.row}{f' * {pad.pad}' if pad.pad > 1 else ''}",
+            more=more,
+        )
+    return _(
+        "pad the row of {array} by {pad}, {shape} -> {padded} ({more})",
+        array=array.name,
+        pad=pad.pad,
+        shape=_tuple(array.shape),
+        padded=_tuple((*array.shape[:-1], array.shape[-1] + pad.pad)),
+        more=more,
+    )
+
+
+def more_said(more_bytes: int) -> str:
+    """Say what a layout takes more: ``128 bytes more``."""
+    return ngettext("{n:,} byte more", "{n:,} bytes more", more_bytes)
 
 
 def swizzle_said(array: ArrayInfo, swizzle: Swizzle) -> str:
@@ -41,8 +69,10 @@ def swizzle_said(array: ArrayInfo, swizzle: Swizzle) -> str:
     if swizzle.base:
         row = f"{_bracketed(row)} << {swizzle.base}"
     index = {0: "i", 1: "i", 2: "r, c"}.get(len(array.shape), "..., r, c")
-    planes = ", r counted through all planes" if len(array.shape) > 2 and rows % (size * apart) else ""
-    return f"swizzle to {array.name}[{index} ^ {_bracketed(row)}]{planes}"
+    code = f"{array.name}[{index} ^ {_bracketed(row)}]"
+    if len(array.shape) > 2 and rows % (size * apart):
+        return _("swizzle to {code}, r counted through all planes", code=code)
+    return _("swizzle to {code}", code=code)
 
 
 def _bracketed(text: str) -> str:
@@ -53,14 +83,14 @@ def _outcome(before: tuple[Score, ...], after: tuple[Score, ...]) -> str:
     """Say what excess is left over all accesses to the array, and what there was."""
     was, left = (sum(score.excess for score in scores) for scores in (before, after))
     if left:
-        return f"{left:,} of {count(was, 'wavefront')} in excess are left"
-    where = "its one access" if len(before) == 1 else f"its {len(before)} accesses"
-    return f"no excess is left at {where}, {was:,} before"
+        return _("{left:,} of {wavefronts} in excess are left", left=left, wavefronts=count(was, "wavefront"))
+    return ngettext(
+        "no excess is left at its one access, {was:,} before",
+        "no excess is left at its {n} accesses, {was:,} before",
+        len(before),
+        was=was,
+    )
 
 
 def _tuple(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))})"
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + "."

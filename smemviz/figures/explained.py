@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.cures import cure_said
+from smemviz.figures.grammar import capital, clause, clauses, items, sentences
 from smemviz.figures.labels import count
 from smemviz.figures.moment import moment
 from smemviz.figures.patterns import described, name, reason
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
+from smemviz.language import _, ngettext, spoken
 from smemviz.model.banks import Counts
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.cure import Access, Cure, Pad, Swizzle, accesses, different, pads, smallest_cure, swizzles
@@ -54,7 +56,7 @@ class Explaining:
     def __init__(self, launch: Launch, hardware: Hardware = H200) -> None:
         self.launch = launch
         self.hardware = hardware
-        self._sites: dict[int, Explained] = {}
+        self._sites: dict[tuple[str, int], Explained] = {}  # by the language they are explained in
         self._cures: dict[int, tuple[Cure[Pad] | None, Cure[Swizzle] | None]] = {}
 
     @cached_property
@@ -63,17 +65,18 @@ class Explaining:
 
     def site(self, i: int) -> Explained:
         """Explain one site by its costliest request."""
-        if i not in self._sites:
-            self._sites[i] = self._explain(i)
-        return self._sites[i]
+        key = spoken(), i
+        if key not in self._sites:
+            self._sites[key] = self._explain(i)
+        return self._sites[key]
 
     def _explain(self, i: int) -> Explained:
         site = self.launch.sites[i]
         rows = np.flatnonzero(self.launch.requests.site == i)
         if not len(rows):
-            return Explained((), "unknown", "None of its requests was logged.")
+            return Explained((), _("unknown"), _("None of its requests was logged."))
         offsets = self._offsets(rows)
-        first, alike, _ = different(offsets)
+        first, alike = different(offsets)[:2]
         found = find_patterns(offsets[first])
         which, cost = found.which[alike], self.cost(site, rows)
         order = sorted(range(len(found.patterns)), key=lambda p: _worst_first(found.patterns[p], cost[which == p]))
@@ -81,33 +84,41 @@ class Explaining:
         patterns = tuple((found.patterns[p], int(times[p])) for p in order)
         here = which == order[0]
         row = int(rows[here][np.argmax(cost[here])])
-        share = "" if len(patterns) == 1 else f"in {times[order[0]]:,} of {count(len(rows), 'request')}, "
-        because = self.because(row, share)
+        because = self.because(row, None if len(patterns) == 1 else (int(times[order[0]]), len(rows)))
         said, pad, swizzle = (None, None, None)
         if site.space == "shared" and cost.max() > 0:
             said, pad, swizzle = self._cure(site, row, patterns[0][0])
         return Explained(patterns, _named([pattern for pattern, _ in patterns]), because, said, pad, swizzle)
 
-    def because(self, row: int, share: str = "") -> str:
-        """Say in a sentence what one request asks for and why that costs what it costs."""
+    def because(self, row: int, share: tuple[int, int] | None = None) -> str:
+        """Say in a sentence what one request asks for and why that costs what it costs.
+
+        ``share`` is how many requests of how many have its pattern, None where that need not be said.
+        """
         site = self.launch.sites[self.launch.requests.site[row]]
         offsets = self._offsets(np.array([row]))
         (pattern,) = find_patterns(offsets).patterns
         array = self.array_of(row)
         steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
-        lead = share + described(pattern, steps, site.width)
-        return _sentence(f"{lead}: {self._why(site, row, pattern)}")
+        asked, why = described(pattern, steps, site.width), self._why(site, row, pattern)
+        if share is None:
+            return capital(_("{pattern}: {reason}.", pattern=asked, reason=why))
+        times, among = share
+        requests = count(among, "request")
+        return _("In {n:,} of {requests}, {pattern}: {reason}.", n=times, requests=requests, pattern=asked, reason=why)
 
     def _why(self, site: Site, row: int, pattern: Pattern) -> str:
         addresses = self.launch.requests.addresses[row]
         if site.space == "global":
             lanes, moved = int((addresses >= 0).sum()), int(sectors(addresses, site.width))
             needed = count(int(bytes_used(addresses, site.width)), "byte")
-            verbs = ("needs" if lanes == 1 else "need", "moves" if moved == 1 else "move")
-            return f"{count(lanes, 'lane')} {verbs[0]} {needed}, {count(moved, 'sector')} {verbs[1]}"
+            return clauses(
+                ngettext("{n:,} lane needs {needed}", "{n:,} lanes need {needed}", lanes, needed=needed),
+                ngettext("{n:,} sector moves", "{n:,} sectors move", moved),
+            )
         unknown = unpredictable(site.op, site.dtype, self.hardware.cc)
         if unknown is not None:
-            return unknown[0].lower() + unknown[1:].rstrip(".")
+            return clause(_(unknown))
         return reason(pattern, site, self.served(row), int(self._counts(site, addresses).degree), self.hardware.cc)
 
     def served(self, row: int) -> Served:
@@ -150,26 +161,32 @@ class Explaining:
         self, site: Site, row: int, pattern: Pattern
     ) -> tuple[str | None, Cure[Pad] | None, Cure[Swizzle] | None]:
         if pattern.kind == "data-dependent":
-            return "No pad or swizzle is sure to help where data decides which words are asked for.", None, None
+            said = _("No pad or swizzle is sure to help where data decides which words are asked for.")
+            return said, None, None
         index = self.array_of(row)
         if index is None:
-            return "No pad or swizzle helps an access that leaves its array.", None, None
+            return _("No pad or swizzle helps an access that leaves its array."), None, None
         pad, swizzle = self.cures(index)
-        said = self.cure_said(index, pad, swizzle)
-        if said is None and is_atomic(site.op) and site.op != POPULATION_COUNT:
-            said = "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
-        return said or "No pad and no XOR swizzle helps.", pad, swizzle
+        return self.cure_said(index, pad, swizzle) or _nothing_helps(site), pad, swizzle
 
     def cure_said(self, index: int, pad: Cure[Pad] | None, swizzle: Cure[Swizzle] | None) -> str | None:
         """Say what to change in an array, and what that rests on and takes; None where there is nothing to change."""
         said = cure_said(self.launch.arrays[index], pad, swizzle)
-        if said is not None and self.launch.missing:
-            said += " This is of the requests that were logged."
-        limits, taken = device(self.hardware.cc), self.launch.shared_bytes + (pad.more_bytes if pad else 0)
-        if pad is not None and taken > limits.static_shared >= self.launch.shared_bytes:
-            more_than = f"more than the {limits.static_shared:,} of static shared memory"
-            said = f"{said} With the pad a block takes {taken:,} bytes, {more_than}."
-        return said
+        if said is None:
+            return None
+        logged = _("This is of the requests that were logged.") if self.launch.missing else ""
+        return sentences(said, logged, self._too_large(pad) if pad else "")
+
+    def _too_large(self, pad: Cure[Pad]) -> str:
+        """Say that a block with a pad takes more than static shared memory, "" where it does not."""
+        limit, taken = device(self.hardware.cc).static_shared, self.launch.shared_bytes + pad.more_bytes
+        if not taken > limit >= self.launch.shared_bytes:
+            return ""
+        return _(
+            "With the pad a block takes {taken:,} bytes, more than the {limit:,} of static shared memory.",
+            taken=taken,
+            limit=limit,
+        )
 
     def cures(self, index: int) -> tuple[Cure[Pad] | None, Cure[Swizzle] | None]:
         """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""
@@ -188,14 +205,18 @@ def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, 
     return -int(cost.max()), pattern.kind == "one lane", -len(cost)
 
 
+def _nothing_helps(site: Site) -> str:
+    if is_atomic(site.op) and site.op != POPULATION_COUNT:
+        return _("No pad or swizzle helps lanes that update the same element; give warps copies to add up later.")
+    return _("No pad and no XOR swizzle helps.")
+
+
 def _named(patterns: list[Pattern]) -> str:
     """Name the patterns of a site, the first few of many."""
     names = list(dict.fromkeys(name(pattern) for pattern in patterns))
     if len(names) == 1:
         return names[0]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"mixed: {'; '.join(names[:_MOST_NAMED])}{more}"
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + "."
+    first, more = items(*names[:_MOST_NAMED]), len(names) - _MOST_NAMED
+    if more > 0:
+        return _("mixed: {names} and {more} more", names=first, more=more)
+    return _("mixed: {names}", names=first)

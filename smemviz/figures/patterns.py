@@ -3,19 +3,51 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import reduce
 from math import gcd
 
 import numpy as np
 
+from smemviz.figures.grammar import clauses
 from smemviz.figures.labels import count, lane_ranges
 from smemviz.figures.served import Served
+from smemviz.language import N_, _
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic
 from smemviz.model.pattern import Level, Pattern
 from smemviz.recording import Site
 
 _ROW_OF_BANKS = 128  # bytes, of compute capability 5.0 and later
-_MOST_WORDS = 4
+
+_NAMES = {
+    "one lane": N_("one lane"),
+    "one element": N_("one element"),
+    "xor": N_("XOR swizzle"),
+    "data-dependent": N_("data-dependent"),
+}
+# By bytes per lane, of at least a word. ``divided`` is as in ``gcd(32, 32) = 32``.
+_ONE_EACH = {
+    4: N_("{divided}, so {lanes} lanes fall into {used} of {slots} banks, one each"),
+    8: N_(
+        "{lanes} lanes are served together, and in units of 8 bytes "
+        "{divided}, so {lanes} lanes fall into {used} of {slots} pairs of banks, one each"
+    ),
+    16: N_(
+        "{lanes} lanes are served together, and in units of 16 bytes "
+        "{divided}, so {lanes} lanes fall into {used} of {slots} groups of 4 banks, one each"
+    ),
+}
+_SHARED = {
+    4: N_("{divided}, so {lanes} lanes fall into {used} of {slots} banks, {degree}-way"),
+    8: N_(
+        "{lanes} lanes are served together, and in units of 8 bytes "
+        "{divided}, so {lanes} lanes fall into {used} of {slots} pairs of banks, {degree}-way"
+    ),
+    16: N_(
+        "{lanes} lanes are served together, and in units of 16 bytes "
+        "{divided}, so {lanes} lanes fall into {used} of {slots} groups of 4 banks, {degree}-way"
+    ),
+}
 
 
 def distance(stride: int) -> str:
@@ -27,12 +59,12 @@ def distance(stride: int) -> str:
 def name(pattern: Pattern) -> str:
     """Name a pattern: ``stride of 32 words``."""
     if pattern.kind == "stride":
-        return f"stride of {distance(pattern.levels[0].stride)}"
+        return _("stride of {distance}", distance=distance(pattern.levels[0].stride))
     if pattern.kind == "groups":
-        inner, *outer = pattern.levels
-        strides = ", then ".join(distance(level.stride) for level in outer)
-        return f"groups of {inner.lanes} lanes: {distance(inner.stride)}, then {strides}"
-    return "XOR swizzle" if pattern.kind == "xor" else pattern.kind
+        strides = [distance(level.stride) for level in pattern.levels]
+        then = reduce(lambda inner, outer: _("{inner}, then {outer}", inner=inner, outer=outer), strides)
+        return _("groups of {lanes} lanes: {distances}", lanes=pattern.levels[0].lanes, distances=then)
+    return _(_NAMES[pattern.kind])
 
 
 def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> str:
@@ -41,18 +73,17 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> st
     ``steps`` is how the array's index changes from lane to lane, None when that differs; ``width`` is bytes per lane.
     """
     if pattern.kind == "one lane":
-        return "one lane is active"
+        return _("one lane is active")
     if pattern.kind == "one element":
-        return "all lanes ask for the same element"
+        return _("all lanes ask for the same element")
     if pattern.kind == "stride":
-        stride = pattern.levels[0].stride
-        who = "neighbouring lanes" if pattern.spacing < 2 else f"active lanes, every {_nth(pattern.spacing)},"
-        return f"{who} are {distance(abs(stride))} apart{_steps(steps)}"
+        step = _step(steps)
+        return clauses(_apart(pattern), step) if step else _apart(pattern)
     if pattern.kind == "groups":
         return _groups(pattern.levels)
     if pattern.kind == "xor":
-        return "the lanes are shuffled by an XOR"
-    return "no stride, group or XOR fits the lanes, data or another formula decides"
+        return _("the lanes are shuffled by an XOR")
+    return _("no stride, group or XOR fits the lanes, data or another formula decides")
 
 
 def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[int, int]) -> str:
@@ -63,37 +94,75 @@ def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[
     lanes = len(np.unique(served.lane))
     if pattern.kind == "one element" and lanes > 1:
         if is_atomic(site.op) and site.op != POPULATION_COUNT:
-            return f"an atomic serves the {lanes} lanes one after the other, {degree}-way"
-        return "one wavefront delivers it to all of them"
+            return _("an atomic serves the {lanes} lanes one after the other, {degree}-way", lanes=lanes, degree=degree)
+        return _("one wavefront delivers it to all of them")
     by_stride = _stride_reason(pattern, site, lanes, degree, cc)
     return by_stride or _fullest(site, served, degree)
 
 
-def _nth(spacing: int) -> str:
-    return {2: "second", 3: "third"}.get(spacing, f"{spacing}th")
+def _apart(pattern: Pattern) -> str:
+    """Say how far the active lanes are apart, and which those are."""
+    apart = distance(abs(pattern.levels[0].stride))
+    if pattern.spacing < 2:
+        return _("neighbouring lanes are {distance} apart", distance=apart)
+    if pattern.spacing == 2:
+        return _("active lanes, every second, are {distance} apart", distance=apart)
+    if pattern.spacing == 3:
+        return _("active lanes, every third, are {distance} apart", distance=apart)
+    return _("active lanes, every {spacing}th, are {distance} apart", spacing=pattern.spacing, distance=apart)
 
 
-def _steps(steps: tuple[int, ...] | None) -> str:
-    """Say how the index of an array with several dimensions goes on."""
-    if steps is None or len(steps) < 2:
-        return ""
+def _step(steps: tuple[int, ...] | None) -> str | None:
+    """Say how the index of an array with several dimensions goes on, None where it stays or differs."""
+    if steps is None or len(steps) < 2 or not any(steps):
+        return None
     if any(steps[:-2]):
-        return f", the index goes on by ({', '.join(map(str, steps))})"
+        return _("the index goes on by {steps}", steps=f"({', '.join(map(str, steps))})")
     row, column = steps[-2:]
-    down = count(abs(row), "row") + (" down" if row > 0 else " up") if row else ""
-    across = count(abs(column), "column") + (" right" if column > 0 else " left") if column else ""
-    return f", {' and '.join(part for part in (down, across) if part)}"
+    if not column:
+        return _rows(row)
+    if not row:
+        return _columns(column)
+    return _("{rows} and {columns}", rows=_rows(row), columns=_columns(column))
+
+
+def _rows(step: int) -> str:
+    if step > 0:
+        return _("{rows} down", rows=count(step, "row"))
+    return _("{rows} up", rows=count(-step, "row"))
+
+
+def _columns(step: int) -> str:
+    if step > 0:
+        return _("{columns} right", columns=count(step, "column"))
+    return _("{columns} left", columns=count(-step, "column"))
 
 
 def _groups(levels: tuple[Level, ...]) -> str:
     inner, *outer = levels
-    within = f"are {distance(abs(inner.stride))} apart" if inner.stride else "ask for the same element"
-    said = f"lanes in groups of {inner.lanes} {within}"
-    for depth, level in enumerate(outer, 1):
-        between = f"{distance(abs(level.stride))} apart" if level.stride else "at the same place"
-        these = "the groups" if depth == 1 else "those"
-        said += f", {these if depth == len(outer) else f'{level.lanes} of {these}'} {between}"
-    return said
+    if inner.stride:
+        apart = distance(abs(inner.stride))
+        within = _("lanes in groups of {lanes} are {distance} apart", lanes=inner.lanes, distance=apart)
+    else:
+        within = _("lanes in groups of {lanes} ask for the same element", lanes=inner.lanes)
+    return clauses(within, *(_between(level, depth, len(outer)) for depth, level in enumerate(outer, 1)))
+
+
+def _between(level: Level, depth: int, outermost: int) -> str:
+    """Say how far groups are apart: all of the lanes', or so many of them that make a group of the next level."""
+    together = level.stride == 0
+    apart = distance(abs(level.stride))
+    if depth == 1 and depth == outermost:
+        return _("the groups at the same place") if together else _("the groups {distance} apart", distance=apart)
+    if depth == outermost:
+        return _("those at the same place") if together else _("those {distance} apart", distance=apart)
+    if depth == 1 and together:
+        return _("{number} of the groups at the same place", number=level.lanes)
+    if depth == 1:
+        return _("{number} of the groups {distance} apart", number=level.lanes, distance=apart)
+    if together:
+        return _("{number} of those at the same place", number=level.lanes)
+    return _("{number} of those {distance} apart", number=level.lanes, distance=apart)
 
 
 def _stride_reason(pattern: Pattern, site: Site, lanes: int, degree: int, cc: tuple[int, int]) -> str | None:
@@ -110,23 +179,41 @@ def _stride_reason(pattern: Pattern, site: Site, lanes: int, degree: int, cc: tu
     used = min(slots // divisor, together)
     if degree != -(-together // (slots // divisor)):
         return None
-    places = {4: "banks", 8: "pairs of banks", 16: "groups of 4 banks"}[unit]
-    shares = f"{places}, {degree}-way" if degree > 1 else f"{places}, one each"
-    how = "" if unit == 4 else f"{together} lanes are served together, and in units of {unit} bytes "
-    return f"{how}gcd({stride}, {slots}) = {divisor}, so {together} lanes fall into {used} of {slots} {shares}"
+    divided = f"gcd({stride}, {slots}) = {divisor}"
+    message = (_SHARED if degree > 1 else _ONE_EACH)[unit]
+    return _(message, divided=divided, lanes=together, used=used, slots=slots, degree=degree)
 
 
 def _fullest(site: Site, served: Served, degree: int) -> str:
     """Show the bank that is busy longest."""
     if degree < 2:
-        return "no bank has to deliver two different words at once"
-    where = fullest(served)
-    bank, lanes, words = where
-    if is_atomic(site.op) and site.op != POPULATION_COUNT:
-        word, most = Counter(words).most_common(1)[0]
-        on = f", {most} of them on word {word}" if most > 1 else ""
-        return f"lanes {lane_ranges(lanes)} meet in bank {bank}{on}; an atomic serves them one by one, {degree}-way"
-    return f"bank {bank} has to deliver {degree} different words to lanes {lane_ranges(lanes)}, {degree}-way"
+        return _("no bank has to deliver two different words at once")
+    bank, lanes, words = fullest(served)
+    who = lane_ranges(lanes)
+    if not is_atomic(site.op) or site.op == POPULATION_COUNT:
+        return _(
+            "bank {bank} has to deliver {degree} different words to lanes {lanes}, {degree}-way",
+            bank=bank,
+            degree=degree,
+            lanes=who,
+        )
+    word, most = Counter(words).most_common(1)[0]
+    if most > 1:
+        return _(
+            "lanes {lanes} meet in bank {bank}, {most} of them on word {word}; "
+            "an atomic serves them one by one, {degree}-way",
+            lanes=who,
+            bank=bank,
+            most=most,
+            word=word,
+            degree=degree,
+        )
+    return _(
+        "lanes {lanes} meet in bank {bank}; an atomic serves them one by one, {degree}-way",
+        lanes=who,
+        bank=bank,
+        degree=degree,
+    )
 
 
 def fullest(served: Served) -> tuple[int, list[int], list[int]]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from smemviz.errors import InputError
+from smemviz.language import N_
 
 KIB = 1024
 
@@ -74,23 +75,25 @@ def _phases(four: int, eight: int, sixteen: int) -> Mapping[int, int]:
     return MappingProxyType({1: four, 2: four, 4: four, 8: eight, 16: sixteen})
 
 
-_MEASURED = Basis("measured", "Counted by Nsight Compute on an H200.")
+_MEASURED = Basis("measured", N_("Counted by Nsight Compute on an H200."))
 _SINCE_MAXWELL = Basis(
     "documented",
-    "CUDA C++ programming guide: 32 banks of 4 bytes; wide accesses as measured on compute capability 9.0.",
+    N_("CUDA C++ programming guide: 32 banks of 4 bytes; wide accesses as measured on compute capability 9.0."),
 )
 _KEPLER = Basis(
     "documented",
-    "CUDA C programming guide, 3.x: both bank modes; 64 bits per bank and clock give the phases.",
+    N_("CUDA C programming guide, 3.x: both bank modes; 64 bits per bank and clock give the phases."),
 )
 _FERMI = Basis(
     "documented",
-    "CUDA C programming guide, 2.x: 8-byte accesses by half-warp, 16-byte accesses by quarter-warp.",
+    N_("CUDA C programming guide, 2.x: 8-byte accesses by half-warp, 16-byte accesses by quarter-warp."),
 )
 _TESLA = Basis(
     "documented",
-    "CUDA C programming guide, 1.x: half-warps, wide accesses split into 4 bytes. A best case: the guide lets"
-    " only one word per step be shared between lanes and leaves open which.",
+    N_(
+        "CUDA C programming guide, 1.x: half-warps, wide accesses split into 4 bytes. A best case: the guide lets"
+        " only one word per step be shared between lanes and leaves open which."
+    ),
 )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from smemviz.errors import InputError
+from smemviz.language import N_
 from smemviz.model.devices import Basis, device
 
 WIDTHS = (1, 2, 4, 8, 16)
@@ -72,14 +73,14 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
         if cc < NATIVE_ATOMICS_SINCE:
             return _LOCK_LOOP
         if kind.kind not in "iu":
-            return "A float atomic is a compare-and-swap loop; how often it runs depends on the data."
+            return N_("A float atomic is a compare-and-swap loop; how often it runs depends on the data.")
         if kind.itemsize == 4:
             return None
         if op in ("atomic_exch", "atomic_cas"):
-            return "The rule for atomics was measured for 32-bit integers only."
-        return "A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data."
+            return N_("The rule for atomics was measured for 32-bit integers only.")
+        return N_("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data.")
     if kind.kind == "c" and kind.itemsize < 16:
-        return "A complex64 is two floats; where its array lies decides whether one instruction moves both."
+        return N_("A complex64 is two floats; where its array lies decides whether one instruction moves both.")
     return None
 
 
@@ -97,8 +98,10 @@ def basis(op: str, width: int, cc: tuple[int, int] = (9, 0)) -> Basis:
     check_operation(op, width, cc)
     row = device(cc)
     if row.basis.kind == "measured" and (op, width) not in _MEASURED:
-        return Basis("documented", "The rule of the operations that were measured on an H200; this one was not.")
+        return Basis("documented", N_("The rule of the operations that were measured on an H200; this one was not."))
     return row.basis
 
 
-_LOCK_LOOP = "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
+_LOCK_LOOP = N_(
+    "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
+)
