@@ -1,0 +1,24 @@
+"""How the tests share the machine, and the second chance of those in a browser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+_MOST_WORKERS = 4  # each may have a browser and a server beside it
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return how many processes share the tests; a file or a test by name is done before a second has started."""
+    if all(Path(argument.partition("::")[0]).is_file() for argument in config.args):
+        return 0
+    return min(os.cpu_count() or 1, _MOST_WORKERS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Repeat what a browser failed, twice at most; the summary names every test that was repeated."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=2))
