@@ -136,7 +136,7 @@ def _read(archive: Archive) -> Recording:
     files = {"", kept["file"], *kept.get("sources", ())}
     named = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
     if not named <= files:
-        raise ValueError(f"it names the file {min(named - files)[:80]!r} and does not hold it")
+        raise ValueError(f"it names the file {min(named - files)[-80:]!r} and does not hold it")
 
     rows = sum(logged for _, logged, _ in decoded)
     totals_rows = sum(len(launch["sites"]) for launch, _, has_totals in decoded if has_totals)
