@@ -32,9 +32,25 @@ def operation_name(op: str) -> str:
     return _OPERATIONS[kind](name) if kind in _OPERATIONS else op.replace("_", " ")
 
 
+def finding_name(kind: str) -> str:
+    """Write the kind of a mistake: ``out of bounds``."""
+    return _FINDINGS[kind]() if kind in _FINDINGS else kind.replace("_", " ")
+
+
 def space_name(space: str) -> str:
     """Write a kind of memory: ``shared``."""
     return {"shared": pgettext("memory", "shared"), "global": pgettext("memory", "global")}[space]
+
+
+def access_name(space: str, op: str) -> str:
+    """Write what is done to which kind of memory: ``shared reduce add``."""
+    return pgettext("access", "{space} {operation}", space=space_name(space), operation=operation_name(op))
+
+
+def listed(words: Iterable[str]) -> str:
+    """Write one or more words as a sentence lists them: ``a, b and c``."""
+    *before, last = words
+    return _("{words} and {last}", words=", ".join(before), last=last) if before else last
 
 
 def ways(degree: int) -> str:
@@ -121,4 +137,14 @@ _OPERATIONS: Mapping[str, Callable[[str], str]] = {
     "update": lambda _name: pgettext("operation", "update"),
     "atomic": lambda name: pgettext("operation", "atomic {name}", name=name),
     "reduce": lambda name: pgettext("operation", "reduce {name}", name=name),
+}
+
+_FINDINGS: Mapping[str, Callable[[], str]] = {
+    "race": lambda: _("race"),
+    "out_of_bounds": lambda: _("out of bounds"),
+    "unwritten_read": lambda: _("unwritten read"),
+    "barrier_divergence": lambda: _("barrier divergence"),
+    "raised": lambda: pgettext("mistake", "raised"),
+    "launch_refused": lambda: _("launch refused"),
+    "main_failed": lambda: _("main failed"),
 }
