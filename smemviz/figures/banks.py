@@ -6,9 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells
 from smemviz.figures.labels import lane_ranges, lanes_briefly
 from smemviz.figures.moment import Moment
+from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
@@ -28,11 +30,11 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
         return empty(colours, "This request goes to global memory: no bank of shared memory is involved.")
     if served.reason is not None:
         return empty(colours, served.reason)
-    return draw_banks(served, where.banks, colours)
+    return draw_banks(served, where.banks, colours, says=present(now, hardware))
 
 
-def draw_banks(served: Served, banks: int, colours: Theme, *, width: int = PLOT_WIDTH) -> go.Figure:
-    """Draw a request that was served by so many banks, in a plot at least ``width`` pixels wide."""
+def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: int = PLOT_WIDTH) -> go.Figure:
+    """Draw a request that was served by so many banks, and ``says`` so, in a plot at least ``width`` pixels wide."""
     rows = min(served.wavefronts, _MOST_WAVEFRONTS)
     lanes, words, hover = _texts(served, rows, banks)
     busy = lanes != ""
@@ -61,6 +63,7 @@ def draw_banks(served: Served, banks: int, colours: Theme, *, width: int = PLOT_
             height=rows * row_height + _TOP + _BOTTOM,
             top=_TOP,
             bottom=_BOTTOM,
+            meta=alternative(says),
             xaxis=axis(colours, "bank", range=[-0.5, banks - 0.5], tickvals=x[::every]),
             yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),
         ),
@@ -80,7 +83,9 @@ def _texts(
     """Write lanes, words and hover text of every cell; empty texts where a bank has nothing to do."""
     shape = (rows, banks)
     lanes, words = np.full(shape, "", dtype=object), np.full(shape, "", dtype=object)
-    hover = np.array([[f"bank {b}, wavefront {w}: idle" for b in range(banks)] for w in range(1, rows + 1)], object)
+    hover = np.array(
+        [[f"<b>bank {b}, wavefront {w}</b><br>idle" for b in range(banks)] for w in range(1, rows + 1)], object
+    )
     for w, b in np.unique(np.stack([served.wavefront, served.bank]), axis=1).T.tolist():
         if w >= rows:
             continue

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from smemviz.figures.compared import KINDS, Row, time_text
+from smemviz.figures.alternative import alternative
+from smemviz.figures.compared import KINDS, Row, time_text, wavefronts
 from smemviz.figures.labels import count, duration
 from smemviz.figures.sectors import used_of
 from smemviz.figures.style import MONO, THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.language import gettext as _
 
 _BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
 _TOP, _BOTTOM, _LEFT, _RIGHT, _WIDE_RIGHT = 34, 44, 52, 118, 170
@@ -47,7 +49,16 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
         _at_end(total, y, labels, [i in over for i in range(len(y))], colours),
         _names(rows, places, colours),
     ]
-    return go.Figure(traces, _layout(colours, places, names, "wavefronts", max(total)))
+    launches = [row.entry.name for row in rows for _kind in kinds]
+    meta = alternative(
+        _said([(row.entry.name, count(wavefronts(row), "wavefront")) for row in rows]),
+        [_("launch"), _("operation"), _("wavefronts"), _("ideal"), _("excess")],
+        [
+            (launch, kind, t.wavefronts, t.ideal, t.excess)
+            for launch, kind, t in zip(launches, names, traffic, strict=True)
+        ],
+    )
+    return go.Figure(traces, _layout(colours, places, names, "wavefronts", max(total), meta))
 
 
 def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -83,7 +94,16 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
         _names(rows, places, colours),
     ]
     most = max(one.sectors for one in moved)
-    return go.Figure(traces, _layout(colours, places, names, "sectors", most, right=_WIDE_RIGHT))
+    launches = [row.entry.name for row in rows for _kind in kinds]
+    meta = alternative(
+        _said([(row.entry.name, count(row.sectors, "sector")) for row in rows]),
+        [_("launch"), _("operation"), _("sectors"), _("would do"), _("sectors per request")],
+        [
+            (launch, kind, one.sectors, one.fewest if one.complete else None, one.sectors_per_request)
+            for launch, kind, one in zip(launches, names, moved, strict=True)
+        ],
+    )
+    return go.Figure(traces, _layout(colours, places, names, "sectors", most, meta, right=_WIDE_RIGHT))
 
 
 def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -135,7 +155,21 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
         ),
         _names(rows, places, colours),
     ]
-    return go.Figure(traces, _layout(colours, places, [""] * len(rows), "µs per launch", max(median), left=12))
+    columns = [_("launch"), _("median, µs"), _("95 % interval, low"), _("95 % interval, high"), _("floor"), _("net")]
+    meta = alternative(
+        _said([(row.entry.name, time_text(row)) for row in rows]),
+        columns,
+        [
+            (row.entry.name, time.median_us, time.low_us, time.high_us, time.floor_us, time.net_us)
+            for row, time, _place in timed
+        ],
+    )
+    return go.Figure(traces, _layout(colours, places, [""] * len(rows), "µs per launch", max(median), meta, left=12))
+
+
+def _said(amounts: Sequence[tuple[str, str]]) -> str:
+    """Say of each launch what it amounts to."""
+    return "; ".join(_("{launch}: {amount}", launch=launch, amount=amount) for launch, amount in amounts)
 
 
 def _kinds(rows: Sequence[Row]) -> list[str]:
@@ -233,6 +267,7 @@ def _layout(
     ticks: Sequence[str],
     title: str,
     most: float,
+    meta: dict[str, object],
     left: int = _LEFT,
     right: int = _RIGHT,
 ) -> dict[str, object]:
@@ -242,6 +277,7 @@ def _layout(
         margin={"l": left, "r": right, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
         barmode="overlay",
         showlegend=True,
+        meta=meta,
         xaxis=axis(colours, title, range=[0, most], nticks=_TICKS, rangemode="tozero"),
         yaxis=axis(colours, range=[places.height, 0], ticklabelstandoff=4, tickvals=places.bars, ticktext=list(ticks)),
     )

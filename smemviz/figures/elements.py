@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells, frames, key
 from smemviz.figures.fold import Fold, fold_of
 from smemviz.figures.labels import count, element_name
@@ -77,10 +78,11 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
     size = fitting_size(len(str(times.max(initial=0))), len(x), height)
     texts = np.where(times > 0, times.astype(str), "").astype(object)
     written = [cell_text(x, y, texts, size=size, colour=colours.ink)] if size and (z > 0).sum() <= _MOST_TEXTS else []
+    heads = {"rows": [row * fold.bin[0] for row in y.tolist()], "columns": [i * fold.bin[1] for i in x.tolist()]}
     here = fold.marked(_present(now, looked.array))
     return go.Figure(
         [
-            cells(z, palette, hover=_hover(looked, fold, times, inside), x=x, y=y),
+            cells(z, palette, hover=_hover(looked, fold, times, inside), x=x, y=y, meta=heads),
             *written,
             *_keys(palette, shades, found, untouched=len(found.element) < fold.size),
             frames(x, y, here, {"color": colours.frame, "width": 1.5}, "this request"),
@@ -91,6 +93,7 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
             top=_TOP,
             bottom=_BOTTOM,
             showlegend=True,
+            meta=alternative(told_touches(now, looked)),
             xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),
             yaxis=axis(colours, fold.y_title, range=[len(y) - 0.5, -0.5], **_ticks(len(y), fold.bin[0])),
         ),

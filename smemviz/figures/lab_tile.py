@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.banks import draw_banks
 from smemviz.figures.grid import Grid
-from smemviz.figures.lab_setup import Pictured, element_said
+from smemviz.figures.lab_setup import Pictured, element_said, request_said
 from smemviz.figures.style import THEMES, ThemeName
 from smemviz.figures.tile import draw_grid
 from smemviz.model.accesses import elements
@@ -39,13 +39,14 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
         return np.array(texts, dtype=object).reshape(lanes.shape)
 
     grid = _by_index(shown) if view == "index" else _by_bank(shown)
-    words = {"conflicting": "lane in conflict", "untouched": "unused"}
-    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, width=_WIDTH)
+    words = {"conflicting": "lane in conflict", "untouched": "unused", "says": request_said(shown)}
+    named = view == "banks"
+    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, named=named, width=_WIDTH)
 
 
 def lab_banks(shown: Pictured, *, theme: ThemeName = "light") -> go.Figure:
     """Draw a column per bank and a row per wavefront, in each cell the lanes above their word."""
-    return draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme], width=_WIDTH)
+    return draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme], says=request_said(shown), width=_WIDTH)
 
 
 def _by_index(shown: Pictured) -> Grid:

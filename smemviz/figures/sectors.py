@@ -8,9 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells, key, strikes
 from smemviz.figures.labels import count, efficiency_text, element_name, lane_ranges, lanes_briefly
 from smemviz.figures.moment import Moment, moment
+from smemviz.figures.sentences import present
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
 from smemviz.model.sectors import SECTOR_BYTES
@@ -53,6 +55,7 @@ def sectors(now: Moment, *, theme: ThemeName = "light", legend: bool = True) -> 
                 hover=_hover(placed, z, names),
                 x=x,
                 y=y,
+                meta={"rows": names, "columns": [f"{i * size} to {(i + 1) * size - 1}" for i in x.tolist()]},
             ),
             strikes(x, y, placed.wasted(), {"color": colours.conflict, "width": 1.25}, "moved and not used"),
             _sector_frames(placed.moved(), SECTOR_BYTES // size, colours),
@@ -65,6 +68,7 @@ def sectors(now: Moment, *, theme: ThemeName = "light", legend: bool = True) -> 
             height=len(y) * height + top + _BOTTOM,
             margin={"l": _LEFT, "r": 16, "t": top, "b": _BOTTOM, "autoexpand": False},
             showlegend=legend,
+            meta=alternative(present(now)),
             xaxis=axis(
                 colours,
                 "bytes of the 128-byte line, a sector each",
@@ -153,6 +157,7 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
             colours,
             height=150,
             top=24,
+            meta=alternative(used_of(traffic)),
             xaxis=axis(colours, "sectors of a request", type="category"),
             yaxis=axis(colours, "requests", range=[0, int(made.max())], showticklabels=False),
         ),

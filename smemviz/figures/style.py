@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from smemviz.figures.alternative import alternative
 from smemviz.language import spoken
 
 ThemeName = Literal["light", "dark"]
@@ -142,7 +143,8 @@ def empty(theme: Theme, message: str, height: int = 120) -> go.Figure:
     """Draw a sentence in place of a picture that has nothing to show."""
     hidden = {"visible": False, "fixedrange": True}
     text = {"text": message, "showarrow": False, "font": {"size": 14, "color": theme.muted}}
-    return go.Figure(layout=layout(theme, height=height, xaxis=hidden, yaxis=hidden, annotations=[text]))
+    meta = alternative(message)
+    return go.Figure(layout=layout(theme, height=height, xaxis=hidden, yaxis=hidden, annotations=[text], meta=meta))
 
 
 def blend(colours: tuple[str, ...], count: int) -> list[str]:

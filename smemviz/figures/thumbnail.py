@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells
 from smemviz.figures.grid import declared, lanes_in
+from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, Hardware, bank_layout, serve_request
 from smemviz.figures.style import THEMES, ThemeName, blend, empty, layout
 from smemviz.figures.worst import worst_moment
+from smemviz.language import gettext as _
 from smemviz.recording import Launch
 
 _MOST = 64
@@ -31,12 +34,15 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
     bank[conflict] = where.banks + 2
     palette = [*blend(colours.ramp, where.banks), colours.unused, colours.frame, colours.conflict]
     part = bank[:_MOST, :_MOST]
+    words = [_("bank {bank}", bank=i) for i in range(where.banks)]
+    words += [_("never touched"), _("lane of the worst request"), _("lane in conflict")]
     hidden = {"visible": False, "fixedrange": True}
     return go.Figure(
-        cells(np.where(grid.address[:_MOST, :_MOST] >= 0, part, np.nan), palette),
+        cells(np.where(grid.address[:_MOST, :_MOST] >= 0, part, np.nan), palette, meta={"words": words}),
         layout(
             colours,
             height=160,
+            meta=alternative(present(now, hardware)),
             margin={"l": 0, "r": 0, "t": 0, "b": 0},
             xaxis=hidden,
             yaxis={**hidden, "autorange": "reversed"},

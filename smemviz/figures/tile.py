@@ -13,10 +13,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells, corners, frames, key
 from smemviz.figures.grid import Grid, declared, lanes_in, physical
 from smemviz.figures.labels import number
 from smemviz.figures.moment import Moment
+from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, BankLayout, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
@@ -49,7 +51,8 @@ def tile(
         return empty(colours, "This launch has no shared array.")
     where = bank_layout(now.launch, hardware, banks)
     grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
-    return draw_grid(grid, serve_request(now, where, hardware), where, colours, _hover)
+    served = serve_request(now, where, hardware)
+    return draw_grid(grid, served, where, colours, _hover, says=present(now, hardware), named=view == "physical")
 
 
 def _window(lanes: NDArray[np.object_]) -> tuple[slice, slice]:
@@ -74,6 +77,8 @@ def draw_grid(
     colours: Theme,
     hover: Hover,
     *,
+    says: str,
+    named: bool,
     conflicting: str = "lane in conflict: bold, corner marked",
     untouched: str = "never touched",
     width: int = PLOT_WIDTH,
@@ -81,7 +86,8 @@ def draw_grid(
     """Put the cells, the lanes on them, and the key above.
 
     ``hover`` gives the text of cells from their grid, banks and lanes; the plot is at least ``width`` pixels wide;
-    ``conflicting`` and ``untouched`` name those lanes and cells in the key.
+    ``conflicting`` and ``untouched`` name those lanes and cells in the key. ``says`` is a sentence about the request;
+    with ``named`` a cell's row and column do not tell which element it is.
     """
     lanes, conflict = lanes_in(whole, served)
     rows, columns = _window(lanes)
@@ -93,7 +99,7 @@ def draw_grid(
     middle = x + (wide - 1) / 2
     struck = {"color": colours.conflict, "width": 2.5}
     traces = [
-        _cells(grid, x, y, lanes, where, colours, hover),
+        _cells(grid, x, y, lanes, where, colours, hover, named),
         frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, "lane of this request", wide=wide),
         frames(x, y, conflict & first, struck, conflicting, wide=wide),
         corners(x, y, conflict & first, colours),
@@ -118,6 +124,7 @@ def draw_grid(
             top=_TOP,
             bottom=_BOTTOM,
             showlegend=True,
+            meta=alternative(says),
             xaxis=axis(colours, titles[1], range=[x[0] - 0.5, x[-1] + 0.5], **_ticks(x)),
             yaxis=axis(colours, titles[0], range=[y[-1] + 0.5, y[0] - 0.5], **_ticks(y)),
         ),
@@ -148,6 +155,7 @@ def _cells(
     where: BankLayout,
     colours: Theme,
     hover: Hover,
+    named: bool,
 ) -> go.Heatmap:
     """Colour every cell: z is the bank where something is held, banks + bank where not, 2 banks for padding."""
     held = grid.thread >= 0
@@ -165,6 +173,7 @@ def _cells(
         z,
         palette,
         hover=hover(grid, bank, lanes),
+        meta={"named": named},
         x=x,
         y=y,
         text=text,

@@ -8,11 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import count
 from smemviz.figures.moment import Moment
-from smemviz.figures.sentences import operation
+from smemviz.figures.sentences import operation, present
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.language import gettext as _
 from smemviz.model.each import each
 from smemviz.recording import Launch
 
@@ -89,6 +91,7 @@ def timeline(now: Moment, *, hardware: Hardware = H200, theme: ThemeName = "ligh
             bottom=_BOTTOM,
             barmode="overlay",
             showlegend=True,
+            meta=alternative(present(now, hardware), *_table(hover)),
             xaxis=axis(colours, f"wavefronts, one after the other{shown}", range=[int(line.start[0]), end], nticks=9),
             yaxis=axis(
                 colours,
@@ -152,6 +155,12 @@ def _barriers(launch: Launch, line: Line, colours: Theme) -> go.Scatter:
         name="barrier",
         hoverinfo="skip",
     )
+
+
+def _table(hover: NDArray[np.object_]) -> tuple[list[str], list[list[str]]]:
+    """Write a row for each request: who makes it, where, and what it takes."""
+    columns = [_("warp and step"), _("site"), _("wavefronts")]
+    return columns, [text.replace("<b>", "").replace("</b>", "").split("<br>") for text in hover.tolist()]
 
 
 def _hover(launch: Launch, line: Line) -> NDArray[np.object_]:

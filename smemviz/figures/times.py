@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import count, duration
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, layout
+from smemviz.language import gettext as _
 from smemviz.recording import Timing
 
 _HEIGHT = 300
@@ -29,6 +31,7 @@ def times(time: Timing, *, theme: ThemeName = "light") -> go.Figure:
             height=_HEIGHT,
             margin={"l": _SIDE, "r": _SIDE, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
             barmode="overlay",
+            meta=_alternative(time),
             xaxis=axis(colours, range=[0, max(time.median_us, time.floor_us)], nticks=5, anchor="y"),
             yaxis=axis(colours, range=[-0.5, 0.5], domain=[0.86, 1], showticklabels=False),
             xaxis2=axis(
@@ -46,6 +49,22 @@ def times(time: Timing, *, theme: ThemeName = "light") -> go.Figure:
             annotations=_labels(time, colours),
         ),
     )
+
+
+def _alternative(time: Timing) -> dict[str, object]:
+    """Say the time in a sentence, and list what is drawn, the samples last."""
+    said = _("median {median}, floor {floor}", median=duration(time.median_us), floor=duration(time.floor_us))
+    known = [
+        (_("floor"), time.floor_us),
+        (_("net"), time.net_us),
+        (_("median"), time.median_us),
+        (_("95 % interval, low"), time.low_us),
+        (_("95 % interval, high"), time.high_us),
+        (_("5th percentile"), time.p5_us),
+        (_("95th percentile"), time.p95_us),
+    ]
+    samples = [(_("sample {n:,}", n=i), one) for i, one in enumerate(time.samples_us)]
+    return alternative(said, [_("time"), _("µs per launch")], [*known, *samples])
 
 
 def _whole(time: Timing, colours: Theme) -> list[go.Bar]:

@@ -8,8 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import count
-from smemviz.figures.sentences import operation
+from smemviz.figures.sentences import headline, operation
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
@@ -17,7 +18,7 @@ from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.operations import unpredictable
 from smemviz.model.sectors import sectors
 from smemviz.model.summary import SiteSummary, summarize
-from smemviz.recording import Launch
+from smemviz.recording import Launch, Site
 
 _ROW = 27  # pixels; a site takes two rows, its name and its cells
 
@@ -75,6 +76,7 @@ def warps(
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
         hoverongaps=False,
+        meta={"rows": [text for site in launch.sites for text in ("", _named(site))]},
     )
     size = fitting_size(2, columns, _ROW)
     strong = np.repeat(np.where(shared[:, np.newaxis], counts.worst > 8, False), 2, axis=0)
@@ -94,6 +96,7 @@ def warps(
             top=4,
             bottom=48,
             margin={"l": 12, "r": 12, "t": 4, "b": 48, "autoexpand": False},
+            meta=alternative(headline(launch, hardware)),
             xaxis=axis(
                 colours,
                 "warp" if launch.grid == (1, 1, 1) else f"warp of block {block}",
@@ -137,9 +140,13 @@ def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
                 cost = f"{count(total, 'sector')}, at most {worst} in one request"
             else:
                 cost = f"{count(total, 'wavefront')}, at worst {worst}-way"
-            where = f"<b>warp {w}</b>, line {site.line}: {operation(site)} {site.source}"
+            where = f"<b>warp {w}</b>, {_named(site)}"
             texts[i, w] = f"{where}<br>{count(made, 'request')}, {cost}"
     return texts
+
+
+def _named(site: Site) -> str:
+    return f"line {site.line}: {operation(site)} {site.source}"
 
 
 def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours: Theme) -> list[go.Scatter]:

@@ -37,7 +37,7 @@ def test_a_broadcast_names_all_its_lanes() -> None:
     figure = banks(moment(launch, warp=7, step=1))
     assert {text for (x, y), text in written(figure).items() if y < 1} == {"0-31"}
     assert cells(figure).hovertext[0, 7] == "<b>bank 7, wavefront 1</b><br>lanes 0-31<br>word 7"
-    assert cells(figure).hovertext[0, 8] == "bank 8, wavefront 1: idle"
+    assert cells(figure).hovertext[0, 8] == "<b>bank 8, wavefront 1</b><br>idle"
 
 
 def test_a_request_to_global_memory_has_no_banks() -> None:
