@@ -7,8 +7,7 @@ from datetime import date
 
 import numpy as np
 
-from smemviz.language import gettext as _
-from smemviz.language import ngettext, pgettext, spoken
+from smemviz.language import _, ngettext, pgettext, spoken
 from smemviz.recording import ArrayInfo
 
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
@@ -104,6 +103,11 @@ def lane_ranges(lanes: Iterable[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
 
 
+def lanes_named(lanes: Collection[int]) -> str:
+    """Name lanes: ``lane 3``, ``lanes 0-7, 12``."""
+    return ngettext("lane {lanes}", "lanes {lanes}", len(set(lanes)), lanes=lane_ranges(lanes))
+
+
 def lanes_briefly(lanes: Collection[int]) -> str:
     """Write lanes in at most five characters: ``3``, ``4-7``, or the first and the last with dots between."""
     text = lane_ranges(lanes)
@@ -114,6 +118,7 @@ COUNTED: Mapping[str, Callable[[int], str]] = {
     "bank": lambda n: ngettext("{n:,} bank", "{n:,} banks", n),
     "byte": lambda n: ngettext("{n:,} byte", "{n:,} bytes", n),
     "column": lambda n: ngettext("{n:,} column", "{n:,} columns", n),
+    "cycle": lambda n: ngettext("{n:,} cycle", "{n:,} cycles", n),
     "element": lambda n: ngettext("{n:,} element", "{n:,} elements", n),
     "lane": lambda n: ngettext("{n:,} lane", "{n:,} lanes", n),
     "launch": lambda n: ngettext("{n:,} launch", "{n:,} launches", n),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from smemviz.figures.labels import count
+from smemviz.figures.labels import access_name, count, day, finding_name, operation_name, ways
 from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, Hardware
+from smemviz.language import _
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.devices import device
 from smemviz.model.operations import unpredictable
@@ -57,16 +58,22 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
         return _global_headline(launch)
     counted = [(site, row) for site, row in pairs if row.wavefronts is not None]
     if not counted:
-        return "How often the banks are busy depends on the data"
+        return _("How often the banks are busy depends on the data")
     total = facts(launch, hardware)
     if total.excess == 0:
-        return f"No bank conflict: {count(total.wavefronts, 'wavefront')}, as few as can be"
-    row = max((row for _, row in counted), key=lambda row: row.excess or 0)
+        return _("No bank conflict: {wavefronts}, as few as can be", wavefronts=count(total.wavefronts, "wavefront"))
+    row = max((row for _site, row in counted), key=lambda row: row.excess or 0)
     assert row.wavefronts is not None
     assert row.ideal is not None
+    wavefronts = count(row.wavefronts, "wavefront")
     if row.max_degree is not None and row.max_degree > 1:
-        return f"{row.max_degree}-way conflict: {count(row.wavefronts, 'wavefront')} where {row.ideal:,} would do"
-    return f"{count(row.wavefronts, 'wavefront')} where {row.ideal:,} would do"
+        return _(
+            "{degree}-way conflict: {wavefronts} where {ideal:,} would do",
+            degree=row.max_degree,
+            wavefronts=wavefronts,
+            ideal=row.ideal,
+        )
+    return _("{wavefronts} where {ideal:,} would do", wavefronts=wavefronts, ideal=row.ideal)
 
 
 def _global_headline(launch: Launch) -> str:
@@ -74,74 +81,99 @@ def _global_headline(launch: Launch) -> str:
     found = [(site, traffic_of(launch, i)) for i, site in enumerate(launch.sites)]
     known = [(site, traffic) for site, traffic in found if traffic is not None and traffic.logged]
     if not known:
-        return "No shared memory is used"
+        return _("No shared memory is used")
     site, worst = max(known, key=lambda pair: pair[1].logged_sectors - pair[1].fewest)
     if worst.logged_sectors == worst.fewest:
-        return "No shared memory is used, and no request moves a sector too many"
+        return _("No shared memory is used, and no request moves a sector too many")
     each, fewest = worst.logged_sectors / worst.logged, worst.fewest / worst.logged
-    return f"{each:.4g} sectors per request of {site.source} where {fewest:.4g} would do"
+    return _(
+        "{each:.4g} sectors per request of {site} where {fewest:.4g} would do",
+        each=each,
+        site=site.source,
+        fewest=fewest,
+    )
 
 
 def degree_of(total: Facts) -> str:
     """Name the worst degree of a launch: ``32-way``, or what keeps it from having one."""
     if total.requests == 0:
-        return "global only"
-    return f"{total.max_degree}-way" if total.max_degree else "depends on data"
+        return _("global only")
+    return ways(total.max_degree) if total.max_degree else _("depends on data")
 
 
 def operation(site: Site) -> str:
     """Write an operation as a reader would: ``reduce add``."""
-    return site.op.replace("_", " ")
+    return operation_name(site.op)
+
+
+def access_kind(site: Site) -> str:
+    """Name what a site does to which kind of memory: ``shared load``."""
+    return access_name(site.space, site.op)
 
 
 def badge(site: Site, row: SiteSummary) -> str:
     """Say in a few words what a site does and costs: ``shared load · 32-way · 992 excess``."""
-    kind = f"{site.space} {operation(site)}"
+    kind = access_kind(site)
     if row.requests == 0:
-        return f"{kind} · never runs"
+        return _("{access} · never runs", access=kind)
     if row.sectors is not None:
-        return f"{kind} · {count(row.sectors, 'sector')}, {row.sectors / row.requests:.4g} a request"
+        return _(
+            "{access} · {sectors}, {each:.4g} a request",
+            access=kind,
+            sectors=count(row.sectors, "sector"),
+            each=row.sectors / row.requests,
+        )
     if row.wavefronts is None:
-        return f"{kind} · depends on the data"
-    return f"{kind} · {row.max_degree}-way · {row.excess:,} excess"
+        return _("{access} · depends on the data", access=kind)
+    return _("{access} · {degree}-way · {excess:,} excess", access=kind, degree=row.max_degree, excess=row.excess)
 
 
 def present(now: Moment, hardware: Hardware = H200) -> str:
     """Say what the present request is: ``load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do``."""
     row = now.row
     if row is None:
-        return "No request of this block was logged"
+        return _("No request of this block was logged")
     requests = now.launch.requests
     site = now.launch.sites[requests.site[row]]
     addresses = requests.addresses[row]
-    lanes = int((addresses >= 0).sum())
-    who = f"{operation(site)} by warp {requests.warp[row]}, step {requests.step[row]}: {count(lanes, 'lane')}"
+    who = _(
+        "{access} by warp {warp}, step {step}: {lanes}",
+        access=access_kind(site) if site.space == "global" else operation(site),
+        warp=requests.warp[row],
+        step=requests.step[row],
+        lanes=count(int((addresses >= 0).sum()), "lane"),
+    )
     if site.space == "global":
         moved, used = int(sectors(addresses, site.width)), bytes_used(addresses, site.width)
         fewest = int(fewest_sectors(used))
-        better = f" where {fewest:,} would do" if moved > fewest else ""
-        return f"global {who}, {count(moved, 'sector')} for {count(int(used), 'byte')}{better}"
-    if unpredictable(site.op, site.dtype, hardware.cc) is not None:
-        return f"{who}, wavefronts depend on the data"
-    served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
-    wavefronts, ideal = int(served.wavefronts), int(served.ideal)
-    better = f" where {ideal:,} would do" if wavefronts > ideal else ""
-    return f"{who}, {count(wavefronts, 'wavefront')}{better}"
+        cost = _("{sectors} for {bytes}", sectors=count(moved, "sector"), bytes=count(int(used), "byte"))
+    elif unpredictable(site.op, site.dtype, hardware.cc) is not None:
+        return _("{request}, wavefronts depend on the data", request=who)
+    else:
+        served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+        moved, fewest = int(served.wavefronts), int(served.ideal)
+        cost = count(moved, "wavefront")
+    if moved > fewest:
+        return _("{request}, {cost} where {ideal:,} would do", request=who, cost=cost, ideal=fewest)
+    return _("{request}, {cost}", request=who, cost=cost)
 
 
 def origin(recording: Recording) -> str:
     """Say what ran the kernel, where and when."""
     date = datetime.fromisoformat(recording.date)
-    when = f"{date.day} {date:%B %Y}"
-    if recording.device is None:
-        return f"run by the {recording.engine} engine, {when}, {date:%H:%M} UTC"
-    return f"recorded on {recording.device.name}, driver {recording.device.driver}, {when}"
+    card = recording.device
+    if card is None:
+        return _(
+            "run by the {engine} engine, {day}, {time:%H:%M} UTC", engine=recording.engine, day=day(date), time=date
+        )
+    return _("recorded on {card}, driver {driver}, {day}", card=card.name, driver=card.driver, day=day(date))
 
 
 def rule(hardware: Hardware) -> str:
     """Say what the wavefront counts rest on."""
-    basis = device(hardware.cc).basis
-    return f"wavefronts by the rule for compute capability {hardware.name}, {basis.kind}"
+    if device(hardware.cc).basis.kind == "measured":
+        return _("wavefronts by the rule for compute capability {name}, measured", name=hardware.name)
+    return _("wavefronts by the rule for compute capability {name}, documented", name=hardware.name)
 
 
 def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
@@ -156,15 +188,38 @@ def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
 
 
 def told(finding: Finding, recording: Recording) -> str:
-    """Say what was met, in which kernel, block and threads; a kernel's second launch is named with its number."""
+    """Say what was met, in which kernel, block and threads, and the message, which is in English."""
+    where = told_where(finding, recording)
+    return _("{where}: {message}", where=where, message=finding.message) if where else finding.message
+
+
+def told_where(finding: Finding, recording: Recording) -> str:
+    """Say what was met, in which kernel, block and threads; a kernel's second launch is named with its number.
+
+    Of ``main()`` there is nothing to say but the message: "".
+    """
     if finding.kind == MAIN_FAILED:
-        return finding.message
+        return ""
     if finding.kind == LAUNCH_REFUSED:
-        return f"launch of {finding.kernel} refused: {finding.message}"
+        return _("launch of {kernel} refused", kernel=finding.kernel)
     before = recording.launches[: finding.launch or 0]
     nth = sum(launch.kernel == finding.kernel for launch in before) + 1
-    kernel = finding.kernel if nth == 1 else f"{finding.kernel} ({nth})"
-    shown = ", ".join(str(thread) for thread in finding.threads[:2])
-    threads = {0: "", 1: f", thread {shown}", 2: f", threads {shown}"}
-    who = f"block {finding.block}" + threads.get(len(finding.threads), f", threads {shown}, ...")
-    return f"{finding.kind.replace('_', ' ')} in {kernel}, {who}: {finding.message}"
+    return _(
+        "{mistake} in {kernel}, {who}",
+        mistake=finding_name(finding.kind),
+        kernel=finding.kernel if nth == 1 else f"{finding.kernel} ({nth})",
+        who=_who(finding),
+    )
+
+
+def _who(finding: Finding) -> str:
+    """Name the block and at most two of the threads."""
+    block, threads = finding.block, ", ".join(str(thread) for thread in finding.threads[:2])
+    match len(finding.threads):
+        case 0:
+            return _("block {block}", block=block)
+        case 1:
+            return _("block {block}, thread {thread}", block=block, thread=threads)
+        case 2:
+            return _("block {block}, threads {threads}", block=block, threads=threads)
+    return _("block {block}, threads {threads}, ...", block=block, threads=threads)
