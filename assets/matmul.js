@@ -58,7 +58,7 @@
 
     keep(state) {
       if (!state) return unchanged();
-      document.title = "Matrix product - smemviz";
+      document.title = gettext("Matrix product - smemviz");
       steps = state;
       return state.now;
     },
@@ -82,7 +82,7 @@
           else goTo(steps.now + 1);
         }, Math.max(0, stepped + PACE - performance.now()));
       }
-      return [`icon-button ${playing ? "pause" : "play"}`, playing ? "Pause" : "Play"];
+      return [`icon-button ${playing ? "pause" : "play"}`, playing ? gettext("Pause") : gettext("Play")];
     },
   };
 

@@ -11,25 +11,26 @@ from dash.development.base_component import Component
 from smemviz.app.graph import download, graph
 from smemviz.app.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
 from smemviz.figures.products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS
+from smemviz.language import N_, _
 
 POLL_MILLISECONDS = 500
 PATH = "/matmul"
 
-_LOADS_NOTE = (
+_LOADS_NOTE = N_(
     "A thread that shares a tile loads one element where it would have loaded as many as the tile is wide: the bars of "
     "elements end at the formula, 2 S³ against 2 S³ / T. Sectors fall less, for lanes of one warp that ask for the "
     "same sector have shared it before."
 )
-_ROOFLINE_NOTE = (
+_ROOFLINE_NOTE = N_(
     "Bytes are those of the sectors that the warps request; caches serve many of them, so a kernel may stand above the "
     "line of the memory. cuBLAS stands where each element would move once, for its traffic was not counted."
 )
-_SWEEP_NOTE = "Both axes are logarithmic. Matrices stay in the caches where they fit: launches follow each other."
-_QUOTED_NOTE = (
+_SWEEP_NOTE = N_("Both axes are logarithmic. Matrices stay in the caches where they fit: launches follow each other.")
+_QUOTED_NOTE = N_(
     "With copies: both matrices to the card, the launch, the result back, from pageable memory. From scratch adds the "
     "first use of the card by a process and compiling the kernel, which Numba does when it first launches it."
 )
-_STEPS_NOTE = (
+_STEPS_NOTE = N_(
     "From a recording in lockstep. ▼ an element that moves, ● a word that is read; numbers say how often an element of "
     "a or b has been loaded so far. Framed: the tiles, and the part of c that the block computes."
 )
@@ -41,8 +42,8 @@ def matmul_page() -> Component:
         [
             html.Header(
                 [
-                    html.P("Matrix multiplication", className="eyebrow"),
-                    html.H1("The product of two matrices", id="products-headline", className="headline"),
+                    html.P(_("Matrix multiplication"), className="eyebrow"),
+                    html.H1(_("The product of two matrices"), id="products-headline", className="headline"),
                     html.P("", id="products-origin", className="origin"),
                 ],
                 className="title",
@@ -52,22 +53,22 @@ def matmul_page() -> Component:
             html.Div(
                 [
                     _section(
-                        "Every kernel at this size", html.Div(id="products-table"), identity="products",
-                        notes=(NO_INTEGER_BLAS, MERGED, HALVES, HELD_BACK), last_note="skipped-note",
+                        _("Every kernel at this size"), html.Div(id="products-table"), identity="products",
+                        notes=tuple(map(_, (NO_INTEGER_BLAS, MERGED, HALVES, HELD_BACK))), last_note="skipped-note",
                     ),
                     html.Div(
                         [
-                            _picture("What tiles save", "loads", _LOADS_NOTE),
-                            _picture("Roofline", "roofline", _ROOFLINE_NOTE),
+                            _picture(_("What tiles save"), "loads", _(_LOADS_NOTE)),
+                            _picture(_("Roofline"), "roofline", _(_ROOFLINE_NOTE)),
                         ],
                         className="pair",
                     ),
                     _steps(),
-                    _picture("Sweep over sizes", "sweep", _SWEEP_NOTE, alternative="sweep-table"),
-                    _section("Measured ceilings", html.Div(id="ceilings-table"), identity="ceilings"),
+                    _picture(_("Sweep over sizes"), "sweep", _(_SWEEP_NOTE), alternative="sweep-table"),
+                    _section(_("Measured ceilings"), html.Div(id="ceilings-table"), identity="ceilings"),
                     _section(
-                        "Published times beside ours", html.Div(id="quoted-table"), identity="quoted",
-                        notes=(_QUOTED_NOTE,), last_note="quoted-note",
+                        _("Published times beside ours"), html.Div(id="quoted-table"), identity="quoted",
+                        notes=(_(_QUOTED_NOTE),), last_note="quoted-note",
                     ),
                 ],
                 id="products-results",
@@ -90,16 +91,16 @@ def _controls() -> Component:
                 [
                     dmc.TextInput(
                         id=control("SIZE"),
-                        label="Size",
-                        description="S, or MxKxN",
+                        label=_("Size"),
+                        description=_("S, or MxKxN"),
                         debounce=500,
                         size="sm",
                         w=150,
                     ),
                     dmc.Select(
                         id=control("TILE"),
-                        label="Tile",
-                        description="threads of a block, each way",
+                        label=_("Tile"),
+                        description=_("threads of a block, each way"),
                         data=[str(tile) for tile in TILES],
                         allowDeselect=False,
                         size="sm",
@@ -107,9 +108,11 @@ def _controls() -> Component:
                     ),
                     html.Div(
                         [
-                            html.Button("Measure here", id="products-measure", type="button", className="text-button"),
                             html.Button(
-                                "Cancel", id="products-cancel", type="button", className="text-button", hidden=True
+                                _("Measure here"), id="products-measure", type="button", className="text-button"
+                            ),
+                            html.Button(
+                                _("Cancel"), id="products-cancel", type="button", className="text-button", hidden=True
                             ),
                         ],
                         id="products-measure-area",
@@ -119,11 +122,11 @@ def _controls() -> Component:
                 ],
                 className="products-knobs",
             ),
-            html.Nav(id="products-sizes", className="sizes", **{"aria-label": "Sizes that were measured"}),
+            html.Nav(id="products-sizes", className="sizes", **{"aria-label": _("Sizes that were measured")}),
             html.Div(id="products-measure-status", role="status", className="measure-status"),
         ],
         className="panel",
-        **{"aria-label": "Size and tile"},
+        **{"aria-label": _("Size and tile")},
     )
 
 
@@ -133,36 +136,40 @@ def control(name: str) -> dict[str, str]:
 
 
 def _steps() -> Component:
-    sizes = [{"value": key, "label": f"{side} x {side}, tiles of {tile}"} for key, (side, tile) in PICTURED.items()]
-    buttons = [
-        _button("first", "First step"),
-        _button("previous", "Previous step", "left arrow"),
-        html.Button(
-            id="step-play", className="icon-button play", type="button", title="Play (space)", **{"aria-label": "Play"}
-        ),
-        _button("next", "Next step", "right arrow"),
-        _button("last", "Last step"),
+    sizes = [
+        {"value": key, "label": _("{side} x {side}, tiles of {tile}", side=side, tile=tile)}
+        for key, (side, tile) in PICTURED.items()
     ]
+    buttons = [
+        _button("first", _("First step")),
+        _button("previous", _("Previous step"), _("Previous step (left arrow)")),
+        html.Button(
+            id="step-play", className="icon-button play", type="button", title=_("Play (space)"),
+            **{"aria-label": _("Play")},
+        ),
+        _button("next", _("Next step"), _("Next step (right arrow)")),
+        _button("last", _("Last step")),
+    ]  # fmt: skip
     return html.Section(
         [
             html.Div(
                 [
-                    html.H2("Step by step", id="steps-title"),
+                    html.H2(_("Step by step"), id="steps-title"),
                     dmc.Select(
                         id=control("PICTURED"), data=sizes, value=DEFAULT_PICTURED, allowDeselect=False, size="xs",
-                        w=180, **{"aria-label": "Product that is pictured"},
+                        w=180, **{"aria-label": _("Product that is pictured")},
                     ),
-                    download("Step by step"),
+                    download(_("Step by step")),
                 ],
                 className="panel-head",
             ),
-            html.P(_STEPS_NOTE, className="note"),
+            html.P(_(_STEPS_NOTE), className="note"),
             html.Div(
                 [
                     html.Output("", id="step-text", className="position-text"),
-                    html.Div(buttons, className="buttons", role="group", **{"aria-label": "Steps"}),
+                    html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Steps")}),
                     dmc.Slider(
-                        id="step-slider", min=1, max=2, step=1, value=1, label=None, thumbLabel="Step", size="sm",
+                        id="step-slider", min=1, max=2, step=1, value=1, label=None, thumbLabel=_("Step"), size="sm",
                         updatemode="drag", className="position",
                     ),
                 ],
@@ -174,17 +181,16 @@ def _steps() -> Component:
             ),
             html.Div(
                 id="step-table", className="scroller", tabIndex=0, role="region",
-                **{"aria-label": "What this step touches"},
+                **{"aria-label": _("What this step touches")},
             ),
         ],
         className="panel steps-panel",
     )  # fmt: skip
 
 
-def _button(to: str, label: str, key: str = "") -> Component:
-    title = f"{label} ({key})" if key else label
+def _button(to: str, label: str, title: str = "") -> Component:
     return html.Button(
-        id={"type": "step-go", "to": to}, className=f"icon-button {to}", type="button", title=title,
+        id={"type": "step-go", "to": to}, className=f"icon-button {to}", type="button", title=title or label,
         **{"aria-label": label},
     )  # fmt: skip
 
@@ -193,9 +199,13 @@ def _picture(title: str, identity: str, note: str, alternative: str = "") -> Com
     table: list[Any] = []
     if alternative:
         region = html.Div(
-            id=alternative, className="scroller", tabIndex=0, role="region", **{"aria-label": f"{title}, as a table"}
+            id=alternative,
+            className="scroller",
+            tabIndex=0,
+            role="region",
+            **{"aria-label": _("{title}, as a table", title=title)},
         )
-        table = [html.Details([html.Summary("As a table"), region], className="details")]
+        table = [html.Details([html.Summary(_("As a table")), region], className="details")]
     return html.Section(
         [
             html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from urllib.parse import urlencode
 
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.matmul_data import FILE, ProductState
-from smemviz.figures.labels import duration, number
+from smemviz.app.rich import rich
+from smemviz.figures.labels import access_name, count, duration, number
 from smemviz.figures.matmul_steps import Touched
-from smemviz.figures.products import Product, nearest_ceiling
+from smemviz.figures.products import Product, error_of, name_of, nearest_ceiling
 from smemviz.figures.quoted import Beside
-from smemviz.figures.roofline import told
+from smemviz.figures.roofline import ceiling_name, told
 from smemviz.figures.sweep import cubes
+from smemviz.language import N_, _
+from smemviz.model.matmul import Traffic
 from smemviz.sweep_file import LOOPS, NUMPY, Point, Sweep
 
-_ELEMENTS = "Elements counted"
+_ELEMENTS = N_("Elements counted")
 _HEADS = (
-    "Kernel", "Elements loaded, formula", _ELEMENTS, "Sectors loaded", "Sectors stored", "Shared wavefronts", "Excess",
-    "Operations per byte", "Time", "GFLOP/s", "Of cuBLAS", "Nearest ceiling", "Largest error",
+    N_("Kernel"), N_("Elements loaded, formula"), _ELEMENTS, N_("Sectors loaded"), N_("Sectors stored"),
+    N_("Shared wavefronts"), N_("Excess"), N_("Operations per byte"), N_("Time"), "GFLOP/s", N_("Of cuBLAS"),
+    N_("Nearest ceiling"), N_("Largest error"),
 )  # fmt: skip
-_NONE = "not counted"
-_NOT_TOLD = "not told"
-_YARDSTICKS = {NUMPY: "NumPy on the host", LOOPS: "three loops, one core of the host"}
+_YARDSTICKS = {NUMPY: N_("NumPy on the host"), LOOPS: N_("three loops, one core of the host")}
 
 
 def product_table(
@@ -33,23 +34,29 @@ def product_table(
 ) -> Component:
     """Show what is known of every kernel, and below them cuBLAS and the host; elements where any were counted."""
     elements = any(row.moved and row.moved.elements_loaded is not None for row in rows)
-    heads = [head for head in _HEADS if elements or head != _ELEMENTS]
+    heads = [_(head) for head in _HEADS if elements or head != _ELEMENTS]
     return _table(
-        "Every kernel at this size",
+        _("Every kernel at this size"),
         heads,
         [
             *([_link(row, state, linked), *_counted(row, elements), *_measured(row, sweep)] for row in rows),
             *(
-                [_YARDSTICKS.get(point.kernel, point.kernel), *[""] * (6 + elements), *_yardstick(point)]
+                [_(_YARDSTICKS.get(point.kernel, point.kernel)), *[""] * (6 + elements), *_yardstick(point)]
                 for point in yardsticks
             ),
         ],
     )
 
 
-def skipped_note(points: Iterable[Point]) -> str:
-    """Say what was skipped and why, "" when nothing was."""
-    return "; ".join(f"{point.kernel} was skipped: {point.skipped}" for point in points if point.skipped)
+def skipped_note(points: Iterable[Point]) -> list[Component | str]:
+    """Say what was skipped and why, nothing when nothing was."""
+    note: list[Component | str] = []
+    for point in points:
+        if point.skipped:
+            why = html.Span(point.skipped, lang="en")
+            note += ["; "] * bool(note)
+            note += rich("{kernel} was skipped: {why}", kernel=name_of(point.kernel), why=why)
+    return note
 
 
 def _link(row: Product, state: ProductState, linked: bool) -> object:
@@ -64,34 +71,38 @@ def _link(row: Product, state: ProductState, linked: bool) -> object:
 def _counted(row: Product, elements: bool) -> list[object]:
     moved = row.moved
     if moved is None:
-        return ["", *[_NONE] * (5 + elements)]
+        return ["", *[_("not counted")] * (5 + elements)]
     excess: object = html.Span(f"▲ {moved.excess:,}", className="conflict") if moved.excess else "0"
-    wavefronts = f"{moved.shared_loads + moved.shared_stores:,}" if moved.shares else "none"
+    wavefronts = f"{moved.shared_loads + moved.shared_stores:,}" if moved.shares else _("none")
     return [
         f"{row.formula:,}" if row.formula is not None else "",
-        *([f"{moved.elements_loaded:,}" if moved.elements_loaded is not None else _NONE] if elements else []),
+        *([_elements(moved)] if elements else []),
         f"{moved.load_sectors:,}",
         f"{moved.store_sectors:,}",
-        _NOT_TOLD if moved.untold else wavefronts,
-        _NOT_TOLD if moved.untold else excess,
+        _("not told") if moved.untold else wavefronts,
+        _("not told") if moved.untold else excess,
         number(row.intensity or 0),
     ]
+
+
+def _elements(moved: Traffic) -> str:
+    return _("not counted") if moved.elements_loaded is None else f"{moved.elements_loaded:,}"
 
 
 def _measured(row: Product, sweep: Sweep | None) -> list[object]:
     point = row.point
     if sweep is None or point is None:
-        return ["not measured", "", "", "", ""]
+        return [_("not measured"), "", "", "", ""]
     if point.time is None:
-        return ["skipped", "", "", "", ""]
+        return [_("skipped"), "", "", "", ""]
     near = told(nearest_ceiling(row, sweep))
     return [duration(point.time.median_us), _gigaflops(point), row.ratio_text(), near, row.error_text()]
 
 
 def _yardstick(point: Point) -> list[object]:
     if point.time is None:
-        return ["skipped", "", "", "", ""]
-    error = "" if point.error is None else f"{point.error:.1e} of {number(point.largest or 0)}"
+        return [_("skipped"), "", "", "", ""]
+    error = "" if point.error is None else error_of(point)
     return [duration(point.time.median_us), _gigaflops(point), "", "", error]
 
 
@@ -107,8 +118,8 @@ def sweep_table(sweep: Sweep | None, tile: int) -> Component:
     body = []
     for kernel, points in lines.items():
         by_side = {point.size.m: point for point in points}
-        body.append([kernel, *(_gigaflops(by_side[side]) if side in by_side else "" for side in sides)])
-    return _table("GFLOP/s by the side of the matrices", ["Kernel", *map(str, sides)], body)
+        body.append([name_of(kernel), *(_gigaflops(by_side[side]) if side in by_side else "" for side in sides)])
+    return _table(_("GFLOP/s by the side of the matrices"), [_("Kernel"), *map(str, sides)], body)
 
 
 def ceiling_table(sweep: Sweep) -> Component:
@@ -116,53 +127,49 @@ def ceiling_table(sweep: Sweep) -> Component:
     rows = []
     for one in sweep.ceilings:
         unit = "TB/s" if one.kind == "bytes" else "TFLOP/s"
-        interval = f"{one.low / 1e12:.4g} to {one.high / 1e12:.4g}"
+        interval = _("{low:.4g} to {high:.4g}", low=one.low / 1e12, high=one.high / 1e12)
         state = ", ".join(f"{name} {value}" for name, value in one.conditions.items())
-        rows.append([one.name, f"{one.rate / 1e12:.4g} {unit}", interval, one.how, state])
-    heads = ("Ceiling", "Measured", "95 % interval", "By", "Card meanwhile")
-    return _table("Measured ceilings", heads, rows, wide=True)
+        by, meanwhile = html.Span(one.how, lang="en"), html.Span(state, lang="en")  # as they were recorded
+        rows.append([ceiling_name(one.name), f"{one.rate / 1e12:.4g} {unit}", interval, by, meanwhile])
+    heads = (_("Ceiling"), _("Measured"), _("95 % interval"), _("By"), _("Card meanwhile"))
+    return _table(_("Measured ceilings"), heads, rows, wide=True)
 
 
 def quoted_table(rows: Sequence[Beside], sweep: Sweep | None) -> Component:
     """Show published times beside ours for the same work."""
-    card = sweep.device.name if sweep else "our card"
-    heads = ("Size", "Work", "Published", "On", "Ours", f"{card}: kernel", "with copies", "from scratch", "Note")
+    kernel = _("{card}: kernel", card=sweep.device.name) if sweep else _("our card: kernel")
+    heads = (
+        _("Size"), _("Work"), _("Published"), _("On"), _("Ours"), kernel, _("with copies"), _("from scratch"),
+        _("Note"),
+    )  # fmt: skip
     body = [
         [
-            row.quoted.size.name, row.quoted.work, row.published, row.quoted.hardware, row.quoted.kernel, row.kernel,
-            row.copies, row.scratch, row.quoted.note,
+            row.quoted.size.name, _(row.quoted.work), row.published, _(row.quoted.hardware), name_of(row.quoted.kernel),
+            html.Span(row.skipped, lang="en") if row.skipped else row.kernel, row.copies, row.scratch,
+            _(row.quoted.note) if row.quoted.note else "",
         ]
         for row in rows
     ]  # fmt: skip
-    return _table("Published times beside ours", heads, body, wide=True)
+    return _table(_("Published times beside ours"), heads, body, wide=True)
 
 
 def step_table(touched: Sequence[Touched]) -> Component:
     """Show which cells a step touches, a row per array."""
     if not touched:
-        return html.P("Nobody touches memory at a barrier.", className="note")
+        return html.P(_("Nobody touches memory at a barrier."), className="note")
     rows = [
         [
             one.array.name,
-            f"{one.array.space} {one.op}",
+            access_name(one.array.space, one.op),
             one.place(),
             str(one.requests),
             str(one.lanes),
-            f"{one.cost} {'wavefront' if one.array.space == 'shared' else 'sector'}{'s' * (one.cost != 1)}",
+            count(one.cost, "wavefront" if one.array.space == "shared" else "sector"),
         ]
         for one in touched
     ]
-    return _table("What this step touches", ("Array", "Access", "Cells", "Requests", "Lanes", "Cost"), rows, wide=True)
-
-
-def measured_on(sweep: Sweep, here: bool) -> str:
-    """Say on what and when something was measured."""
-    date = datetime.fromisoformat(sweep.date)
-    return (
-        f"measured {'here, ' if here else ''}on {sweep.device.name}, driver {sweep.device.driver}, "
-        f"{date.day} {date:%B %Y}, {date:%H:%M} UTC; {sweep.library}; "
-        f"host {sweep.host.processor}, {sweep.host.cores} cores, {sweep.host.numpy}"
-    )
+    heads = (_("Array"), _("Access"), _("Cells"), _("Requests"), _("Lanes"), _("Cost"))
+    return _table(_("What this step touches"), heads, rows, wide=True)
 
 
 def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], *, wide: bool = False) -> Component:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -13,16 +14,17 @@ from smemviz.app.matmul_data import COUNTED, DEFAULT_PICTURED, PICTURED, Product
 from smemviz.app.matmul_page import PATH
 from smemviz.app.matmul_tables import (
     ceiling_table,
-    measured_on,
     product_table,
     quoted_table,
     skipped_note,
     step_table,
     sweep_table,
 )
+from smemviz.app.rich import rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.errors import SmemvizError
+from smemviz.figures.labels import day
 from smemviz.figures.matmul_loads import loads_bars
 from smemviz.figures.matmul_scene import scene
 from smemviz.figures.matmul_steps import sentence, touched
@@ -30,6 +32,7 @@ from smemviz.figures.products import Product, headline, points_at, products
 from smemviz.figures.quoted import FAILED_LAUNCH, beside
 from smemviz.figures.roofline import roofline
 from smemviz.figures.sweep import measured_sizes, sweep_lines
+from smemviz.language import N_, _, ngettext
 from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Sweep, digests
 
 _PICTURES = ("loads", "roofline", "sweep")
@@ -64,11 +67,15 @@ JOB_PROPERTIES = (
     "products-poll.disabled",
 )
 _COUNTED = {
-    "lockstep": "Counted now, in lockstep",
-    "scaled": f"Counted now in lockstep at {COUNTED.name} and scaled, loads with S³ and stores of c with S²",
-    "card": "Counted on the card",
-    None: "What this size moves is not known",
+    "lockstep": N_("Counted now, in lockstep"),
+    "scaled": N_("Counted now in lockstep at {size} and scaled, loads with S³ and stores of c with S²"),
+    "card": N_("Counted on the card"),
+    None: N_("What this size moves is not known"),
 }
+_MEASURED = N_("measured on {card}, driver {driver}, {day}, {time} UTC; {library}; host {processor}, {cores}, {numpy}")
+_MEASURED_HERE = N_(
+    "measured here, on {card}, driver {driver}, {day}, {time} UTC; {library}; host {processor}, {cores}, {numpy}"
+)
 _STEP = re.compile(r"(\d+)/(\d+) (.*)")
 
 
@@ -81,9 +88,11 @@ def view_products(data: Products, query: Query, theme: str, linked: bool) -> Fil
         savings = data.savings(state)
     except SmemvizError as error:
         return {
-            "products-headline.children": "This cannot be shown",
+            "products-headline.children": _("This cannot be shown"),
             "products-origin.children": "",
-            "products-notices.children": dmc.Alert(str(error), color="red", id="error", className="refusal"),
+            "products-notices.children": dmc.Alert(
+                html.Span(str(error), lang="en"), color="red", id="error", className="refusal"
+            ),
             "products-sizes.children": [],
             "products-results.hidden": True,
         }
@@ -107,11 +116,11 @@ def view_products(data: Products, query: Query, theme: str, linked: bool) -> Fil
         "products-sizes.children": _sizes(state, sweep, query),
         "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
         "skipped-note.children": skipped_note(points.values()),
-        "loads-title.children": f"What tiles save, counted at {savings[0].size.name}",
+        "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
         "sweep-table.children": sweep_table(sweep, state.tile),
-        "ceilings-table.children": ceiling_table(sweep) if sweep else "No card was measured.",
+        "ceilings-table.children": ceiling_table(sweep) if sweep else _("No card was measured."),
         "quoted-table.children": quoted_table(beside(sweep, state.tile), sweep),
-        "quoted-note.children": FAILED_LAUNCH,
+        "quoted-note.children": _(FAILED_LAUNCH),
         "products-results.hidden": False,
     }
 
@@ -122,7 +131,8 @@ def view_step(data: Products, query: Query, look: Query) -> Filling:
     try:
         launch, steps = data.steps(pictured if pictured in PICTURED else DEFAULT_PICTURED)
     except (SmemvizError, KeyError) as error:
-        return {"step-text.children": f"There is nothing to picture: {error}"}
+        why = html.Span(str(error), lang="en")
+        return {"step-text.children": rich("There is nothing to picture: {why}", why=why)}
     asked = LookState.read(look).step or 1
     index = min(max(asked, 1), len(steps)) - 1
     figure = scene(launch, steps, index, theme=LookState.read(look).theme)
@@ -144,13 +154,14 @@ def view_job(data: Products, available: bool) -> Filling:
     status: list[Component] = []
     if running:
         said = _STEP.fullmatch(running.said)
-        done, total, what = said.groups() if said else ("0", "1", "starting")
+        done, total, what = said.groups() if said else ("0", "1", _("starting"))
         status = [
-            html.Span(f"Measuring, {running.seconds:.0f} s: {what}"),
-            html.Progress(value=done, max=total, **{"aria-label": "Measured"}),
+            html.Span(_("Measuring, {seconds:.0f} s: {what}", seconds=running.seconds, what=what)),
+            html.Progress(value=done, max=total, **{"aria-label": _("Measured")}),
         ]
     elif data.problem:
-        status = [dmc.Alert(data.problem, title="It could not be measured", color="red")]
+        problem = html.Span(data.problem, lang="en")
+        status = [dmc.Alert(problem, title=_("It could not be measured"), color="red")]
     return {
         "products-measure-area.hidden": False,
         "products-measure.disabled": running is not None,
@@ -172,12 +183,35 @@ def control_values(data: Products, query: Query) -> dict[str, str]:
 
 def _origin(state: ProductState, rows: Sequence[Product], sweep: Sweep | None, here: bool, timed: bool) -> str:
     where = {row.counted for row in rows}
-    counted = next((_COUNTED[one] for one in ("lockstep", "scaled", "card", None) if one in where), _COUNTED[None])
+    found = next((_COUNTED[one] for one in ("lockstep", "scaled", "card", None) if one in where), _COUNTED[None])
+    counted = _(found, size=COUNTED.name)
     if sweep is None:
-        return f"{counted}; nothing was measured."
+        return _("{counted}; nothing was measured.", counted=counted)
     if not timed:
-        return f"{counted}; {state.size.name} with tiles of {state.tile} was not measured on {sweep.device.name}."
-    return f"{counted}; times {measured_on(sweep, here)}."
+        return _(
+            "{counted}; {size} with tiles of {tile} was not measured on {card}.",
+            counted=counted,
+            size=state.size.name,
+            tile=state.tile,
+            card=sweep.device.name,
+        )
+    return _("{counted}; times {measured}.", counted=counted, measured=_measured(sweep, here))
+
+
+def _measured(sweep: Sweep, here: bool) -> str:
+    """Say on what and when something was measured."""
+    date = datetime.fromisoformat(sweep.date)
+    return _(
+        _MEASURED_HERE if here else _MEASURED,
+        card=sweep.device.name,
+        driver=sweep.device.driver,
+        day=day(date),
+        time=f"{date:%H:%M}",
+        library=sweep.library,
+        processor=sweep.host.processor,
+        cores=ngettext("{n:,} core", "{n:,} cores", sweep.host.cores),
+        numpy=sweep.host.numpy,
+    )
 
 
 def _notices(data: Products, sweep: Sweep | None) -> list[Component]:
@@ -185,10 +219,11 @@ def _notices(data: Products, sweep: Sweep | None) -> list[Component]:
     now = digests(data.program)
     changed = [name for name in now if sweep and name in sweep.kernels and sweep.kernels[name] != now[name]]
     if changed:
-        text = f"{', '.join(changed)} changed since; the times are of what stood there before."
-        notices.append(dmc.Alert(text, title="Measured of another version", color="yellow", variant="light"))
+        text = _("{kernels} changed since; the times are of what stood there before.", kernels=", ".join(changed))
+        notices.append(dmc.Alert(text, title=_("Measured of another version"), color="yellow", variant="light"))
     if sweep and sweep.notes:
-        notices.append(dmc.Alert("; ".join(sweep.notes), title="main() failed while measuring", color="yellow"))
+        told = html.Span("; ".join(sweep.notes), lang="en")
+        notices.append(dmc.Alert(told, title=_("main() failed while measuring"), color="yellow"))
     return notices
 
 
@@ -205,4 +240,4 @@ def _sizes(state: ProductState, sweep: Sweep | None, query: Query) -> list[Compo
                 className="kernel-link current" if current else "kernel-link",
             )
         )
-    return [html.Span("Measured: ", className="note"), *links] if links else []
+    return [html.Span(_("Measured:"), className="note"), *links] if links else []

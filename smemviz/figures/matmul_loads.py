@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from smemviz.figures.labels import number
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.language import _
 from smemviz.model.matmul import Size, Traffic
 
 _ROW = 64
@@ -41,15 +42,15 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
     """Draw for each tile how many times fewer elements and sectors are loaded; a line marks the formula."""
     colours = THEMES[theme]
     if not savings:
-        return empty(colours, "Not counted at this size.", height=200)
+        return empty(colours, _("Not counted at this size."), height=200)
     top = max(max(s.tile, s.sectors, s.elements or 0) for s in savings)
     traces = [
-        _bars("elements", [s.elements for s in savings], -0.19, colours.ramp[0],
+        _bars(_("elements"), [s.elements for s in savings], -0.19, colours.ramp[0],
               [(s.naive.elements_loaded, s.tiled.elements_loaded) for s in savings], colours),
-        _bars("sectors", [s.sectors for s in savings], 0.19, colours.ramp[3],
+        _bars(_("sectors"), [s.sectors for s in savings], 0.19, colours.ramp[3],
               [(s.naive.load_sectors, s.tiled.load_sectors) for s in savings], colours),
         go.Scatter(
-            name="formula",
+            name=_("formula"),
             x=[s.tile for s in savings],
             y=[i - 0.19 for i in range(len(savings))],
             mode="markers",
@@ -64,12 +65,12 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
             height=_ROW * len(savings) + _TOP + _BOTTOM,
             margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
             showlegend=True,
-            xaxis=axis(colours, "times fewer than without tiles", range=[0, top * 1.02], nticks=8),
+            xaxis=axis(colours, _("times fewer than without tiles"), range=[0, top * 1.02], nticks=8),
             yaxis=axis(
                 colours,
                 range=[len(savings) - 0.5, -0.5],
                 tickvals=list(range(len(savings))),
-                ticktext=[f"tiles of {s.tile}" for s in savings],
+                ticktext=[_("tiles of {tile}", tile=s.tile) for s in savings],
             ),
         ),
     )
@@ -84,7 +85,7 @@ def _bars(
     colours: Theme,
 ) -> go.Bar:
     """Draw a bar per tile; where elements were not counted it has no length and says so."""
-    told = ["not counted" if None in pair else f"{pair[0]:,} → {pair[1]:,}" for pair in counts]
+    told = [_("not counted") if None in pair else f"{pair[0]:,} → {pair[1]:,}" for pair in counts]
     return go.Bar(
         name=name,
         orientation="h",

@@ -9,8 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.labels import space_name
 from smemviz.figures.matmul_steps import Step, Touched, touched
-from smemviz.figures.style import FONT, THEMES, Theme, ThemeName, layout, steps
+from smemviz.figures.style import THEMES, Theme, ThemeName, font, layout, steps
 from smemviz.figures.text import cell_text
 from smemviz.recording import ArrayInfo, Launch
 
@@ -143,13 +144,13 @@ def _name(board: _Board, colours: Theme) -> dict[str, object]:
     array = board.array
     size = " x ".join(map(str, array.shape))
     return {
-        "text": f"<b>{array.name}</b> {size}, {array.space}",
+        "text": f"<b>{array.name}</b> {size}, {space_name(array.space)}",
         "x": board.x - 0.5,
         "y": board.y - 0.6,
         "xanchor": "left",
         "yanchor": "bottom",
         "showarrow": False,
-        "font": {"size": 12, "color": colours.ink, "family": FONT},
+        "font": {"size": 12, "color": colours.ink, "family": font()},
     }
 
 

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.figures.labels import count, lane_ranges
+from smemviz.figures.labels import count, lane_ranges, listed
+from smemviz.language import N_, _, ngettext
 from smemviz.model.banks import wavefronts
 from smemviz.model.sectors import sectors
 from smemviz.recording import ArrayInfo, Launch
@@ -57,9 +58,11 @@ class Touched:
 
     def place(self) -> str:
         """Write where the cells lie: ``rows 0-3, columns 4-7``."""
-        rows, columns = lane_ranges(self.rows.tolist()), lane_ranges(self.columns.tolist())
-        return (
-            f"row{'s' * (len(set(self.rows.tolist())) > 1)} {rows}, column{'s' * (not columns.isdecimal())} {columns}"
+        rows, columns = set(self.rows.tolist()), set(self.columns.tolist())
+        return _(
+            "{rows}, {columns}",
+            rows=ngettext("row {rows}", "rows {rows}", len(rows), rows=lane_ranges(rows)),
+            columns=ngettext("column {columns}", "columns {columns}", len(columns), columns=lane_ranges(columns)),
         )
 
 
@@ -127,32 +130,64 @@ def touched(launch: Launch, rows: NDArray[np.intp]) -> tuple[Touched, ...]:
 
 def sentence(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
     """Say in a sentence what a step does."""
+    block = all_steps[index].block
+    return _(
+        "Step {step} of {steps}, block ({x}, {y}): {what}",
+        step=index + 1,
+        steps=len(all_steps),
+        x=block % launch.grid[0],
+        y=block // launch.grid[0],
+        what=_told(launch, all_steps, index),
+    )
+
+
+def _told(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
     step = all_steps[index]
-    x, y = step.block % launch.grid[0], step.block // launch.grid[0]
     own = [one for one in all_steps if one.block == step.block]
-    tiles = max(one.tile for one in own)
-    begins = f"Step {index + 1} of {len(all_steps)}, block ({x}, {y})"
     what = touched(launch, step.rows)
     if step.kind == "wait":
-        threads = launch.block[0] * launch.block[1]
-        return f"{begins}: the barrier. {_waiting(all_steps, index)}, so all {threads} threads wait for each other."
+        return _(_waiting(all_steps, index), threads=launch.block[0] * launch.block[1])
     if step.kind == "store":
         stored = sum(one.lanes for one in what)
-        return f"{begins}: store. Every thread writes its sum to c, {count(stored, 'element')}."
+        return _("store. Every thread writes its sum to c, {elements}.", elements=count(stored, "element"))
     if step.kind == "load":
         moved = [one for one in what if one.array.space == "global"]
-        names = " and ".join(f"{len(one.cells)} of {one.array.name}" for one in moved)
-        cost = count(sum(one.cost for one in moved), "sector")
-        return f"{begins}: load tile {step.tile} of {tiles}. {names} come in, {cost}, and go into shared memory."
-    turns = max(one.turn for one in own)
-    words = " and ".join(f"{one.lanes} of {one.array.name} ({count(len(one.cells), 'word')})" for one in what)
-    cost = count(sum(one.cost for one in what), "wavefront")
-    return f"{begins}: multiply, {step.turn} of {turns} in tile {step.tile}. Loads: {words}; {cost}."
+        return _(
+            "load tile {tile} of {tiles}. {elements} come in, {sectors}, and go into shared memory.",
+            tile=step.tile,
+            tiles=max(one.tile for one in own),
+            elements=listed([_("{n} of {array}", n=len(one.cells), array=one.array.name) for one in moved]),
+            sectors=count(sum(one.cost for one in moved), "sector"),
+        )
+    return _(
+        "multiply, {turn} of {turns} in tile {tile}. Loads: {elements}; {wavefronts}.",
+        turn=step.turn,
+        turns=max(one.turn for one in own),
+        tile=step.tile,
+        elements=listed(map(_read, what)),
+        wavefronts=count(sum(one.cost for one in what), "wavefront"),
+    )
+
+
+def _read(one: Touched) -> str:
+    words = count(len(one.cells), "word")
+    return _("{n} of {array} ({words})", n=one.lanes, array=one.array.name, words=words)
 
 
 def _waiting(all_steps: Sequence[Step], index: int) -> str:
-    """Say what a barrier is for; the last one of a block guards tiles that nobody overwrites."""
+    """Return the message that says what a barrier is for; the last one of a block guards what nobody overwrites."""
     after = all_steps[index + 1].kind
     if after == "multiply":
-        return "The tiles have to be complete before anybody reads them"
-    return "The tiles have to be read before anybody overwrites them" + (", though none follows" * (after == "store"))
+        return N_(
+            "the barrier. The tiles have to be complete before anybody reads them, so all {threads} threads wait for "
+            "each other."
+        )
+    if after == "store":
+        return N_(
+            "the barrier. The tiles have to be read before anybody overwrites them, though none follows, so all "
+            "{threads} threads wait for each other."
+        )
+    return N_(
+        "the barrier. The tiles have to be read before anybody overwrites them, so all {threads} threads wait for each "
+        "other."
+    )

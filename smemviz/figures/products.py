@@ -7,26 +7,28 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smemviz.figures.labels import number, percent
+from smemviz.language import N_, _
 from smemviz.model.matmul import Counted, Size, Traffic, intensity, scaled, shares
-from smemviz.sweep_file import CUBLAS, Point, Sweep
+from smemviz.sweep_file import CUBLAS, LOOPS, Point, Sweep
 
 Where = Literal["lockstep", "card", "scaled"]
 
-MERGED = (
+MERGED = N_(
     "Shares of shared memory count the loads of the source; the compiler merges neighbouring ones, so that they may "
     "exceed 100 %."
 )
-HALVES = (
+HALVES = N_(
     "Where the ladder moves 16 bytes as a complex number, one instruction does so in shared memory, but two of 8 bytes "
     "in global memory: there the hardware counts twice the requests, and twice the sectors, that stand here."
 )
 # Read from the machine code that ptxas 13.0 makes of paired_lanes for 9.0: 64 multiply-adds in all, 128 registers.
-HELD_BACK = (
+HELD_BACK = N_(
     "What keeps the ladder from cuBLAS: paired_lanes takes 128 registers a thread, so that a multiprocessor has 16 "
     "warps to hide waiting with; its loop over k is not unrolled, so that each step waits for its own loads from "
     "shared memory; and Numba offers neither asynchronous copies nor 16-byte loads from global memory."
 )
-NO_INTEGER_BLAS = "cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it."
+NO_INTEGER_BLAS = N_("cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it.")
+_NAMES = {LOOPS: N_("three loops")}  # of what is timed beside the kernels; the others are called alike everywhere
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,24 @@ class Product:
             return percent(self.of_cublas)
         if self.point and self.point.time and self.point.dtype != "float32":
             return self.point.dtype
-        return "not known"
+        return _("not known")
 
     def error_text(self) -> str:
         """Say how far it is from the product in float64."""
         if self.point is None or self.point.error is None:
-            return "not measured"
-        return "exact" if self.point.error == 0 else f"{self.point.error:.1e} of {number(self.point.largest or 0)}"
+            return _("not measured")
+        return _("exact") if self.point.error == 0 else error_of(self.point)
+
+
+def error_of(point: Point) -> str:
+    """Write the largest error that was measured, and the largest element that it is an error of."""
+    # TRANSLATORS: 1.5e-04 of 100: the largest error, and the largest element of the product.
+    return _("{error:.1e} of {largest}", error=point.error, largest=number(point.largest or 0))
+
+
+def name_of(kernel: str) -> str:
+    """Name a kernel, or what is timed beside the kernels."""
+    return _(_NAMES[kernel]) if kernel in _NAMES else kernel
 
 
 def products(size: Size, tile: int, lockstep: Mapping[str, Counted], sweep: Sweep | None) -> tuple[Product, ...]:
@@ -124,11 +137,19 @@ def headline(rows: Sequence[Product], tile: int) -> str:
     rated = [row for row in rows if row.of_cublas is not None]
     if rated:
         best = max(rated, key=lambda row: row.of_cublas or 0)
-        text = f"{best.kernel} reaches {percent(best.of_cublas or 0)} of cuBLAS"
+        share = percent(best.of_cublas or 0)
         naive = by_name.get("naive")
-        return f"{text}, naive {percent(naive.of_cublas)}" if naive and naive.of_cublas is not None else text
+        if naive is None or naive.of_cublas is None:
+            return _("{kernel} reaches {share} of cuBLAS", kernel=best.kernel, share=share)
+        return _(
+            "{kernel} reaches {share} of cuBLAS, {slow_kernel} {slow_share}",
+            kernel=best.kernel,
+            share=share,
+            slow_kernel=naive.kernel,
+            slow_share=percent(naive.of_cublas),
+        )
     naive, tiled = by_name.get("naive"), by_name.get("tiled")
     if naive and tiled and naive.moved and tiled.moved and tiled.moved.load_sectors:
-        fewer = naive.moved.load_sectors / tiled.moved.load_sectors
-        return f"Tiles of {tile} by {tile}: {number(fewer)} times fewer sectors to load"
-    return f"The product of {rows[0].size.name}" if rows else "Nothing is known of this size"
+        fewer = number(naive.moved.load_sectors / tiled.moved.load_sectors)
+        return _("Tiles of {tile} by {tile}: {times} times fewer sectors to load", tile=tile, times=fewer)
+    return _("The product of {size}", size=rows[0].size.name) if rows else _("Nothing is known of this size")

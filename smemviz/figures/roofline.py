@@ -12,6 +12,7 @@ from smemviz.figures.labels import duration, number, percent
 from smemviz.figures.products import Product
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.figures.sweep import spread_labels
+from smemviz.language import N_, _
 from smemviz.model.matmul import attainable, best_intensity
 from smemviz.sweep_file import CUBLAS, Ceiling, Point, Sweep
 
@@ -24,6 +25,12 @@ _SYMBOLS = {
     "triangle-left": "◀", "triangle-right": "▶", "bowtie": "⧓", "hourglass": "⧗",
 }  # fmt: skip
 _ROOFS = (("memory copy", "solid"), ("L2 read", "dash"))
+_CEILINGS = {
+    "memory copy": N_("memory copy"),
+    "memory read": N_("memory read"),
+    "L2 read": N_("L2 read"),
+    "shared read": N_("shared read"),
+}
 
 
 def roofline(
@@ -37,17 +44,17 @@ def roofline(
     shown = [row for row in rows if row.intensity and row.point and row.point.time]
     float32 = sweep.ceiling("float32") if sweep else None
     if sweep is None or float32 is None or not shown:
-        return empty(colours, "No kernel was both timed and counted at this size.", height=200)
+        return empty(colours, _("No kernel was both timed and counted at this size."), height=200)
     size = shown[0].size
     once = best_intensity(size, 4)
     x = [row.intensity or 0 for row in shown]
     rates = [row.point.rate or 0 for row in shown if row.point]
     low, high = min(*x, once) / 2, max(*x, once) * 2
-    ridge = [sweep.ceiling(name) for name, _ in _ROOFS]
+    ridge = [sweep.ceiling(name) for name, _dash in _ROOFS]
     high = max(high, *(2 * float32.rate / one.rate for one in ridge if one))
     bottom = min(*rates, float32.rate) / 3
     traces: list[go.Scatter] = [_kernels(shown, colours)]
-    for one, (_, dash) in zip(ridge, _ROOFS, strict=True):
+    for one, (_name, dash) in zip(ridge, _ROOFS, strict=True):
         if one:
             traces.append(_roof(one, float32, (low, high), dash, colours))
     if cublas and cublas.rate:
@@ -60,11 +67,11 @@ def roofline(
             height=_HEIGHT,
             margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
             xaxis=axis(
-                colours, "operations per byte moved", type="log", range=[np.log10(low), np.log10(high)],
+                colours, _("operations per byte moved"), type="log", range=[np.log10(low), np.log10(high)],
                 showgrid=True, gridcolor=colours.idle, dtick=1, tickformat="~g",
             ),
             yaxis=axis(
-                colours, "operations per second", type="log", range=[np.log10(bottom), np.log10(top)],
+                colours, _("operations per second"), type="log", range=[np.log10(bottom), np.log10(top)],
                 showgrid=True, gridcolor=colours.idle, dtick=1, tickformat="~s",
             ),
             shapes=[_once(once, colours)],
@@ -79,13 +86,19 @@ def roofline(
 
 def _kernels(rows: Sequence[Product], colours: Theme) -> go.Scatter:
     hover = [
-        f"<b>{row.kernel}</b><br>{_rate(row.point.rate or 0)}, {duration(row.point.time.median_us)}"
-        f"<br>{number(row.intensity or 0)} operations per byte<br>cuBLAS: {row.ratio_text()}"
+        "<br>".join(
+            [
+                f"<b>{row.kernel}</b>",
+                f"{_rate(row.point.rate or 0)}, {duration(row.point.time.median_us)}",
+                _("{number} operations per byte", number=number(row.intensity or 0)),
+                f"{CUBLAS}: {row.ratio_text()}",
+            ]
+        )
         for row in rows
         if row.point and row.point.time
     ]
     return go.Scatter(
-        name="kernels",
+        name=_("kernels"),
         x=[row.intensity for row in rows],
         y=[row.point.rate for row in rows if row.point],
         mode="markers",
@@ -101,13 +114,14 @@ def _kernels(rows: Sequence[Product], colours: Theme) -> go.Scatter:
 
 
 def _cublas(point: Point, once: float, colours: Theme) -> go.Scatter:
+    hover = [f"<b>{CUBLAS}</b>", _rate(point.rate or 0), _("what it moves was not counted")]
     return go.Scatter(
         name=CUBLAS,
         x=[once],
         y=[point.rate],
         mode="markers",
         marker={"size": 13, "symbol": "star-open", "color": colours.ink, "line": {"width": 1.6}},
-        hovertext=[f"<b>{CUBLAS}</b><br>{_rate(point.rate or 0)}<br>what it moves was not counted"],
+        hovertext=["<br>".join(hover)],
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
@@ -115,7 +129,7 @@ def _cublas(point: Point, once: float, colours: Theme) -> go.Scatter:
 def _roof(memory: Ceiling, float32: Ceiling, ends: tuple[float, float], dash: str, colours: Theme) -> go.Scatter:
     x = [ends[0], float32.rate / memory.rate, ends[1]]
     return go.Scatter(
-        name=memory.name,
+        name=ceiling_name(memory.name),
         x=x,
         y=[attainable(at, memory.rate, float32.rate) for at in x],
         mode="lines",
@@ -132,7 +146,8 @@ def _once(once: float, colours: Theme) -> dict[str, object]:
 
 
 def _once_label(once: float, bottom: float, colours: Theme) -> dict[str, object]:
-    return _text(f"each element once: {number(once)} ", np.log10(once), np.log10(bottom * 1.15), colours, "right")
+    said = _("each element once: {number}", number=number(once))
+    return _text(f"{said} ", np.log10(once), np.log10(bottom * 1.15), colours, "right")
 
 
 def _roof_labels(
@@ -145,7 +160,7 @@ def _roof_labels(
         if one:
             at = low * (float32.rate / one.rate / low) ** 0.45
             height, anchor = (at * one.rate * 1.5, "right") if i else (at * one.rate / 1.5, "left")
-            text = f"{one.name} {one.rate / 1e12:.3g} TB/s"
+            text = f"{ceiling_name(one.name)} {one.rate / 1e12:.3g} TB/s"
             labels.append(_text(text, np.log10(at), np.log10(height), colours, anchor))
     return labels
 
@@ -158,14 +173,16 @@ def _names(
     named = [(sign, row.kernel, row.point.rate or 0) for row, sign in signed if row.point]
     if cublas and cublas.rate:
         named.append(("☆", CUBLAS, cublas.rate))
-    places = [(np.log10(rate) - np.log10(ends[0])) / (np.log10(ends[1]) - np.log10(ends[0])) for _, _, rate in named]
+    places = [
+        (np.log10(rate) - np.log10(ends[0])) / (np.log10(ends[1]) - np.log10(ends[0])) for _sign, _kernel, rate in named
+    ]
     spread = spread_labels(places, 15.5 / (_HEIGHT - _TOP - _BOTTOM))
     return [
         {
             "text": f"{sign} {name}", "x": 1.01, "xref": "paper", "xanchor": "left", "y": y, "yref": "paper",
             "yanchor": "middle", "showarrow": False, "font": {"size": 11.5, "color": colours.ink},
         }
-        for (sign, name, _), y in zip(named, spread, strict=True)
+        for (sign, name, _at), y in zip(named, spread, strict=True)
     ]  # fmt: skip
 
 
@@ -182,4 +199,11 @@ def _rate(per_second: float) -> str:
 
 def told(one: tuple[str, float] | None) -> str:
     """Say in a few words how near a kernel is to a ceiling."""
-    return f"{percent(one[1])} of {one[0]}" if one else "not known"
+    if one is None:
+        return _("not known")
+    return _("{share} of {ceiling}", share=percent(one[1]), ceiling=ceiling_name(one[0]))
+
+
+def ceiling_name(name: str) -> str:
+    """Name a ceiling; that of the arithmetic is called as its type."""
+    return _(_CEILINGS[name]) if name in _CEILINGS else name

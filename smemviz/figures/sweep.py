@@ -8,7 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.figures.labels import duration
+from smemviz.figures.products import name_of
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.language import _
 from smemviz.model.matmul import Size
 from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Point, Sweep
 
@@ -39,7 +41,7 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
     colours = THEMES[theme]
     lines = cubes(sweep, tile) if sweep else {}
     if not lines:
-        return empty(colours, f"Nothing was measured with tiles of {tile}.", height=200)
+        return empty(colours, _("Nothing was measured with tiles of {tile}.", tile=tile), height=200)
     sides = sorted({point.size.m for points in lines.values() for point in points})
     rates = [point.rate or 0 for points in lines.values() for point in points]
     bottom, top = min(rates) / 1.6, max(rates) * 1.6
@@ -50,11 +52,11 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
             height=_HEIGHT,
             margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
             xaxis=axis(
-                colours, "side of the matrices", type="log", tickvals=sides, ticktext=_apart(sides), tickangle=0,
+                colours, _("side of the matrices"), type="log", tickvals=sides, ticktext=_apart(sides), tickangle=0,
                 range=[np.log10(sides[0]) - 0.04, np.log10(sides[-1]) + 0.03], showgrid=True, gridcolor=colours.idle,
             ),
             yaxis=axis(
-                colours, "operations per second", type="log", range=[np.log10(bottom), np.log10(top)], dtick=1,
+                colours, _("operations per second"), type="log", range=[np.log10(bottom), np.log10(top)], dtick=1,
                 showgrid=True, gridcolor=colours.idle, tickformat="~s",
             ),
             annotations=_ends(lines, (bottom, top), colours),
@@ -71,12 +73,13 @@ def _line(name: str, points: Sequence[Point], index: int, count: int, colours: T
     yardstick = name in (CUBLAS, NUMPY, LOOPS)
     colour = colours.ink if yardstick else _colour(index, count, colours)
     hover = [
-        f"<b>{name}</b>, {point.size.name}<br>{(point.rate or 0) / 1e9:,.0f} GFLOP/s, {duration(point.time.median_us)}"
+        f"<b>{name_of(name)}</b>, {point.size.name}<br>"
+        f"{(point.rate or 0) / 1e9:,.0f} GFLOP/s, {duration(point.time.median_us)}"
         for point in points
         if point.time
     ]
     return go.Scatter(
-        name=name,
+        name=name_of(name),
         x=[point.size.m for point in points],
         y=[point.rate for point in points],
         mode="lines+markers",
@@ -98,12 +101,19 @@ def _ends(lines: dict[str, list[Point]], ends: tuple[float, float], colours: The
     places = spread_labels([(height - low) / (high - low) for height in heights], _LINE / (_HEIGHT - _TOP - _BOTTOM))
     return [
         {
-            "text": name if len(points) == max(map(len, lines.values())) else f"{name} (to {points[-1].size.m})",
+            "text": _named(name, points, max(map(len, lines.values()))),
             "x": 1.01, "xref": "paper", "xanchor": "left", "y": y, "yref": "paper", "yanchor": "middle",
             "showarrow": False, "font": {"size": 11.5, "color": colours.ink},
         }
         for (name, points), y in zip(lines.items(), places, strict=True)
     ]  # fmt: skip
+
+
+def _named(kernel: str, points: Sequence[Point], most: int) -> str:
+    """Name a line, and its last size where it ends before the others."""
+    if len(points) == most:
+        return name_of(kernel)
+    return _("{kernel} (to {side})", kernel=name_of(kernel), side=points[-1].size.m)
 
 
 def spread_labels(places: Sequence[float], least: float) -> list[float]:
