@@ -6,10 +6,15 @@
   const MATRIX = /^(ld|st)matrix_/;
   const NUMBERS = ["across", "warps", "steps"];
   let shown = null; // the request that is pictured
+  // By control, what was put into it and taken out of it since somebody last touched one. A control that waits for typing
+  // to pause reports what it was filled with late, perhaps when Back has changed the URL meanwhile: nobody chose that.
+  const ours = new Map();
+  let ticked = null; // what the box was last filled with, or ticked to
 
   const unchanged = () => window.dash_clientside.no_update;
   const query = () => new URLSearchParams(window.location.search);
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+  const keyOf = ({ side = "", name, at = "" }) => `${side} ${name} ${at}`;
   const text = (value) => String(value === null || value === undefined ? "" : value).trim();
 
   // Visit a changed query; replacing leaves no step for Back to return to.
@@ -17,6 +22,27 @@
     if (next.toString() === query().toString()) return;
     window.history[replace ? "replaceState" : "pushState"]({}, "", `${window.location.pathname}?${next}`);
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
+
+  // Write into a control; returns what Dash is to take over.
+  function fillIn(id, value, old) {
+    if (text(value) === text(old)) return unchanged();
+    ours.set(keyOf(id), [...(ours.get(keyOf(id)) || []), text(old), text(value)]);
+    return value;
+  }
+
+  // Whether what a control reports is what it was filled with; then it shows again what it should.
+  function isOurs(id, reported, wanted) {
+    if (!(ours.get(keyOf(id)) || []).includes(reported)) return false;
+    window.dash_clientside.set_props(id, { value: wanted });
+    return true;
+  }
+
+  for (const kind of ["pointerdown", "click", "keydown", "input"]) {
+    document.addEventListener(kind, (event) => {
+      const goesBack = event.altKey || event.metaKey || event.ctrlKey || event.button > 0;
+      if (!goesBack && event.target.closest(".lab-fields, .lab-access, .lab-look, [role=listbox]")) ours.clear();
+    }, true);
   }
 
   function put(next, name, values) {
@@ -116,10 +142,11 @@
       const shared = !asked.has("B-access");
       const count = (side) => setup(side, defaults).accesses.length;
       const next = ids.map((id) => valueOf(id, defaults));
+      ticked = shared;
       const hidden = ({ side, name, at }) =>
         ({ compare: !lone, add: count(side) >= 4, remove: count(side) < 2 || at >= count(side) })[name] || false;
       return [
-        next.map((value, i) => (text(value) === text(values[i]) ? unchanged() : value)),
+        next.map((value, i) => fillIn(ids[i], value, values[i])),
         [shared],
         rows.map(({ side, at }) => at >= count(side)),
         buttons.map(hidden),
@@ -138,8 +165,9 @@
           const i = ids.findIndex((one) => one.side === side && one.name === wanted && one.at === (access ? at : 0));
           return text(values[i]);
         };
-        if (name === "same" || text(valueOf(id, defaults)) === read(name)) continue; // filled in by us
+        if (name === "same" || text(valueOf(id, defaults)) === read(name)) continue;
         if (side === "B" && !next.has("B")) continue;
+        if (isOurs(id, read(name), valueOf(id, defaults))) continue;
         if (name === "cc") next.set(side === "A" ? "cc" : "B-cc", read("cc"));
         else if (["shape", "dtype", "pad", "pitch", "base", "swizzle"].includes(name)) next.set(side, arrayOf(read));
         else {
@@ -154,6 +182,8 @@
 
     share(checked, defaults) {
       const next = query();
+      if (checked[0] === ticked) return;
+      ticked = checked[0];
       if (!next.has("B") || checked[0] === !next.has("B-access")) return;
       put(next, "B-access", checked[0] ? [] : setup("A", defaults).accesses);
       visit(next);
@@ -185,18 +215,19 @@
       visit(next);
     },
 
-    show_look(state, ids) {
+    show_look(state, ids, values) {
       shown = state;
       if (!state) return [ids.map(unchanged), unchanged(), unchanged()];
-      return [ids.map(({ name }) => state[name]), state.options, Math.max(state.count, 1)];
+      return [ids.map((id, i) => fillIn(id, state[id.name], values[i])), state.options, Math.max(state.count, 1)];
     },
 
     look(values, ids, state) {
       if (!state) return;
       const next = query();
-      ids.forEach(({ name }, i) => {
+      ids.forEach((id, i) => {
+        const { name } = id;
         const value = text(values[i]);
-        if (!value || value === text(state[name])) return;
+        if (!value || value === text(state[name]) || isOurs(id, value, state[name])) return;
         next.set(name, value);
         if (name === "ACCESS") next.delete("REQUEST");
       });

@@ -68,6 +68,7 @@ def add_callbacks(app: Dash) -> None:
         Output({"type": "lab-look", "name": "REQUEST"}, "max"),
         Input("lab-shown", "data"),
         State(_LOOK, "id"),
+        State(_LOOK, "value"),
     )
     clientside("look", Input(_LOOK, "value"), State(_LOOK, "id"), State("lab-shown", "data"), initially=False)
 
