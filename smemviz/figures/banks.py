@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells
-from smemviz.figures.labels import lane_ranges, lanes_briefly
+from smemviz.figures.labels import lane_ranges, lanes_briefly, lanes_named
 from smemviz.figures.moment import Moment
 from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
+from smemviz.language import _
 
 _MOST_WAVEFRONTS = 64
 _TOP, _BOTTOM = 12, 44
@@ -25,9 +26,9 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
     where = bank_layout(now.launch, hardware, banks)
     served = serve_request(now, where, hardware)
     if now.row is None:
-        return empty(colours, "No request of this block was logged.")
+        return empty(colours, _("No request of this block was logged."))
     if not len(served.lane):
-        return empty(colours, "This request goes to global memory: no bank of shared memory is involved.")
+        return empty(colours, _("This request goes to global memory: no bank of shared memory is involved."))
     if served.reason is not None:
         return empty(colours, served.reason)
     return draw_banks(served, where.banks, colours, says=present(now, hardware))
@@ -54,7 +55,9 @@ def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: 
         if line and not size:  # the words can be read off the cells by pointing at them
             continue
         texts.append(cell_text(x, lines[line::2], np.where(chosen, text, ""), size=size, colour=colour, weight=weight))
-    title = "wavefront" if rows == served.wavefronts else f"wavefront (first {rows} of {served.wavefronts})"
+    title = _("wavefront")
+    if rows < served.wavefronts:
+        title = _("wavefront (first {shown} of {wavefronts})", shown=rows, wavefronts=served.wavefronts)
     every = 4 if banks > 8 else 1
     return go.Figure(
         [cells(z, palette, hover=hover, x=x, y=y, ygap=2), *texts],
@@ -64,7 +67,7 @@ def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: 
             top=_TOP,
             bottom=_BOTTOM,
             meta=alternative(says),
-            xaxis=axis(colours, "bank", range=[-0.5, banks - 0.5], tickvals=x[::every]),
+            xaxis=axis(colours, _("bank"), range=[-0.5, banks - 0.5], tickvals=x[::every]),
             yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),
         ),
     )
@@ -83,8 +86,10 @@ def _texts(
     """Write lanes, words and hover text of every cell; empty texts where a bank has nothing to do."""
     shape = (rows, banks)
     lanes, words = np.full(shape, "", dtype=object), np.full(shape, "", dtype=object)
+    place, idle = _("bank {bank}, wavefront {wavefront}"), _("idle")
     hover = np.array(
-        [[f"<b>bank {b}, wavefront {w}</b><br>idle" for b in range(banks)] for w in range(1, rows + 1)], object
+        [[f"<b>{place.format(bank=b, wavefront=w)}</b><br>{idle}" for b in range(banks)] for w in range(1, rows + 1)],
+        dtype=object,
     )
     for w, b in np.unique(np.stack([served.wavefront, served.bank]), axis=1).T.tolist():
         if w >= rows:
@@ -94,6 +99,6 @@ def _texts(
         word = lane_ranges(served.word[here].tolist())
         lanes[w, b] = lanes_briefly(who)
         words[w, b] = word
-        noun = "lane" if len(set(who)) == 1 else "lanes"
-        hover[w, b] = f"<b>bank {b}, wavefront {w + 1}</b><br>{noun} {lane_ranges(who)}<br>word {word}"
+        where = place.format(bank=b, wavefront=w + 1)
+        hover[w, b] = f"<b>{where}</b><br>{lanes_named(who)}<br>{_('word {words}', words=word)}"
     return lanes, words, hover

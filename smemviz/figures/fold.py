@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.language import gettext as _
 from smemviz.model.touches import Touches
 from smemviz.recording import ArrayInfo
 
@@ -63,16 +64,22 @@ class Fold:
 def fold_of(array: ArrayInfo) -> Fold:
     """Lay out an array: its last axis along a row, a long vector folded at a line of 128 bytes."""
     size, width = int(np.prod(array.shape, dtype=np.int64)), array.shape[-1] if array.shape else 1
-    x_title, y_title = "column", "row"
+    x_title, y_title = _("column"), _("row")
     if len(array.shape) < 2:
-        x_title, y_title = "element", ""
+        x_title, y_title = _("element"), ""
         if width > _LINE // array.itemsize:
             width = max(_LINE // array.itemsize, -(-size // (_MOST_ROWS * 8)))
-            x_title, y_title = f"element, folded at {width}", "row"
+            x_title, y_title = _("element, folded at {width}", width=width), _("row")
     elif len(array.shape) > 2:
-        y_title = "row of all planes"
+        y_title = _("row of all planes")
     rows = -(-size // width)
     bins = -(-rows // _MOST_ROWS), -(-width // _MOST_COLUMNS)
     if bins != (1, 1):
-        x_title += f" ({width}; a cell is {bins[0]} x {bins[1]} elements)"
+        x_title = _(
+            "{title} ({width}; a cell is {rows} x {columns} elements)",
+            title=x_title,
+            width=width,
+            rows=bins[0],
+            columns=bins[1],
+        )
     return Fold(array, size, width, bins, x_title, y_title)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from smemviz.figures.labels import lane_ranges, number
 from smemviz.figures.moment import Moment, contents, element_addresses
 from smemviz.figures.served import BankLayout, Served
+from smemviz.language import _
 from smemviz.recording import ArrayInfo, Launch
 
 _FOLD = 32  # a vector up to this long is one row
@@ -57,10 +58,10 @@ def declared(now: Moment, array: ArrayInfo, where: BankLayout) -> Grid:
     addresses = element_addresses(array)
     held = contents(now, array)
     width = array.shape[-1]
-    x_title, y_title = ("column", "row") if len(array.shape) > 1 else ("element", "")
+    x_title, y_title = (_("column"), _("row")) if len(array.shape) > 1 else (_("element"), "")
     if len(array.shape) == 1 and width > _FOLD:
         width = max(where.banks * where.width // array.itemsize, 1)
-        x_title, y_title = f"element, folded at {width}", "row"
+        x_title, y_title = _("element, folded at {width}", width=width), _("row")
     places = zip(*(i.tolist() for i in np.indices(array.shape).reshape(len(array.shape), -1)), strict=True)
     names = np.array([f"{array.name}[{', '.join(map(str, place))}]" for place in places], dtype=object)
 
@@ -89,13 +90,16 @@ def physical(now: Moment, arrays: Sequence[ArrayInfo], where: BankLayout) -> Gri
     words = max(-(-(end - start) // row_bytes), 1) * where.banks
     address = start + np.arange(words, dtype=np.int64) * where.width
     value, thread = np.full(words, np.nan), np.full(words, -1, np.int64)
-    name = np.full(words, "outside every array", dtype=object)
+    name = np.full(words, _("outside every array"), dtype=object)
     reached = touched(now.launch, address, where.width)
+    place_in = _("{array} + {bytes} bytes")
     for array in arrays:
         elements = element_addresses(array)
         held = contents(now, array)
         inside = (address >= array.address) & (address < array.address + array.nbytes)
-        name[inside] = [f"{array.name} + {byte - array.address} bytes" for byte in address[inside].tolist()]
+        name[inside] = [
+            place_in.format(array=array.name, bytes=byte - array.address) for byte in address[inside].tolist()
+        ]
         stored = held.threads >= 0
         place = (elements[stored] - start) // where.width
         value[place], thread[place] = held.values[stored], held.threads[stored]
@@ -110,8 +114,8 @@ def physical(now: Moment, arrays: Sequence[ArrayInfo], where: BankLayout) -> Gri
         name.reshape(shape),
         reached.reshape(shape),
         longest_value(now),
-        "bank",
-        f"row of {where.banks} banks",
+        _("bank"),
+        _("row of {banks} banks", banks=where.banks),
     )
 
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells, key, strikes
-from smemviz.figures.labels import count, efficiency_text, element_name, lane_ranges, lanes_briefly
+from smemviz.figures.labels import count, efficiency_text, element_name, lanes_briefly, lanes_named
 from smemviz.figures.moment import Moment, moment
 from smemviz.figures.sentences import present
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
+from smemviz.language import _
 from smemviz.model.sectors import SECTOR_BYTES
 from smemviz.model.sectors import sectors as count_sectors
 from smemviz.model.touches import elements
@@ -37,9 +38,9 @@ def sectors(now: Moment, *, theme: ThemeName = "light", legend: bool = True) -> 
     row = now.row
     site = now.launch.sites[now.launch.requests.site[row]] if row is not None else None
     if row is None or site is None:
-        return empty(colours, "No request of this block was logged.")
+        return empty(colours, _("No request of this block was logged."))
     if site.space != "global":
-        return empty(colours, "This request goes to shared memory: no sector is moved.")
+        return empty(colours, _("This request goes to shared memory: no sector is moved."))
     top = _TOP if legend else _BARE_TOP
     placed = _place(now.launch.requests.addresses[row], site.width)
     z, texts, size = placed.states(), placed.texts(), placed.size
@@ -55,13 +56,13 @@ def sectors(now: Moment, *, theme: ThemeName = "light", legend: bool = True) -> 
                 hover=_hover(placed, z, names),
                 x=x,
                 y=y,
-                meta={"rows": names, "columns": [f"{i * size} to {(i + 1) * size - 1}" for i in x.tolist()]},
+                meta={"rows": names, "columns": [_span(i * size, size) for i in x.tolist()]},
             ),
-            strikes(x, y, placed.wasted(), {"color": colours.conflict, "width": 1.25}, "moved and not used"),
+            strikes(x, y, placed.wasted(), {"color": colours.conflict, "width": 1.25}, _("moved and not used")),
             _sector_frames(placed.moved(), SECTOR_BYTES // size, colours),
             cell_text(x, y, texts, size=font, colour=colours.ink, weight=600),
-            key(colours.ramp[0], "bytes of a lane"),
-            key(colours.idle, "not moved"),
+            key(colours.ramp[0], _("bytes of a lane")),
+            key(colours.idle, _("not moved")),
         ],
         layout(
             colours,
@@ -71,15 +72,20 @@ def sectors(now: Moment, *, theme: ThemeName = "light", legend: bool = True) -> 
             meta=alternative(present(now)),
             xaxis=axis(
                 colours,
-                "bytes of the 128-byte line, a sector each",
+                _("bytes of the 128-byte line, a sector each"),
                 range=[-0.5, len(x) - 0.5],
                 tickmode="array",
                 tickvals=[(first + SECTOR_BYTES / 2) / size - 0.5 for first in _SECTOR_STARTS],
-                ticktext=[f"{first} to {first + SECTOR_BYTES - 1}" for first in _SECTOR_STARTS],
+                ticktext=[_span(first, SECTOR_BYTES) for first in _SECTOR_STARTS],
             ),
             yaxis=axis(colours, range=[len(y) - 0.5, -0.5], tickmode="array", tickvals=y, ticktext=_shortened(names)),
         ),
     )
+
+
+def _span(first: int, size: int) -> str:
+    """Name bytes of a line: ``32 to 63``."""
+    return _("{first} to {last}", first=first, last=first + size - 1)
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
     colours = THEMES[theme]
     moved = np.flatnonzero(traffic.spread)
     if not len(moved):
-        return empty(colours, "No request of this site was logged.")
+        return empty(colours, _("No request of this site was logged."))
     made = traffic.spread[moved]
     return go.Figure(
         go.Bar(
@@ -149,7 +155,8 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
             cliponaxis=False,
             marker={"color": colours.ramp[0], "line": {"color": colours.muted, "width": 1}},
             hovertext=[
-                f"{count(int(m), 'request')} of {count(int(n), 'sector')}" for n, m in zip(moved, made, strict=True)
+                _("{requests} of {sectors}", requests=count(int(m), "request"), sectors=count(int(n), "sector"))
+                for n, m in zip(moved, made, strict=True)
             ],
             hovertemplate="%{hovertext}<extra></extra>",
         ),
@@ -158,8 +165,8 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
             height=150,
             top=24,
             meta=alternative(used_of(traffic)),
-            xaxis=axis(colours, "sectors of a request", type="category"),
-            yaxis=axis(colours, "requests", range=[0, int(made.max())], showticklabels=False),
+            xaxis=axis(colours, _("sectors of a request"), type="category"),
+            yaxis=axis(colours, _("requests"), range=[0, int(made.max())], showticklabels=False),
         ),
     )
 
@@ -177,14 +184,30 @@ def largest_moment(launch: Launch, site: int) -> Moment | None:
 def used_of(traffic: Traffic) -> str:
     """Say what part of the bytes moved is used, and of which requests that is known."""
     if traffic.efficiency is None:
-        return "No request of this site was logged."
+        return _("No request of this site was logged.")
     moved = np.flatnonzero(traffic.spread)
-    each = "" if len(moved) > 1 else f"Every request moves {count(int(moved[0]), 'sector')}; "
-    share = efficiency_text(traffic.efficiency)
-    said = f"{each}{traffic.used:,} of {count(traffic.moved, 'byte')} moved are used, {share}"
+    known: dict[str, object] = {
+        "used": traffic.used,
+        "bytes": count(traffic.moved, "byte"),
+        "share": efficiency_text(traffic.efficiency),
+        "sectors": count(int(moved[0]), "sector"),
+        "logged": traffic.logged,
+        "requests": traffic.requests,
+    }
+    if traffic.complete and len(moved) > 1:
+        return _("{used:,} of {bytes} moved are used, {share}.", **known)
     if traffic.complete:
-        return f"{said}."
-    return f"{said}, in the {traffic.logged:,} requests that were logged of {traffic.requests:,}."
+        return _("Every request moves {sectors}; {used:,} of {bytes} moved are used, {share}.", **known)
+    if len(moved) > 1:
+        return _(
+            "{used:,} of {bytes} moved are used, {share}, in the {logged:,} requests that were logged of {requests:,}.",
+            **known,
+        )
+    return _(
+        "Every request moves {sectors}; {used:,} of {bytes} moved are used, {share}, "
+        "in the {logged:,} requests that were logged of {requests:,}.",
+        **known,
+    )
 
 
 def _names(launch: Launch, addresses: NDArray[np.int64]) -> list[str]:
@@ -205,11 +228,16 @@ def _hover(placed: _Placed, z: NDArray[np.int64], names: list[str]) -> NDArray[n
     texts = np.full(z.shape, "", dtype=object)
     for (row, column), state in np.ndenumerate(z):
         byte = column * placed.size
-        where = f"<b>line of {names[row]}</b>, sector {byte // SECTOR_BYTES}, bytes {byte} to {byte + placed.size - 1}"
-        said = "moved and not used" if state == _UNUSED else "not moved"
+        where = _(
+            "<b>line of {element}</b>, sector {sector}, bytes {first} to {last}",
+            element=names[row],
+            sector=byte // SECTOR_BYTES,
+            first=byte,
+            last=byte + placed.size - 1,
+        )
+        said = _("moved and not used") if state == _UNUSED else _("not moved")
         if state == _USED:
-            who = placed.lanes[row, column]
-            said = f"{'lane' if len(who) == 1 else 'lanes'} {lane_ranges(who)}"
+            said = lanes_named(placed.lanes[row, column])
         texts[row, column] = f"{where}<br>{said}"
     return texts
 
@@ -221,4 +249,4 @@ def _sector_frames(moved: NDArray[np.bool_], width: int, colours: Theme) -> go.S
     x = np.stack([left, right, right, left, left, np.full(len(row), np.nan)], axis=1)
     y = row[:, np.newaxis] + np.array([-0.44, -0.44, 0.44, 0.44, -0.44, np.nan])
     line = {"color": colours.frame, "width": 1.5}
-    return go.Scatter(x=x.ravel(), y=y.ravel(), mode="lines", line=line, name="sector moved", hoverinfo="skip")
+    return go.Scatter(x=x.ravel(), y=y.ravel(), mode="lines", line=line, name=_("sector moved"), hoverinfo="skip")

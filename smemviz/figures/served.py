@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.figures.moment import Moment
+from smemviz.language import _
 from smemviz.model.devices import device
 from smemviz.model.operations import MATRICES, unpredictable
 from smemviz.model.rules import shared_rule
@@ -27,8 +28,10 @@ class Hardware:
     @property
     def name(self) -> str:
         """The compute capability as it is written, with the bank mode where that is not the default."""
-        mode = "" if self.bank_bytes == device(self.cc).bank_bytes[0] else f", {self.bank_bytes}-byte banks"
-        return device(self.cc).name + mode
+        name = device(self.cc).name
+        if self.bank_bytes == device(self.cc).bank_bytes[0]:
+            return name
+        return _("{name}, {bytes}-byte banks", name=name, bytes=self.bank_bytes)
 
     @property
     def key(self) -> str:
@@ -126,7 +129,8 @@ def serve_request(now: Moment, where: BankLayout, hardware: Hardware = H200) -> 
         none = np.zeros(0, np.int64)
         return Served(1, none, none, none, none, none, none, none.astype(bool))
     reason = unpredictable(site.op, site.dtype, hardware.cc)
-    return serve_lanes(now.launch.requests.addresses[row], site.width, site.op, where, hardware, reason)
+    said = None if reason is None else _(reason)
+    return serve_lanes(now.launch.requests.addresses[row], site.width, site.op, where, hardware, said)
 
 
 def serve_lanes(

@@ -12,7 +12,7 @@ from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, Hardware, bank_layout, serve_request
 from smemviz.figures.style import THEMES, ThemeName, blend, empty, layout
 from smemviz.figures.worst import worst_moment
-from smemviz.language import gettext as _
+from smemviz.language import _
 from smemviz.recording import Launch
 
 _MOST = 64
@@ -23,7 +23,7 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
     colours = THEMES[theme]
     array = next((a for a in launch.shared_arrays if a.nbytes), None)
     if array is None:
-        return empty(colours, "no shared memory")
+        return empty(colours, _("no shared memory"))
     now = worst_moment(launch, hardware)
     where = bank_layout(launch, hardware)
     grid = declared(now, array, where)

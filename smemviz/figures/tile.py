@@ -22,6 +22,7 @@ from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, BankLayout, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
+from smemviz.language import _
 
 View = Literal["declared", "physical"]
 
@@ -48,7 +49,7 @@ def tile(
     arrays = now.launch.shared_arrays
     chosen = next((a for a in arrays if a.name == array and a.nbytes), None)
     if chosen is None:
-        return empty(colours, "This launch has no shared array.")
+        return empty(colours, _("This launch has no shared array."))
     where = bank_layout(now.launch, hardware, banks)
     grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
     served = serve_request(now, where, hardware)
@@ -79,15 +80,15 @@ def draw_grid(
     *,
     says: str,
     named: bool,
-    conflicting: str = "lane in conflict: bold, corner marked",
-    untouched: str = "never touched",
+    conflicting: str = "",
+    untouched: str = "",
     width: int = PLOT_WIDTH,
 ) -> go.Figure:
     """Put the cells, the lanes on them, and the key above.
 
     ``hover`` gives the text of cells from their grid, banks and lanes; the plot is at least ``width`` pixels wide;
-    ``conflicting`` and ``untouched`` name those lanes and cells in the key. ``says`` is a sentence about the request;
-    with ``named`` a cell's row and column do not tell which element it is.
+    ``conflicting`` and ``untouched`` name those lanes and cells in the key, where the usual words do not. ``says`` is
+    a sentence about the request; with ``named`` a cell's row and column do not tell which element it is.
     """
     lanes, conflict = lanes_in(whole, served)
     rows, columns = _window(lanes)
@@ -100,20 +101,20 @@ def draw_grid(
     struck = {"color": colours.conflict, "width": 2.5}
     traces = [
         _cells(grid, x, y, lanes, where, colours, hover, named),
-        frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, "lane of this request", wide=wide),
-        frames(x, y, conflict & first, struck, conflicting, wide=wide),
+        frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, _("lane of this request"), wide=wide),
+        frames(x, y, conflict & first, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
         corners(x, y, conflict & first, colours),
         *(
             cell_text(middle, y, np.where(chosen & first, lanes, ""), size=size, colour=colours.ink, weight=weight)
             for chosen, weight in ((plain, 500), (conflict, 800))
         ),
-        key(colours.ramp[0], "bank 0"),
-        key(colours.ramp[-1], f"bank {where.banks - 1}"),
+        key(colours.ramp[0], _("bank {bank}", bank=0)),
+        key(colours.ramp[-1], _("bank {bank}", bank=where.banks - 1)),
     ]
     if not grid.touched.all():
-        traces.append(key(colours.unused, untouched))
+        traces.append(key(colours.unused, untouched or _("never touched")))
     titles = [
-        title if drawn == size else f"{title} ({size} in all)"
+        title if drawn == size else _("{title} ({size} in all)", title=title, size=size)
         for title, drawn, size in zip((grid.y_title, grid.x_title), lanes.shape, whole.address.shape, strict=True)
     ]
     return go.Figure(
@@ -185,12 +186,14 @@ def _cells(
 def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_]) -> NDArray[np.object_]:
     """Say of each cell what it is, what it holds and who stored that, and which lanes are there now."""
     columns = (grid.name, bank, grid.value, grid.thread, grid.touched, lanes)
+    place = _("<b>{element}</b> bank {bank}")
+    held = _("holds {value} from thread {thread} (warp {warp}, lane {lane})")
     texts = []
     for name, of_bank, value, thread, touched, lane in zip(*(c.ravel().tolist() for c in columns), strict=True):
         if thread >= 0:
-            state = f"holds {number(value)} from thread {thread} (warp {thread // 32}, lane {thread % 32})"
+            state = held.format(value=number(value), thread=thread, warp=thread // 32, lane=thread % 32)
         else:
-            state = "nothing stored yet" if touched else "padding: no request ever touches it"
-        now = f"<br>this request: lane {lane}" if lane else ""
-        texts.append(f"<b>{name}</b> bank {of_bank}<br>{state}{now}")
+            state = _("nothing stored yet") if touched else _("padding: no request ever touches it")
+        now = f"<br>{_('this request: lane {lanes}', lanes=lane)}" if lane else ""
+        texts.append(f"{place.format(element=name, bank=of_bank)}<br>{state}{now}")
     return np.array(texts, dtype=object).reshape(lanes.shape)

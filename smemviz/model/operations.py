@@ -7,6 +7,7 @@ from numpy.typing import DTypeLike
 
 from smemviz.errors import InputError
 from smemviz.language import N_
+from smemviz.language import N_
 from smemviz.model.devices import Basis, device
 
 WIDTHS = (1, 2, 4, 8, 16)
@@ -37,6 +38,11 @@ def is_atomic(op: str) -> bool:
     return op in ATOMICS or op in REDUCTIONS
 
 
+def came_with(op: str) -> tuple[int, int]:
+    """Return the compute capability that was the first with an instruction of matrices."""
+    return (7, 5) if op.startswith("ld") else (9, 0)
+
+
 def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
     """Refuse an operation that does not exist, or not at this width, or not on this compute capability.
 
@@ -49,7 +55,7 @@ def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
     if width not in WIDTHS:
         raise InputError(f"a lane cannot access {width!r} bytes; the widths are 1, 2, 4, 8 and 16")
     if op in MATRICES:
-        since = (7, 5) if op.startswith("ld") else (9, 0)
+        since = came_with(op)
         if width != 16:
             raise InputError(f"{op} reads rows of 16 bytes, not {width}")
         if cc < since:
@@ -64,6 +70,8 @@ def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
 def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> str | None:
     """Say in one sentence why the wavefronts of an operation cannot be told from its addresses, None if they can.
 
+    It is said in English; a page looks its translation up.
+
     Which atomics are one instruction and which a loop was read from the machine code that ptxas 13.0 makes for 9.0. So
     was that complex128 moves as one access of 16 bytes, wherever its array lies and whatever the index; the counters of
     an H200 say the same. complex64 moves as two accesses where the array behind another starts at an odd word.
@@ -73,14 +81,14 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
         if cc < NATIVE_ATOMICS_SINCE:
             return _LOCK_LOOP
         if kind.kind not in "iu":
-            return N_("A float atomic is a compare-and-swap loop; how often it runs depends on the data.")
+            return N_(N_("A float atomic is a compare-and-swap loop; how often it runs depends on the data."))
         if kind.itemsize == 4:
             return None
         if op in ("atomic_exch", "atomic_cas"):
-            return N_("The rule for atomics was measured for 32-bit integers only.")
-        return N_("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data.")
+            return N_(N_("The rule for atomics was measured for 32-bit integers only."))
+        return N_(N_("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data."))
     if kind.kind == "c" and kind.itemsize < 16:
-        return N_("A complex64 is two floats; where its array lies decides whether one instruction moves both.")
+        return N_(N_("A complex64 is two floats; where its array lies decides whether one instruction moves both."))
     return None
 
 
@@ -103,5 +111,5 @@ def basis(op: str, width: int, cc: tuple[int, int] = (9, 0)) -> Basis:
 
 
 _LOCK_LOOP = N_(
-    "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
+    N_("Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data.")
 )
