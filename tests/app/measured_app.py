@@ -56,10 +56,17 @@ def time_json(kernels: list[str], median: float) -> str:
     return json.dumps({"schema": 1, "device": asdict(HERE), "launches": launches})
 
 
-def printing(text: str, *, seconds: float = 0.0, said: str = "") -> list[str]:
-    """Return a command that says something, takes its time, and prints."""
-    code = "import sys, time; print(sys.argv[1], file=sys.stderr, flush=True); time.sleep(float(sys.argv[2])); "
-    return [sys.executable, "-c", code + "print(sys.argv[3])", said, str(seconds), text]
+def printing(text: str, *, seconds: float = 0.0, until: Path | None = None, said: str = "") -> list[str]:
+    """Return a command that says something, takes its time or waits until a file is there, and prints."""
+    code = """
+import pathlib, sys, time
+print(sys.argv[1], file=sys.stderr, flush=True)
+time.sleep(float(sys.argv[2]))
+while not pathlib.Path(sys.argv[3]).exists():
+    time.sleep(0.05)
+print(sys.argv[4])
+"""
+    return [sys.executable, "-c", code, said, str(seconds), str(until or Path.cwd()), text]
 
 
 SQUARE = list(MEDIANS)

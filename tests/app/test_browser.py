@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from waiting import settle
 
 pytestmark = pytest.mark.browser
 
@@ -42,7 +43,7 @@ def choose(page: Page, name: str, option: str) -> None:
 
 
 def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.evaluate("location.href")).query).items()}
 
 
 def lanes_in_tile(page: Page) -> list[str]:
@@ -125,11 +126,14 @@ def test_playing_can_be_paused(quiet: Page) -> None:
     page.goto(TRANSPOSE + "&site=0&warp=0&step=0&speed=1")
     now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")
     page.get_by_role("button", name="Play").click()
-    now(page, "2 of 96: store by warp 1, step 0: 32 lanes, 1 wavefront")
+    position = page.locator("#position-text")
+    expect(position).not_to_contain_text("1 of 96")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
+    settle(page)
+    paused = position.inner_text()
     page.wait_for_timeout(1500)
-    now(page, "2 of 96: store by warp 1, step 0: 32 lanes, 1 wavefront")
+    now(page, paused)
 
 
 def test_arrow_keys_in_the_source_go_from_site_to_site(quiet: Page) -> None:
@@ -310,7 +314,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, path: str, width:
     page = quiet
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{path}theme={theme}")
-    page.wait_for_load_state("networkidle")
+    settle(page)
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
     found = Axe().run(page)
     assert found.response["violations"] == [], found.generate_report()

@@ -114,7 +114,7 @@ def write(page: Page, text: str) -> None:
 
 
 def status(page: Page, text: str) -> None:
-    expect(page.locator("#editor-status")).to_contain_text(text, timeout=20_000)
+    expect(page.locator("#editor-status")).to_contain_text(text)
 
 
 @pytest.mark.browser

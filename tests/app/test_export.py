@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
+from waiting import settle
 
 from smemviz.app.graph import download
 
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col&site=1&warp=0&step=1"
 LANES = {str(lane) for lane in range(32)}
-WAIT = 60000  # ms
 
 
 def saved(page: Page, panel: str, form: str, folder: Path) -> Path:
     """Save a figure as a person does, and return the file."""
     button = page.locator(f"{panel} .save > summary")
     button.click()
-    with page.expect_download(timeout=WAIT) as found:
+    with page.expect_download() as found:
         page.locator(f"{panel} [data-save={form}]").click()
     path = folder / found.value.suggested_filename
     found.value.save_as(path)
@@ -35,7 +35,7 @@ def test_the_button_says_what_it_saves() -> None:
 @pytest.mark.browser
 def test_the_page_and_its_file_are_the_same_figure(quiet: Page, tmp_path: Path) -> None:
     quiet.goto(TRANSPOSE)
-    quiet.wait_for_selector("#tile .main-svg", timeout=WAIT)
+    quiet.wait_for_selector("#tile .main-svg")
     svg = saved(quiet, "#tile-panel", "svg", tmp_path)
     assert svg.name == "set_row_read_col-tile.svg"
     texts = ["".join(one.itertext()) for one in ET.parse(svg).getroot().iter("{http://www.w3.org/2000/svg}text")]
@@ -51,7 +51,7 @@ def test_the_page_and_its_file_are_the_same_figure(quiet: Page, tmp_path: Path) 
 @pytest.mark.browser
 def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: Path) -> None:
     quiet.goto(f"{TRANSPOSE}&theme=dark")
-    quiet.wait_for_selector("#tile .main-svg", timeout=WAIT)
+    quiet.wait_for_selector("#tile .main-svg")
     path = saved(quiet, "#tile-panel", "html", tmp_path)
     browser = quiet.context.browser
     assert browser is not None
@@ -60,7 +60,7 @@ def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: P
     alone.on("console", lambda said: complaints.append(said.text))
     alone.on("pageerror", lambda error: complaints.append(str(error)))
     alone.goto(path.as_uri())
-    alone.wait_for_selector("#figure .main-svg", timeout=WAIT)
+    alone.wait_for_selector("#figure .main-svg")
     assert set(alone.locator("#figure text").all_text_contents()) >= LANES
     assert complaints == []
     alone.context.close()
@@ -69,24 +69,24 @@ def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: P
 @pytest.mark.browser
 def test_the_choice_closes_by_keyboard_and_by_a_click_elsewhere(quiet: Page) -> None:
     quiet.goto(TRANSPOSE)
-    quiet.wait_for_selector("#tile .main-svg", timeout=WAIT)
+    quiet.wait_for_selector("#tile .main-svg")
     button = quiet.locator("#tile-panel .save > summary")
     button.focus()
     quiet.keyboard.press("Enter")
-    assert quiet.locator("#tile-panel .save[open]").count() == 1
+    expect(quiet.locator("#tile-panel .save[open]")).to_have_count(1)
     quiet.keyboard.press("Escape")
-    assert quiet.locator(".save[open]").count() == 0
+    expect(quiet.locator(".save[open]")).to_have_count(0)
     button.click()
     quiet.locator("h1").click()
-    assert quiet.locator(".save[open]").count() == 0
+    expect(quiet.locator(".save[open]")).to_have_count(0)
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("address", ["/kernel?file=square", "/compare?file=square", "/matmul"])
 def test_every_figure_of_a_page_has_the_button(quiet: Page, address: str) -> None:
     quiet.goto(address)
-    quiet.wait_for_selector(".js-plotly-plot .main-svg", timeout=WAIT)
-    quiet.wait_for_timeout(1000)
+    quiet.wait_for_selector(".js-plotly-plot .main-svg")
+    settle(quiet)
     figures = quiet.locator(".graph:visible").count()
     assert figures > 0
     assert quiet.locator(".save:visible").count() == figures

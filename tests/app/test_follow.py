@@ -16,7 +16,6 @@ from smemviz.app import create_app
 from smemviz.app.follow import version
 from smemviz.resources import kernels_dir
 
-SECONDS = 20_000  # as ms: other work may slow the browser down
 CONFLICT = "32-way conflict: 1,024 wavefronts where 32 would do"
 NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as can be"
 SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
@@ -48,7 +47,7 @@ def followed(tmp_path: Path, page: Page) -> Iterator[tuple[Path, Page]]:
     address = f"http://127.0.0.1:{web.server_port}"
     with watched(page, address):
         page.goto(f"{address}/kernel?file=mine&kernel=set_row_read_col_pad&site=1")
-        expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT, timeout=SECONDS)
+        expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT)
         yield path, page
     page.close()
     web.shutdown()
@@ -60,24 +59,24 @@ def test_a_saved_file_is_on_the_page_and_the_address_stays(followed: tuple[Path,
     path, page = followed
     address = page.url
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 0"), encoding="utf-8")
-    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT, timeout=SECONDS)
-    expect(page.get_by_label("IPAD", exact=True)).to_have_value("0", timeout=SECONDS)
-    expect(page.locator("#position-text")).to_contain_text("load by warp 0, step 1", timeout=SECONDS)
+    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT)
+    expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
+    expect(page.locator("#position-text")).to_contain_text("load by warp 0, step 1")
     assert page.url == address
 
 
 @pytest.mark.browser
 def test_a_file_that_cannot_be_run_says_where_and_keeps_its_picture(followed: tuple[Path, Page]) -> None:
     path, page = followed
-    page.locator("#tile .textpoint").first.wait_for(timeout=SECONDS)
+    page.locator("#tile .textpoint").first.wait_for()
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = (1"), encoding="utf-8")
     line = SQUARE[: SQUARE.index("IPAD = 1")].count("\n") + 1
     error = page.locator("#error")
-    expect(error).to_contain_text(f"mine.py:{line}: is not valid Python: '(' was never closed", timeout=SECONDS)
+    expect(error).to_contain_text(f"mine.py:{line}: is not valid Python: '(' was never closed")
     expect(error).to_contain_text("The pictures below are of the last run that worked, set_row_read_col_pad.")
     expect(page.locator("#tile .textpoint").first).to_be_visible()
     path.write_text(SQUARE, encoding="utf-8")
-    expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT, timeout=SECONDS)
+    expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT)
     expect(error).to_have_count(0)
 
 
@@ -86,9 +85,9 @@ def test_a_new_constant_gets_a_knob_and_a_set_one_stays_set(followed: tuple[Path
     path, page = followed
     page.get_by_label("IPAD", exact=True).fill("0")
     page.get_by_label("IPAD", exact=True).press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT, timeout=SECONDS)
+    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT)
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 1\nMORE = 5"), encoding="utf-8")
-    expect(page.get_by_label("MORE", exact=True)).to_have_value("5", timeout=SECONDS)
+    expect(page.get_by_label("MORE", exact=True)).to_have_value("5")
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
     expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT)
     assert "IPAD=0" in page.url

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from waiting import settle
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +22,7 @@ def site_fact(page: Page, name: str) -> str:
 
 
 def query(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).query)
+    return parse_qs(urlsplit(page.evaluate("location.href")).query)
 
 
 def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(quiet: Page) -> None:
@@ -98,8 +99,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, path: str, width:
     page = quiet
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{path}&theme={theme}")
-    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached(timeout=30_000)
-    page.wait_for_load_state("networkidle")
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
+    settle(page)
     found = Axe().run(page)
     assert found.response["violations"] == [], found.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -20,7 +20,7 @@ def python(code: str) -> list[str]:
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -15,6 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from measured_app import printing, serve
 from playwright.sync_api import Browser, Page, expect
 from swept import SIZES, at_rate, sweep
+from waiting import settle
 from watching import watched
 
 from smemviz.app import matmul_data as module
@@ -52,7 +53,7 @@ def data() -> Products:
 
 
 def wait(data: Products) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while data.running():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -158,7 +159,7 @@ def test_output_that_cannot_be_read_is_a_problem(data: Products, monkeypatch: py
 def test_progress_is_shown_and_measuring_can_be_cancelled(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "command", lambda path, state: printing("", seconds=60, said="3/9 tiled 64"))
     data.measure(ProductState(SIZES[0], 32, ""))
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while (now := data.running()) and not now.said:
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -187,11 +188,8 @@ def address(recorded: None) -> Iterator[str]:
 def quiet(browser: Browser, address: str) -> Iterator[Page]:
     with browser.new_context(base_url=address) as context:
         page = context.new_page()
-        page.set_default_timeout(60_000)
-        expect.set_options(timeout=60_000)
         with watched(page, address):
             yield page
-        expect.set_options(timeout=5_000)
 
 
 def row(page: Page, kernel: str) -> list[str]:
@@ -200,7 +198,7 @@ def row(page: Page, kernel: str) -> list[str]:
 
 
 def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.evaluate("location.href")).query).items()}
 
 
 def headline(page: Page, text: str) -> None:
@@ -295,26 +293,26 @@ def test_steps_play_and_pause_with_the_space_bar(quiet: Page) -> None:
     expect(text).to_contain_text(re.compile("Step [3-9] of 92"))
     page.locator("body").press("Space")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    page.wait_for_timeout(1500)
+    settle(page)
     stopped = text.inner_text()
     page.wait_for_timeout(1500)
     assert text.inner_text() == stopped
 
 
 @pytest.mark.browser
-def test_a_button_measures_where_there_is_a_gpu(quiet: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_button_measures_where_there_is_a_gpu(quiet: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Stopwatch, "available", True)
     here = replace(
         known(), points=(at_rate("tiled", Size(96, 96, 96), 1e12), at_rate("cuBLAS", Size(96, 96, 96), 4e12, None))
     )
-    monkeypatch.setattr(
-        module, "command", lambda path, state: printing(json.dumps(sweep_facts(here)), seconds=1, said="1/4 tiled 96")
-    )
+    slow = printing(json.dumps(sweep_facts(here)), until=tmp_path / "seen", said="1/4 tiled 96")
+    monkeypatch.setattr(module, "command", lambda path, state: slow)
     page = quiet
     page.goto("/matmul?SIZE=96")
     expect(page.locator("#products-origin")).to_contain_text("96 with tiles of 32 was not measured on NVIDIA Test Card")
     page.get_by_role("button", name="Measure here").click()
     expect(page.locator("#products-measure-status")).to_contain_text("tiled 96")
+    (tmp_path / "seen").touch()
     headline(page, "tiled reaches 25 % of cuBLAS")
     expect(page.locator("#products-origin")).to_contain_text("times measured here, on NVIDIA Test Card")
 

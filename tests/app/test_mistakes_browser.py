@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from waiting import settle
 
 pytestmark = pytest.mark.browser
 
@@ -15,7 +16,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, kernel: str, widt
     page = quiet
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"/kernel?file=mistakes&kernel={kernel}&theme={theme}")
-    page.wait_for_load_state("networkidle")
+    settle(page)
     expect(page.locator("#notices")).to_contain_text("Put cuda.syncthreads()" if kernel[0] == "n" else "1056 threads")
     found = Axe().run(page)
     assert found.response["violations"] == [], found.generate_report()
@@ -40,4 +41,4 @@ def test_lowering_a_knob_cures_a_refused_launch(quiet: Page) -> None:
     knob = page.get_by_label("TALL", exact=True)
     knob.fill("32")
     knob.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("No shared memory is used", timeout=20_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("No shared memory is used")

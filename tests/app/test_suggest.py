@@ -30,7 +30,7 @@ def library() -> Library:
 
 
 def finish(suggester: Suggester) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while suggester.running():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from waiting import settle
 
 pytestmark = pytest.mark.browser
 
@@ -14,7 +15,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme
     page = quiet
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"/kernel?file=transpose&kernel=tile&theme={theme}")
-    page.wait_for_load_state("networkidle")
+    settle(page)
     page.locator("#suggestions summary").first.click()
     expect(page.locator("#suggestions pre").first).to_be_visible()
     found = Axe().run(page)
@@ -27,6 +28,6 @@ def test_one_click_suggests_runs_and_shows_the_difference(quiet: Page) -> None:
     page.goto("/kernel?file=reduce&kernel=neighbours_by_close_threads")
     page.get_by_role("button", name="Suggest").click()
     row = page.locator("#suggestions tbody tr").first
-    expect(row).to_contain_text("180 in lockstep", timeout=120_000)
+    expect(row).to_contain_text("180 in lockstep")
     page.locator("#suggestions summary").first.click()
     expect(page.locator("#suggestions pre").first).to_contain_text("+    held[t ^ (t >> 5)] = values")

@@ -150,7 +150,7 @@ def test_a_tile_of_1024_values_is_built_in_a_blink() -> None:
     tile(now, "tile")
     durations = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         tile(now, "tile")
-        durations.append(time.perf_counter() - start)
+        durations.append(time.process_time() - start)
     assert min(durations) < 0.06  # 12 ms on an idle machine

@@ -150,12 +150,12 @@ def test_a_search_without_accesses_is_refused() -> None:
         search(layout_of("32x32"), [])
 
 
-def test_four_accesses_to_a_tile_of_64_take_less_than_a_second() -> None:
+def test_four_accesses_to_a_tile_of_64_take_less_than_a_second_of_the_processor() -> None:
     accesses = ("row; op=store", "column", "diagonal", "tile")
     found_for("8x8", "row")  # compiles
-    start = time.perf_counter()
+    start = time.process_time()
     found = found_for("64x64", *accesses)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert len(found) > 150
 
 
