@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import number
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.language import _
@@ -65,6 +66,7 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
             height=_ROW * len(savings) + _TOP + _BOTTOM,
             margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
             showlegend=True,
+            meta=_alternative(savings),
             xaxis=axis(colours, _("times fewer than without tiles"), range=[0, top * 1.02], nticks=8),
             yaxis=axis(
                 colours,
@@ -74,6 +76,21 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
             ),
         ),
     )
+
+
+def _alternative(savings: Sequence[Saving]) -> dict[str, object]:
+    """Say how many times fewer sectors are moved, and list what is counted with each tile."""
+    said = [_("tiles of {tile}: {times:.4g} times fewer sectors", tile=s.tile, times=s.sectors) for s in savings]
+    columns = [_("tile"), _("times fewer elements"), _("elements without tiles"), _("elements with tiles")]
+    columns += [_("times fewer sectors"), _("sectors without tiles"), _("sectors with tiles")]
+    rows = [
+        [
+            *(s.tile, s.elements, s.naive.elements_loaded, s.tiled.elements_loaded),
+            *(s.sectors, s.naive.load_sectors, s.tiled.load_sectors),
+        ]
+        for s in savings
+    ]
+    return alternative("; ".join(said), columns, rows)
 
 
 def _bars(

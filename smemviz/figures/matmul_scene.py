@@ -9,13 +9,16 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import space_name
-from smemviz.figures.matmul_steps import Step, Touched, touched
+from smemviz.figures.matmul_steps import Step, Touched, sentence, touched
 from smemviz.figures.style import THEMES, Theme, ThemeName, font, layout, steps
 from smemviz.figures.text import cell_text
+from smemviz.language import N_, _, ngettext
 from smemviz.recording import ArrayInfo, Launch
 
 _IDLE, _HELD, _MOVES, _READ = range(4)
+_WORDS = (N_("not touched"), N_("touched before"), N_("moves now"), N_("read now"))
 _SIGNS = {_MOVES: "▼", _READ: "●"}
 _GAP = 2.4  # cells between the matrices, where their names stand
 _CELLS_PIXELS = 560
@@ -24,13 +27,16 @@ _NUMBERED = 16  # the widest matrix whose cells have room for a number
 
 @dataclass(frozen=True)
 class _Board:
-    """One array on the picture: where its upper left cell lies, what its cells show, and what is written in them."""
+    """One array on the picture: where its upper left cell lies, what its cells show, what is written in them,
+    and how often each has been loaded, which is counted where it is written.
+    """
 
     array: ArrayInfo
     x: float
     y: float
     state: NDArray[np.int8]
     text: NDArray[np.object_]
+    loads: NDArray[np.int64]
 
 
 def scene(launch: Launch, all_steps: Sequence[Step], index: int, *, theme: ThemeName = "light") -> go.Figure:
@@ -49,6 +55,7 @@ def scene(launch: Launch, all_steps: Sequence[Step], index: int, *, theme: Theme
         layout(
             colours,
             height=_CELLS_PIXELS + 16,
+            meta=alternative(sentence(launch, all_steps, index)),
             margin={"l": 8, "r": 8, "t": 8, "b": 8, "autoexpand": False},
             xaxis={"visible": False, "fixedrange": True, "range": [left - 0.8, width - 0.2], "constrain": "domain"},
             yaxis={
@@ -96,6 +103,7 @@ def _board(
         if one.array == array:
             state[one.rows, one.columns] = _HELD
     text = np.full(array.shape, "", dtype=object)
+    loads = np.zeros(array.shape, np.int64)
     if array.space == "global" and max(array.shape) <= _NUMBERED:
         loads = _times(array, every)
         text[loads > 0] = [str(n) for n in loads[loads > 0]]
@@ -105,7 +113,7 @@ def _board(
             state[one.rows, one.columns] = code
             for cell in one.cells:
                 text[cell] = _SIGNS[code] + (text[cell] if array.space == "global" else "")
-    return _Board(array, *place, state, text)
+    return _Board(array, *place, state, text, loads)
 
 
 def _times(array: ArrayInfo, every: Sequence[Touched]) -> NDArray[np.int64]:
@@ -121,7 +129,6 @@ def _drawn(board: _Board, colours: Theme, height: float) -> list[go.Heatmap | go
     rows, columns = board.state.shape
     fills = [colours.idle, colours.faint[0], colours.ramp[4], colours.ramp[0]]
     x, y = board.x + np.arange(columns), board.y + np.arange(rows)
-    hover = np.array([[f"{board.array.name}[{r}, {c}]" for c in range(columns)] for r in range(rows)], dtype=object)
     cells = go.Heatmap(
         name=board.array.name,
         z=board.state,
@@ -133,11 +140,22 @@ def _drawn(board: _Board, colours: Theme, height: float) -> list[go.Heatmap | go
         showscale=False,
         xgap=1,
         ygap=1,
-        customdata=hover,
-        hovertemplate="%{customdata}<extra></extra>",
+        hovertext=_hover(board),
+        hovertemplate="%{hovertext}<extra></extra>",
+        meta={"rows": list(range(rows)), "columns": list(range(columns))},
     )
     size = int(min(12, 0.55 * _CELLS_PIXELS / height))
     return [cells, cell_text(x, y, board.text, size=size, colour=colours.ink, weight=600)]
+
+
+def _hover(board: _Board) -> NDArray[np.object_]:
+    texts = np.full(board.state.shape, "", dtype=object)
+    for cell, state in np.ndenumerate(board.state):
+        loads = int(board.loads[cell])
+        often = ngettext("loaded {n:,} time", "loaded {n:,} times", loads) if loads else ""
+        said = [f"<b>{board.array.name}[{cell[0]}, {cell[1]}]</b>", _(_WORDS[state]), *([often] if often else [])]
+        texts[cell] = "<br>".join(said)
+    return texts
 
 
 def _name(board: _Board, colours: Theme) -> dict[str, object]:

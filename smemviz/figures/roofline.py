@@ -8,6 +8,7 @@ from itertools import cycle, islice
 import numpy as np
 import plotly.graph_objects as go
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import duration, number, percent
 from smemviz.figures.products import Product
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
@@ -60,6 +61,8 @@ def roofline(
     if cublas and cublas.rate:
         traces.append(_cublas(cublas, once, colours))
     top = float32.rate * 1.8
+    fastest = max(shown, key=lambda row: row.point.rate or 0 if row.point else 0)
+    said = _("the fastest is {kernel}: {rate}", kernel=fastest.kernel, rate=_rate(max(rates)))
     return go.Figure(
         traces,
         layout(
@@ -74,6 +77,7 @@ def roofline(
                 colours, _("operations per second"), type="log", range=[np.log10(bottom), np.log10(top)],
                 showgrid=True, gridcolor=colours.idle, dtick=1, tickformat="~s",
             ),
+            meta=alternative(said),
             shapes=[_once(once, colours)],
             annotations=[
                 *_roof_labels(ridge, float32, low, high, colours),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import duration
 from smemviz.figures.products import name_of
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
@@ -59,9 +60,17 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
                 colours, _("operations per second"), type="log", range=[np.log10(bottom), np.log10(top)], dtick=1,
                 showgrid=True, gridcolor=colours.idle, tickformat="~s",
             ),
+            meta=alternative(_said(lines, sides[-1])),
             annotations=_ends(lines, (bottom, top), colours),
         ),
     )  # fmt: skip
+
+
+def _said(lines: dict[str, list[Point]], side: int) -> str:
+    """Say which kernel is the fastest at the largest size."""
+    last = {name: points[-1].rate or 0 for name, points in lines.items() if points[-1].size.m == side}
+    name = max(last, key=lambda name: last[name])
+    return _("the fastest at {side} is {kernel}: {rate:,.0f} GFLOP/s", side=side, kernel=name, rate=last[name] / 1e9)
 
 
 def _apart(sides: Sequence[int]) -> list[str]:
