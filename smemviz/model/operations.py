@@ -7,7 +7,6 @@ from numpy.typing import DTypeLike
 
 from smemviz.errors import InputError
 from smemviz.language import N_
-from smemviz.language import N_
 from smemviz.model.devices import Basis, device
 
 WIDTHS = (1, 2, 4, 8, 16)
@@ -81,14 +80,14 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
         if cc < NATIVE_ATOMICS_SINCE:
             return _LOCK_LOOP
         if kind.kind not in "iu":
-            return N_(N_("A float atomic is a compare-and-swap loop; how often it runs depends on the data."))
+            return N_("A float atomic is a compare-and-swap loop; how often it runs depends on the data.")
         if kind.itemsize == 4:
             return None
         if op in ("atomic_exch", "atomic_cas"):
-            return N_(N_("The rule for atomics was measured for 32-bit integers only."))
-        return N_(N_("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data."))
+            return N_("The rule for atomics was measured for 32-bit integers only.")
+        return N_("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data.")
     if kind.kind == "c" and kind.itemsize < 16:
-        return N_(N_("A complex64 is two floats; where its array lies decides whether one instruction moves both."))
+        return N_("A complex64 is two floats; where its array lies decides whether one instruction moves both.")
     return None
 
 
