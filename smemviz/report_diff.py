@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from smemviz.figures.labels import duration
+from smemviz.figures.labels import access_name, duration, listed
 from smemviz.figures.served import Hardware
+from smemviz.language import N_, _, ngettext
 from smemviz.model.diff import COUNTS, LaunchPair, SitePair
 from smemviz.recording import Recording, Site
 from smemviz.report import output_console
@@ -17,6 +18,7 @@ from smemviz.report import output_console
 SCHEMA = 1
 ARROW = "→"
 TOTALS = ("requests", "wavefronts", "excess", "max_degree", "sectors")
+_GROWN = {"wavefronts": N_("wavefronts"), "sectors": N_("sectors"), "time": N_("time")}
 Form = Literal["json", "markdown", "table"]
 
 
@@ -137,16 +139,17 @@ def alike(diff: Diff) -> tuple[tuple[LaunchPair, int], ...]:
 
 def launch_name(pair: LaunchPair, times: int = 1) -> str:
     """Name a launch: by its kernel, with a number from the second on, and how many are alike."""
-    said = [str(pair.number + 1)] * bool(pair.number) + [f"{times:,} launches alike"] * (times > 1)
+    said = [str(pair.number + 1)] * bool(pair.number)
+    said += [ngettext("{n:,} launch alike", "{n:,} launches alike", times)] * (times > 1)
     return f"{pair.kernel} ({', '.join(said)})" if said else pair.kernel
 
 
 def launch_cells(pair: LaunchPair) -> list[str]:
     """Return what a row says of a launch: the totals before and after, and the times."""
     if not (pair.before and pair.after):
-        return [f"only in {'A' if pair.before else 'B'}", *[""] * len(TOTALS)]
+        return [_("only in A") if pair.before else _("only in B"), *[""] * len(TOTALS)]
     cells = [_change(pair.totals[0][name], pair.totals[1][name]) for name in TOTALS]
-    return [*cells, f"{duration(pair.times[0])} {ARROW} {duration(pair.times[1])}" if pair.times else "not measured"]
+    return [*cells, f"{duration(pair.times[0])} {ARROW} {duration(pair.times[1])}" if pair.times else _("not measured")]
 
 
 def changed(pair: LaunchPair) -> tuple[SitePair, ...]:
@@ -163,7 +166,7 @@ def site_cells(pair: LaunchPair, site: SitePair) -> list[str]:
     sources = [one.source for one in (old, new) if one]
     old_counts, new_counts = site.counts
     counts = [_change(getattr(old_counts, name, None), getattr(new_counts, name, None)) for name in TOTALS]
-    return [_same(places), _same(sources), f"{known.space} {known.op}", *counts]
+    return [_same(places), _same(sources), access_name(known.space, known.op), *counts]
 
 
 def _change(before: float | None, after: float | None) -> str:
@@ -177,10 +180,18 @@ def _same(texts: Sequence[str]) -> str:
 def verdict(diff: Diff) -> str:
     """Say in one sentence whether B is worse."""
     worse = {launch_name(*one): grown for one in alike(diff) if (grown := one[0].worse(diff.tolerance))}
-    beyond = f" by more than {diff.tolerance * 100:g} %" if diff.tolerance else ""
+    percent = diff.tolerance * 100
     if not worse:
-        return f"No launch is worse in B{beyond}."
-    return "Worse in B" + beyond + ": " + "; ".join(f"{name} in {_and(grown)}" for name, grown in worse.items()) + "."
+        if not percent:
+            return _("No launch is worse in B.")
+        return _("No launch is worse in B by more than {percent:g} %.", percent=percent)
+    launches = "; ".join(
+        _("{launch} in {counts}", launch=name, counts=listed(_(_GROWN[count]) for count in grown))
+        for name, grown in worse.items()
+    )
+    if not percent:
+        return _("Worse in B: {launches}.", launches=launches)
+    return _("Worse in B by more than {percent:g} %: {launches}.", percent=percent, launches=launches)
 
 
 def notes(diff: Diff) -> list[str]:
@@ -190,10 +201,6 @@ def notes(diff: Diff) -> list[str]:
         for pair, times in alike(diff)
         if not pair.complete
     ]
-
-
-def _and(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 LAUNCH_HEADS = ("launch", *(name.replace("max_", "") for name in TOTALS), "time")

@@ -14,6 +14,7 @@ from smemviz.app.library import Library
 from smemviz.app.run_view import Query, hardware_of
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
+from smemviz.language import N_, _
 from smemviz.model.diff import diff
 from smemviz.program import Program
 from smemviz.report_diff import (
@@ -32,6 +33,18 @@ from smemviz.revision import revision_of
 
 _SETTING = re.compile(r"(_?[A-Z][A-Z0-9_]*)=(\S+)")
 _WORDS = ("access", "operation")
+_HEADS = {
+    "launch": N_("Launch"),
+    "line": N_("Line"),
+    "access": N_("Access"),
+    "operation": N_("Operation"),
+    "requests": N_("Requests"),
+    "wavefronts": N_("Wavefronts"),
+    "excess": N_("Excess"),
+    "degree": N_("Degree"),
+    "sectors": N_("Sectors"),
+    "time": N_("Time"),
+}
 _REVISION = re.compile(r"[\w.][\w./~^@{}-]*")
 
 
@@ -39,11 +52,11 @@ def changes_panel() -> Component:
     """Lay out the section: what to compare with, and a place for what differs."""
     return html.Section(
         [
-            html.H2("Changes", id="changes-title"),
+            html.H2(_("Changes"), id="changes-title"),
             dmc.TextInput(
                 id="against",
-                label="Before",
-                description="A revision such as HEAD~1, constants such as IPAD=0, or both",
+                label=_("Before"),
+                description=_("A revision such as HEAD~1, constants such as IPAD=0, or both"),
                 placeholder="HEAD~1",
                 debounce=True,
                 size="sm",
@@ -64,14 +77,16 @@ def view_changes(library: Library, query: Query) -> list[Component]:
     try:
         compared = _compared(library, query, against)
     except SmemvizError as error:
-        return [dmc.Alert(str(error), color="red", className="refusal")]
+        return [dmc.Alert(html.Span(str(error), lang="en"), color="red", className="refusal")]
     launches = [[launch_name(pair, times), *launch_cells(pair)] for pair, times in alike(compared)]
-    tables = [_table("Launches, before and after", LAUNCH_HEADS, launches)]
+    tables = [_table(_("Launches, before and after"), LAUNCH_HEADS, launches)]
     for pair, times in alike(compared):
         if changed(pair):
             name, rows = launch_name(pair, times), [site_cells(pair, site) for site in changed(pair)]
-            tables += [html.H3(name), _table(f"Lines of {name}", SITE_HEADS, rows)]
-    sides = f"A is {compared.before.name}, B is {compared.after.name} as this page shows it."
+            tables += [html.H3(name), _table(_("Lines of {launch}", launch=name), SITE_HEADS, rows)]
+    sides = _(
+        "A is {before}, B is {after} as this page shows it.", before=compared.before.name, after=compared.after.name
+    )
     return [html.P(verdict(compared), className="worst"), html.P(sides, className="note"), *tables]
 
 
@@ -106,7 +121,7 @@ def _before(library: Library, file: str, constants: Query, against: Sequence[str
 
 def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Component:
     kinds = ["words" if head in _WORDS else "" for head in heads]
-    titles = [html.Th(head.capitalize(), scope="col", className=kind) for head, kind in zip(heads, kinds, strict=True)]
+    titles = [html.Th(_(_HEADS[head]), scope="col", className=kind) for head, kind in zip(heads, kinds, strict=True)]
     body = [
         [html.Th(row[0], scope="row"), *(html.Td(c, className=k) for c, k in zip(row[1:], kinds[1:], strict=True))]
         for row in rows

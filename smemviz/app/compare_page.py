@@ -21,8 +21,10 @@ from smemviz.app.state import LookState
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
-from smemviz.figures.compared import Row, compared, headline, time_origin, to_csv
+from smemviz.figures.compared import Row, compared, headline, to_csv
+from smemviz.figures.matter import Measured
 from smemviz.figures.sentences import rule
+from smemviz.language import N_, _, speaking
 
 CSV_PATH = "/compare.csv"
 _PICTURES = ("compare-wavefronts", "compare-times", "compare-sectors")
@@ -40,11 +42,11 @@ _PROPERTIES = (
     "picks.data",
     "compare-results.hidden",
 )
-_TIME_NOTE = (
+_TIME_NOTE = N_(
     "Hatched: the floor, an empty kernel of the same size. The whisker is the 95 % interval of the median; the factor "
     "is against the fastest here."
 )
-_SECTOR_NOTE = (
+_SECTOR_NOTE = N_(
     "A sector is 32 bytes. Hatched: what requests move beyond the sectors that would hold the bytes they use, because "
     "those lie apart."
 )
@@ -66,9 +68,11 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         rows = compared(entries(library, stopwatch, query, picks))
     except SmemvizError as error:
         return {
-            "compare-headline.children": "This cannot be compared",
+            "compare-headline.children": _("This cannot be compared"),
             "compare-origin.children": "",
-            "compare-notices.children": dmc.Alert(str(error), color="red", id="error", className="refusal"),
+            "compare-notices.children": dmc.Alert(
+                html.Span(str(error), lang="en"), color="red", id="error", className="refusal"
+            ),
             "compared-by-default.data": None,
             "picks.data": offered(library, []),
             "compare-results.hidden": True,
@@ -131,11 +135,11 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
     def serve_csv() -> Response:
         query = {name: PICKS.join(values) for name, values in request.args.lists()}
         try:
-            rows = compared(entries(library, stopwatch, query, picked(library, query)[0]))
+            with speaking("en"):  # for programs
+                text = to_csv(compared(entries(library, stopwatch, query, picked(library, query)[0])))
         except SmemvizError as error:
             return Response(f"{error}\n", 400, mimetype="text/plain")
-        headers = {"Content-Disposition": "attachment; filename=compared.csv"}
-        return Response(to_csv(rows), mimetype="text/csv", headers=headers)
+        return Response(text, mimetype="text/csv", headers={"Content-Disposition": "attachment; filename=compared.csv"})
 
     app.server.add_url_rule(CSV_PATH, "compare_csv", serve_csv)
 
@@ -145,7 +149,7 @@ def _layout() -> list[Component]:
         dcc.Store(id="compared-by-default"),
         html.Header(
             [
-                html.P("Side by side", className="eyebrow"),
+                html.P(_("Side by side"), className="eyebrow"),
                 html.H1(id="compare-headline", className="headline"),
                 html.P(id="compare-origin", className="origin"),
             ],
@@ -154,25 +158,25 @@ def _layout() -> list[Component]:
         html.Div(id="compare-notices", role="status", className="notices"),
         dmc.MultiSelect(
             id="picks",
-            label="Launches",
+            label=_("Launches"),
             searchable=True,
             size="sm",
             className="picks",
-            nothingFoundMessage="No such kernel",
+            nothingFoundMessage=_("No such kernel"),
             maxDropdownHeight=320,
         ),
         html.Div(
             [
                 html.Div(
                     [
-                        _picture("Wavefronts", "compare-wavefronts"),
-                        _picture("Time", "compare-times", _TIME_NOTE),
+                        _picture(_("Wavefronts"), "compare-wavefronts"),
+                        _picture(_("Time"), "compare-times", _(_TIME_NOTE)),
                     ],
                     className="pair",
                 ),
-                _picture("Sectors of global memory", "compare-sectors", _SECTOR_NOTE),
+                _picture(_("Sectors of global memory"), "compare-sectors", _(_SECTOR_NOTE)),
                 html.Section(
-                    [html.H2("A request of each site", id="requests-title"), html.Div(id="compare-requests")],
+                    [html.H2(_("A request of each site"), id="requests-title"), html.Div(id="compare-requests")],
                     className="panel",
                     **{"aria-labelledby": "requests-title"},
                 ),
@@ -180,8 +184,8 @@ def _layout() -> list[Component]:
                     [
                         html.Div(
                             [
-                                html.H2("All figures", id="compare-table-title"),
-                                html.A("Download CSV", id="compare-csv", download="compared.csv", href=CSV_PATH),
+                                html.H2(_("All figures"), id="compare-table-title"),
+                                html.A(_("Download CSV"), id="compare-csv", download="compared.csv", href=CSV_PATH),
                             ],
                             className="panel-head",
                         ),
@@ -196,7 +200,7 @@ def _layout() -> list[Component]:
                     className="panel",
                 ),
                 html.Section(
-                    [html.H2("Does it matter?", id="matters-title"), html.Div(id="compare-matters")],
+                    [html.H2(_("Does it matter?"), id="matters-title"), html.Div(id="compare-matters")],
                     className="panel",
                     **{"aria-labelledby": "matters-title"},
                 ),
@@ -223,9 +227,17 @@ def _origin(rows: tuple[Row, ...]) -> str:
     """Say where requests, wavefronts and times come from."""
     requests = "; ".join(dict.fromkeys(row.entry.origin for row in rows))
     rules = "; ".join(dict.fromkeys(rule(row.entry.hardware) for row in rows))
-    cards = {time_origin(row.entry.measured).rsplit(", ", 1)[0]: None for row in rows if row.entry.measured}
-    times = f"times {'; '.join(cards)}" if cards else "times not measured"
-    return f"Requests {requests}; {rules}; {times}."
+    cards = "; ".join(dict.fromkeys(_measured_on(row.entry.measured) for row in rows if row.entry.measured))
+    if not cards:
+        return _("Requests {requests}; {rules}; times not measured.", requests=requests, rules=rules)
+    return _("Requests {requests}; {rules}; times {measured}.", requests=requests, rules=rules, measured=cards)
+
+
+def _measured_on(measured: Measured) -> str:
+    message = (
+        N_("measured here on {card}, driver {driver}") if measured.here else N_("measured on {card}, driver {driver}")
+    )
+    return _(message, card=measured.device.name, driver=measured.device.driver)
 
 
 def _csv_query(query: Query) -> str:

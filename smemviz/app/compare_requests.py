@@ -8,58 +8,66 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.graph import download, graph
+from smemviz.app.rich import rich
 from smemviz.figures.compared import Row
 from smemviz.figures.labels import efficiency_text
 from smemviz.figures.sectors import largest_moment, sectors
 from smemviz.figures.sentences import operation
 from smemviz.figures.style import ThemeName
+from smemviz.language import N_, _
 from smemviz.model.traffic import traffic_of
 from smemviz.recording import Launch
 
 _MOST = 3  # launches that fit beside each other
-_KEY = (
+_KEY = N_(
     "A row is a 128-byte line. Filled, with the number of the lane: bytes that it uses. Framed: a sector that is "
     "moved. Struck through: moved and not used."
 )
-_PICK_FEWER = f"Pick {_MOST} launches or fewer to see their requests side by side."
+_COST = N_("{operation} {source}: sectors per request {sectors:.4g}, efficiency {efficiency}")
 
 
 def side_by_side(rows: Sequence[Row], theme: ThemeName) -> list[Component]:
     """Show for each launch, in a column, what a request of each of its global sites moves."""
     if len(rows) > _MOST:
-        return [html.P(_PICK_FEWER, className="note")]
+        return [
+            html.P(_("Pick {most} launches or fewer to see their requests side by side.", most=_MOST), className="note")
+        ]
     if len(rows) < 2:
-        return [html.P("Pick a second launch to see requests side by side.", className="note")]
+        return [html.P(_("Pick a second launch to see requests side by side."), className="note")]
     columns = [_column(row, i, theme) for i, row in enumerate(rows)]
-    return [html.P(_KEY, className="note"), html.Div(columns, className="requests-of")]
+    return [html.P(_(_KEY), className="note"), html.Div(columns, className="requests-of")]
 
 
 def _column(row: Row, place: int, theme: ThemeName) -> Component:
     launch = row.entry.launch
     sites = [i for i, site in enumerate(launch.sites) if site.space == "global"]
     pictures = [_picture(launch, site, place, theme) for site in sites]
-    none = [html.P("No request goes to global memory.", className="note")]
+    none = [html.P(_("No request goes to global memory."), className="note")]
     return html.Div([html.H3(row.entry.name), *(pictures or none)])
 
 
 def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Component:
     chosen, now, traffic = launch.sites[site], largest_moment(launch, site), traffic_of(launch, site)
     if now is None or traffic is None or traffic.sectors_per_request is None or traffic.efficiency is None:
-        return html.P([html.Code(chosen.source), ": no request was logged"], className="note")
+        return html.P(rich("{source}: no request was logged", source=html.Code(chosen.source)), className="note")
     figure = sectors(now, theme=theme, legend=False)
     picture = graph({"type": "request-of", "launch": place, "site": site})
     picture.figure, picture.style = figure, {"height": figure.layout.height}
-    cost = f": sectors per request {traffic.sectors_per_request:.4g}, efficiency {efficiency_text(traffic.efficiency)}"
+    cost = {
+        "operation": operation(chosen),
+        "sectors": traffic.sectors_per_request,
+        "efficiency": efficiency_text(traffic.efficiency),
+    }
     return html.Figure(
         [
-            html.Figcaption([f"{operation(chosen)} ", html.Code(chosen.source), cost]),
+            html.Figcaption(rich(_COST, source=html.Code(chosen.source), **cost)),
             download(f"{launch.kernel}, {operation(chosen)} {chosen.source}"),
             html.Div(
                 html.Div(picture, className="sheet narrow"),
                 className="scroller",
                 tabIndex=0,
                 role="region",
-                **{"aria-label": f"{operation(chosen)} {chosen.source}{cost}"},
+                **{"aria-label": _(_COST, source=chosen.source, **cost)},
             ),
         ],
         className="request-of",

@@ -10,20 +10,21 @@ from dash.development.base_component import Component
 
 from smemviz.app.run_view import Query
 from smemviz.figures.compared import KINDS, Row, all_moved
-from smemviz.figures.labels import duration, efficiency_text, percent
+from smemviz.figures.labels import duration, efficiency_text, percent, ways
+from smemviz.language import N_, _
 
-NOT_MEASURED = "not measured"
-NO_TIME = "Not known: its time was not measured."
+_WAVEFRONTS = {"store": N_("Store wavefronts"), "load": N_("Load wavefronts"), "update": N_("Update wavefronts")}
 
 
 def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
     """Show everything that is compared, a row per launch; ``links`` are the queries of their kernel pages."""
     kinds = [kind for kind in KINDS if kind != "update" or any(row.traffic[kind].wavefronts for row in rows)]
-    heads = ["Launch", *(f"{kind.capitalize()} wavefronts" for kind in kinds), "Excess", "Degree", "Shared bytes"]
-    heads += ["Sectors", "Sectors per request", "Efficiency", "Time", "Net", "Against best", "Does it matter?"]
+    heads = [_("Launch"), *(_(_WAVEFRONTS[kind]) for kind in kinds), _("Excess"), _("Degree"), _("Shared bytes")]
+    heads += [_("Sectors"), _("Sectors per request"), _("Efficiency"), _("Time"), _("Net"), _("Against best")]
+    heads += [_("Does it matter?")]
     return html.Table(
         [
-            html.Caption("Launches side by side", className="visually-hidden"),
+            html.Caption(_("Launches side by side"), className="visually-hidden"),
             html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
             html.Tbody([_row(row, link, kinds) for row, link in zip(rows, links, strict=True)]),
         ],
@@ -34,9 +35,9 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
 def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
     time = row.entry.measured.time if row.entry.measured else None
     counts = [f"{row.traffic[kind].wavefronts:,}" for kind in kinds]
-    degree = f"{row.degree}-way" if row.degree else "none"
+    degree = ways(row.degree) if row.degree else _("none")
     if row.uncounted:
-        degree = f"{degree}; {row.uncounted} data-dependent"
+        degree = _("{degree}; {n} data-dependent", degree=degree, n=row.uncounted)
     cells: list[object] = [
         *counts,
         html.Span(f"▲ {row.excess:,}", className="conflict") if row.excess else "0",
@@ -44,9 +45,9 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
         f"{row.entry.launch.shared_bytes:,}",
         f"{row.sectors:,}",
         *_moved(row),
-        duration(time.median_us) if time else NOT_MEASURED,
-        duration(time.net_us) if time else NOT_MEASURED,
-        f"{row.against_best:.2f} x" if row.against_best else NOT_MEASURED,
+        duration(time.median_us) if time else _("not measured"),
+        duration(time.net_us) if time else _("not measured"),
+        f"{row.against_best:.2f} x" if row.against_best else _("not measured"),
         _matter(row),
     ]
     name = dcc.Link(row.entry.name, href="/kernel?" + urlencode(link))
@@ -57,17 +58,17 @@ def _moved(row: Row) -> tuple[str, str]:
     """Return sectors per request and the part of the bytes moved that is used."""
     moved = all_moved(row)
     each, used = moved.sectors_per_request, moved.efficiency
-    return "none" if each is None else f"{each:.4g}", "none" if used is None else efficiency_text(used)
+    return _("none") if each is None else f"{each:.4g}", _("none") if used is None else efficiency_text(used)
 
 
 def _matter(row: Row) -> str:
     """Answer in a few words."""
     if row.matter is None:
-        return NOT_MEASURED
+        return _("not measured")
     lost, share = row.matter.cost.lost_us, row.matter.share
     if not lost or share is None:
         return row.matter.answer
-    return f"{row.matter.answer}: {duration(lost)}, {percent(share)} of net"
+    return _("{answer}: {time}, {share} of net", answer=row.matter.answer, time=duration(lost), share=percent(share))
 
 
 def compare_matters(rows: Sequence[Row]) -> list[Component]:
@@ -76,7 +77,7 @@ def compare_matters(rows: Sequence[Row]) -> list[Component]:
         html.Div(
             [
                 html.Dt(row.entry.name),
-                html.Dd([html.Strong(f"{row.matter.answer}. "), row.matter.sentence] if row.matter else NO_TIME),
+                html.Dd(_told(row)),
             ]
         )
         for row in rows
@@ -86,6 +87,12 @@ def compare_matters(rows: Sequence[Row]) -> list[Component]:
     without = [row.entry.name for row in rows if not row.excess]
     return [
         html.Dl(told, className="matters"),
-        *([html.P(f"No wavefront in excess: {', '.join(without)}.")] if without else []),
+        *([html.P(_("No wavefront in excess: {launches}.", launches=", ".join(without)))] if without else []),
         *(html.P(basis, className="note") for basis in bases),
     ]
+
+
+def _told(row: Row) -> list[Component | str]:
+    if row.matter is None:
+        return [_("Not known: its time was not measured.")]
+    return [html.Strong(_("{answer}.", answer=row.matter.answer)), f" {row.matter.sentence}"]

@@ -108,7 +108,7 @@ def test_a_revision_and_constants_go_together(library: Library) -> None:
 )
 def test_a_mistake_is_said_in_its_place(library: Library, against: str, error: str) -> None:
     (alert,) = view_changes(library, {"file": "mine", "against": against})
-    assert error in alert.children
+    assert error in said(alert)[0]
 
 
 @pytest.mark.browser
