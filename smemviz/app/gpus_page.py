@@ -15,6 +15,7 @@ from smemviz.app.lab_page import PATH as LAB
 from smemviz.app.lab_state import LabState
 from smemviz.app.library import Library
 from smemviz.app.look_view import moment_of
+from smemviz.app.rich import rich
 from smemviz.app.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.app.texts import page_of
@@ -24,12 +25,18 @@ from smemviz.figures.gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_h
 from smemviz.figures.lab_setup import access_said, picture
 from smemviz.figures.sentences import operation
 from smemviz.figures.served import H200, Hardware
+from smemviz.language import N_, _
 from smemviz.model.accesses import requests
 from smemviz.model.parts import Access
 from smemviz.recording import WARP_SIZE, Calibration
 
 PATH = "/gpus"
+_KINDS = {"measured": N_("measured"), "documented": N_("documented")}
 GPUS_PROPERTIES = ("gpus-headline.children", "gpus-origin.children", "gpus-notices.children", "gpus-table.children")
+
+
+class _NotComparedError(InputError):
+    """Why an access cannot be compared, in the spoken language."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Asked:
 
 def gpus_page() -> Component:
     """Lay out the page; a callback fills it."""
-    keep = (
+    keep = _(
         "Run smemviz calibrate on a card, and it stands here as a row of its own. The command says where it keeps what "
         "it found; a calibration.json of another machine, put into a folder beside that one, is read as well."
     )
@@ -52,8 +59,8 @@ def gpus_page() -> Component:
         [
             html.Header(
                 [
-                    html.P("Other GPUs", className="eyebrow"),
-                    html.H1("One access on every GPU", id="gpus-headline", className="headline"),
+                    html.P(_("Other GPUs"), className="eyebrow"),
+                    html.H1(_("One access on every GPU"), id="gpus-headline", className="headline"),
                     html.P("", id="gpus-origin", className="origin"),
                 ],
                 className="title",
@@ -61,7 +68,7 @@ def gpus_page() -> Component:
             html.Div(id="gpus-notices", role="status", className="notices"),
             html.Section(
                 [
-                    html.H2("Every compute capability and bank mode", id="gpus-title"),
+                    html.H2(_("Every compute capability and bank mode"), id="gpus-title"),
                     html.Div(
                         id="gpus-table",
                         className="scroller",
@@ -70,8 +77,10 @@ def gpus_page() -> Component:
                         **{"aria-labelledby": "gpus-title"},
                     ),
                     html.P(
-                        "Rules are exchanged one after the other, and the access is counted again each time: what "
-                        "changes the count makes the difference.",
+                        _(
+                            "Rules are exchanged one after the other, and the access is counted again each time: what "
+                            "changes the count makes the difference."
+                        ),
                         className="note",
                     ),
                     html.P(keep, className="note"),
@@ -102,20 +111,28 @@ def view_gpus(library: Library, run: Query, look: Query) -> Filling:
     """Count the access that the query asks for on every part."""
     try:
         asked = _of_kernel(library, run, look) if "file" in run else _of_lab(run)
+    except _NotComparedError as error:
+        return _refusal(str(error))
     except SmemvizError as error:
-        return {
-            "gpus-headline.children": "This cannot be compared",
-            "gpus-origin.children": "",
-            "gpus-notices.children": dmc.Alert(str(error), color="red", id="error", className="refusal"),
-            "gpus-table.children": [],
-        }
+        return _refusal(html.Span(str(error), lang="en"))
     calibrations, problems = _calibrations()
     rows = gpu_rows(asked.access, asked.hardware, calibrations)
     return {
         "gpus-headline.children": gpus_headline(rows),
-        "gpus-origin.children": [dcc.Link(asked.name, href=asked.href), _compared(asked)],
-        "gpus-notices.children": [dmc.Alert(text, color="yellow", className="refusal") for text in problems],
+        "gpus-origin.children": _origin(asked),
+        "gpus-notices.children": [
+            dmc.Alert(html.Span(text, lang="en"), color="yellow", className="refusal") for text in problems
+        ],
         "gpus-table.children": _table(rows, run | look),
+    }
+
+
+def _refusal(why: str | Component) -> Filling:
+    return {
+        "gpus-headline.children": _("This cannot be compared"),
+        "gpus-origin.children": "",
+        "gpus-notices.children": dmc.Alert(why, color="red", id="error", className="refusal"),
+        "gpus-table.children": [],
     }
 
 
@@ -131,13 +148,20 @@ def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
     hardware = hardware_of(shown, state)
     row = moment_of(launch, hardware, LookState.read(look)).row
     if row is None:
-        raise InputError("no request of this block was logged; choose another block on the kernel's page")
+        raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
     site = launch.sites[launch.requests.site[row]]
     if site.space != "shared":
-        raise InputError(f"{site.source} goes to global memory, where a sector is 32 bytes on every part")
+        said = _("{source} goes to global memory, where a sector is 32 bytes on every part", source=site.source)
+        raise _NotComparedError(said)
     access = Access(launch.requests.addresses[row][None], site.width, site.op, site.dtype)
-    who = f"warp {launch.requests.warp[row]}, step {launch.requests.step[row]}"
-    name = f"{site.source} in {launch.kernel}, {operation(site)} by {who}"
+    name = _(
+        "{source} in {kernel}, {operation} by warp {warp}, step {step}",
+        source=site.source,
+        kernel=launch.kernel,
+        operation=operation(site),
+        warp=launch.requests.warp[row],
+        step=launch.requests.step[row],
+    )
     return Asked(access, name, f"{page_of(state.file)}?{access_query(run, look)}", hardware)
 
 
@@ -151,12 +175,16 @@ def _of_lab(run: Query) -> Asked:
     access = Access(asked, shown.width, shown.kind.op, setup.layout.dtype)
     query = urlencode([(name, value) for name, joined in run.items() for value in joined.split("\n")])
     hardware = RunState.read(run).hardware or H200
-    return Asked(access, f"{access_said(shown.kind)} of {setup.layout.text}", f"{LAB}?{query}", hardware)
+    name = _("{access} of {layout}", access=access_said(shown.kind), layout=setup.layout.text)
+    return Asked(access, name, f"{LAB}?{query}", hardware)
 
 
-def _compared(asked: Asked) -> str:
-    compared = comparable(asked.access, asked.hardware)
-    return f"; compared with {compared.name}." if compared else "."
+def _origin(asked: Asked) -> list[Component | str]:
+    """Link to where the access can be looked at, and say what the parts are compared with."""
+    access, compared = dcc.Link(asked.name, href=asked.href), comparable(asked.access, asked.hardware)
+    if compared is None:
+        return rich("{access}.", access=access)
+    return rich("{access}; compared with {part}.", access=access, part=compared.name)
 
 
 def _calibrations() -> tuple[list[Calibration], list[str]]:
@@ -174,10 +202,10 @@ def _calibrations() -> tuple[list[Calibration], list[str]]:
 
 
 def _table(rows: Sequence[GpuRow], query: Query) -> Component:
-    heads = ("part", *GPU_HEADS)
+    heads = (_("part"), *map(_, GPU_HEADS))
     return html.Table(
         [
-            html.Caption("One access on every part", className="visually-hidden"),
+            html.Caption(_("One access on every part"), className="visually-hidden"),
             html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
             html.Tbody([_row(row, query) for row in rows]),
         ],
@@ -190,12 +218,13 @@ def _row(row: GpuRow, query: Query) -> Component:
     if not row.card and not row.reference and row.numbers:
         again = [(key, value) for key, joined in query.items() if key != "theme" for value in joined.split("\n")]
         href = f"{PATH}?{urlencode([*((k, v) for k, v in again if k != 'cc'), ('cc', row.hardware.key)])}"
-        name = dcc.Link(row.name, href=href, title=f"Compare with {row.name}")
+        name = dcc.Link(row.name, href=href, title=_("Compare with {part}", part=row.name))
     head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
     kind = "measured" if row.measured else "documented" if row.basis else ""
-    basis = [html.Span(kind, className=f"verdict {kind}"), html.Span(row.basis)] if kind else []
+    basis = [html.Span(_(_KINDS[kind]), className=f"verdict {kind}"), html.Span(row.basis)] if kind else []
+    difference = [row.difference, html.Div(row.quoted, lang="en")] if row.quoted else row.difference
     numbers = row.numbers or ("-",) * 3
     cells = [html.Td(text, className="number") for text in numbers]
-    said = [html.Td(row.difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
+    said = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
     kinds = [name for name, is_so in (("reference", row.reference), ("calibrated", row.card)) if is_so]
     return html.Tr([head, *cells, *said], className=" ".join(kinds))

@@ -14,13 +14,11 @@ def rich(message: str, /, **values: Any) -> list[Component | str]:
     """Return a message in the spoken language as children; a value may be a component, or a list of children."""
     children: list[Component | str] = []
     for literal, name, form, _ in Formatter().parse(gettext(message)):
-        if literal:
-            children.append(literal)
-        if name is None:
-            continue
-        value = values[name]
-        if isinstance(value, list):
-            children += value
-        else:
-            children.append(value if isinstance(value, Component) else format(value, form or ""))
+        value = values[name] if name is not None else ""
+        parts = value if isinstance(value, list) else [value]
+        for part in (literal, *(part if isinstance(part, Component) else format(part, form or "") for part in parts)):
+            if isinstance(part, str) and children and isinstance(children[-1], str):
+                children[-1] += part
+            elif part:
+                children.append(part)
     return children

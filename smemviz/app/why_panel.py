@@ -10,11 +10,14 @@ from dash.development.base_component import Component
 from smemviz.app.gpus_page import access_query
 from smemviz.app.library import Library
 from smemviz.app.look_view import moment_of
+from smemviz.app.rich import rich
 from smemviz.app.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.explained import Explained, Explaining
+from smemviz.figures.grammar import capital
 from smemviz.figures.served import Hardware
+from smemviz.language import _
 from smemviz.recording import Launch
 
 WHY_PROPERTIES = ("why-panel.hidden", "why-title.children", "why.children", "why-gpus.children")
@@ -46,16 +49,16 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     site = int(launch.requests.site[row])
     return {
         "why-panel.hidden": False,
-        "why-title.children": ["Why ", html.Code(launch.sites[site].source), " costs what it costs"],
+        "why-title.children": rich("Why {source} costs what it costs", source=html.Code(launch.sites[site].source)),
         "why.children": _paragraphs(_explaining(_Same(launch), hardware).site(site)),
         "why-gpus.children": _on_every_gpu(run_query, look_query, launch, row),
     }
 
 
 def _paragraphs(said: Explained) -> list[Component]:
-    pattern = f"{said.pattern[0].upper()}{said.pattern[1:]}."
-    lines = [("Pattern", pattern), ("Reason", said.because), ("Cure", said.cure)]
-    return [html.P([html.Strong(f"{name}. "), text]) for name, text in lines if text]
+    pattern = capital(_("{pattern}.", pattern=said.pattern))
+    lines = [(_("Pattern."), pattern), (_("Reason."), said.because), (_("Cure."), said.cure)]
+    return [html.P([html.Strong(f"{name} "), text]) for name, text in lines if text]
 
 
 def _on_every_gpu(run: Query, look: Query, launch: Launch, row: int) -> list[Component]:
@@ -65,7 +68,7 @@ def _on_every_gpu(run: Query, look: Query, launch: Launch, row: int) -> list[Com
         return []
     site, block, warp, step = (str(one[row]) for one in (requests.site, requests.block, requests.warp, requests.step))
     query = access_query(run, look | {"site": site, "block": block, "warp": warp, "step": step})
-    return [dcc.Link("The same request on every GPU", href=f"/gpus?{query}")]
+    return [dcc.Link(_("The same request on every GPU"), href=f"/gpus?{query}")]
 
 
 class _Same:

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from smemviz.errors import InputError
-from smemviz.figures.labels import count
+from smemviz.figures.grammar import capital, items, sentences
+from smemviz.figures.labels import count, day, operation_name, ways
 from smemviz.figures.served import H200, Hardware
+from smemviz.language import N_, _
 from smemviz.model.devices import ComputeCapability, device
+from smemviz.model.operations import MATRICES, came_with, unpredictable
 from smemviz.model.parts import Access, Cost, Part, Step, cost_on, on_every_part
 from smemviz.recording import Calibration, CalibrationRow
 
-GPU_HEADS = ("wavefronts", "ideal", "degree", "difference", "rests on")
+GPU_HEADS = (N_("wavefronts"), N_("ideal"), N_("degree"), N_("difference"), N_("rests on"))
 _EVERY_ACCESS = ("number of banks", "bytes of a bank")  # what a calibration says of all of them
 
 
@@ -22,6 +25,7 @@ class GpuRow:
     """A family in one bank mode, or a card of it that was calibrated.
 
     ``numbers`` are wavefronts, ideal and degree, empty where they cannot be told; ``difference`` is to the reference.
+    ``quoted`` is what an error or a calibration says further, in English.
     """
 
     name: str
@@ -33,6 +37,7 @@ class GpuRow:
     basis: str
     reference: bool
     card: bool = False
+    quoted: str = ""
 
 
 def gpu_rows(access: Access, reference: Hardware, calibrations: Sequence[Calibration] = ()) -> tuple[GpuRow, ...]:
@@ -63,10 +68,10 @@ def gpus_headline(rows: Sequence[GpuRow]) -> str:
     """Say how far the parts differ."""
     numbers = {int(row.numbers[0].replace(",", "")) for row in rows if row.numbers}
     if not numbers:
-        return "It cannot be counted on any part"
+        return _("It cannot be counted on any part")
     if len(numbers) == 1:
-        return f"{count(min(numbers), 'wavefront')} on every part that can do it"
-    return f"From {min(numbers):,} to {count(max(numbers), 'wavefront')}, by the part"
+        return _("{wavefronts} on every part that can do it", wavefronts=count(min(numbers), "wavefront"))
+    return _("From {fewest:,} to {most}, by the part", fewest=min(numbers), most=count(max(numbers), "wavefront"))
 
 
 def _cards_before(rows: Sequence[GpuRow]) -> int:
@@ -80,41 +85,63 @@ def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
     is_reference = compared is not None and compared.bank_bytes == part.bank_bytes
     is_reference = is_reference and compared is not None and compared.cc in {row.cc for row in part.rows}
     modes = len(first.bank_bytes) > 1
-    name = f"{first.family}, {part.bank_bytes}-byte banks" if modes else first.family
+    name = _("{family}, {bytes}-byte banks", family=first.family, bytes=part.bank_bytes) if modes else first.family
     capabilities = ", ".join(row.name for row in part.rows)
     if part.cost is None or part.basis is None:
-        return GpuRow(name, capabilities, hardware, (), part.reason or "", False, "", False)
-    difference = "The others are compared with this." if is_reference else _difference(part, compared, access)
+        reason = _reason(access, first)
+        quoted = "" if reason else part.reason or ""
+        return GpuRow(name, capabilities, hardware, (), reason, False, "", False, quoted=quoted)
+    difference = _("The others are compared with this.") if is_reference else _difference(part, compared, access)
     measured = part.basis.kind == "measured"
     return GpuRow(
-        name, capabilities, hardware, _numbers(part.cost), difference, measured, part.basis.source, is_reference
+        name, capabilities, hardware, _numbers(part.cost), difference, measured, _(part.basis.source), is_reference
+    )
+
+
+def _reason(access: Access, row: ComputeCapability) -> str:
+    """Say why an access cannot be counted on a part, "" where only its error tells."""
+    unknown = unpredictable(access.op, access.dtype, row.cc)
+    if unknown is not None:
+        return _(unknown)
+    if access.op not in MATRICES or row.cc >= came_with(access.op):
+        return ""
+    return _(
+        "{op} does not exist on compute capability {name}; it came with {since}",
+        op=access.op,
+        name=row.name,
+        since=device(came_with(access.op)).name,
     )
 
 
 def _numbers(cost: Cost) -> tuple[str, ...]:
-    return (f"{cost.wavefronts:,}", f"{cost.ideal:,}", f"{cost.degree}-way")
+    return (f"{cost.wavefronts:,}", f"{cost.ideal:,}", ways(cost.degree))
 
 
 def _difference(part: Part, compared: Hardware | None, access: Access) -> str:
     """Say which rules differ, those that change the count first."""
     if compared is None or not part.steps:
-        return "The same rules."
+        return _("The same rules.")
     then = device(compared.cc)
-    matter = [step for step in part.steps if step.before != step.after]
-    idle = [step for step in part.steps if step.before == step.after]
-    said = [f"{_rule_said(step, then, part, access)}: {_effect(step)}" for step in matter]
-    if idle:
-        rules = "; ".join(_rule_said(step, then, part, access) for step in idle)
-        said.append(f"{'no difference here' if matter else 'no difference'}: {rules}")
-    return ". ".join(f"{text[0].upper()}{text[1:]}" for text in said) + "."
+    said, idle = [], []
+    for step in part.steps:
+        rule = _rule_said(step, then, part, access)
+        if step.before == step.after:
+            idle.append(rule)
+        else:
+            said.append(capital(_("{rule}: {effect}.", rule=rule, effect=_effect(step))))
+    if idle and said:
+        said.append(_("No difference here: {rules}.", rules=items(*idle)))
+    elif idle:
+        said.append(_("No difference: {rules}.", rules=items(*idle)))
+    return sentences(*said)
 
 
 def _effect(step: Step) -> str:
     if step.before.wavefronts != step.after.wavefronts:
         return f"{step.before.wavefronts:,} → {count(step.after.wavefronts, 'wavefront')}"
     if step.before.ideal != step.after.ideal:
-        return f"ideal {step.before.ideal:,} → {step.after.ideal:,}"
-    return f"{step.before.degree}-way → {step.after.degree}-way"
+        return _("ideal {before:,} → {after:,}", before=step.before.ideal, after=step.after.ideal)
+    return f"{ways(step.before.degree)} → {ways(step.after.degree)}"
 
 
 def _rule_said(step: Step, then: ComputeCapability, part: Part, access: Access) -> str:
@@ -122,41 +149,54 @@ def _rule_said(step: Step, then: ComputeCapability, part: Part, access: Access) 
     now = part.rows[0]
     match step.respect:
         case "banks":
-            return f"{now.banks} banks, not {then.banks}"
+            return _("{now} banks, not {then}", now=now.banks, then=then.banks)
         case "bank width" if part.bank_bytes == 8:
-            return "bank mode: banks of 8 bytes, two words side by side are one"
+            return _("bank mode: banks of 8 bytes, two words side by side are one")
         case "bank width" if len(now.bank_bytes) > 1:
-            return "bank mode: words 32 apart in one segment of 64 do not conflict"
+            return _("bank mode: words 32 apart in one segment of 64 do not conflict")
         case "bank width":
-            return "bank mode: banks of 4 bytes, every word is its own"
+            return _("bank mode: banks of 4 bytes, every word is its own")
         case "phases":
-            served, before = now.phases[access.width], then.phases[access.width]
-            return f"phases: {access.width}-byte accesses are served {served} lanes at a time, not {before}"
+            return _(
+                "phases: {width}-byte accesses are served {now} lanes at a time, not {then}",
+                width=access.width,
+                now=now.phases[access.width],
+                then=then.phases[access.width],
+            )
+        case "splitting" if now.splits_wide:
+            return _("phases: wide accesses are split into 4-byte requests")
         case "splitting":
-            wide = "split into 4-byte requests" if now.splits_wide else "not split into 4-byte requests"
-            return f"phases: wide accesses are {wide}"
+            return _("phases: wide accesses are not split into 4-byte requests")
+        case "merging" if now.merges_wide_loads:
+            return _("merge rule: phases double for wide loads whose lanes pair up")
         case "merging":
-            merged = "double" if now.merges_wide_loads else "never double"
-            return f"merge rule: phases {merged} for wide loads whose lanes pair up"
+            return _("merge rule: phases never double for wide loads whose lanes pair up")
 
 
 def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
     """Say what a calibration found of the rules that count this access."""
     found = [row for row in calibration.rows if _concerns(row, access)]
-    date = datetime.fromisoformat(calibration.date)
-    when = f"{date.day} {date:%B %Y}"
-    kind = f"{access.op.replace('_', ' ')} of {access.width} bytes"
+    when = day(datetime.fromisoformat(calibration.date))
+    kind = _("{operation} of {width} bytes", operation=operation_name(access.op), width=access.width)
     deviating = [row for row in found if not row.agrees]
+    quoted = ""
     if deviating:
-        said = "; ".join(f"{row.what}: {row.card}, the model has {row.model}" for row in deviating)
-        difference, basis = f"This card deviates, so that the count may not hold. {said}.", f"Measured, {when}."
+        difference, basis = _("This card deviates, so that the count may not hold."), _("Measured, {date}.", date=when)
+        quoted = "; ".join(f"{row.what}: {row.card}, the model has {row.model}" for row in deviating) + "."
     elif len(found) > len(_EVERY_ACCESS):
-        difference, basis = "", f"By the card's clock, {when}: all {len(found)} assumptions about {kind} hold."
+        difference = ""
+        basis = _(
+            "By the card's clock, {date}: all {number} assumptions about {kind} hold.",
+            date=when,
+            number=len(found),
+            kind=kind,
+        )
     else:
-        difference, basis = "", f"smemviz calibrate, {when}, did not ask for {kind}; banks are as assumed."
+        difference = ""
+        basis = _("smemviz calibrate, {date}, did not ask for {kind}; banks are as assumed.", date=when, kind=kind)
     name, capability = calibration.device.name, device(calibration.device.compute_capability).name
     measured = len(found) > len(_EVERY_ACCESS)
-    return GpuRow(name, capability, of.hardware, of.numbers, difference, measured, basis, False, card=True)
+    return GpuRow(name, capability, of.hardware, of.numbers, difference, measured, basis, False, True, quoted)
 
 
 def _concerns(row: CalibrationRow, access: Access) -> bool:

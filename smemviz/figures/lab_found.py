@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from smemviz.figures.grammar import clauses
 from smemviz.figures.lab_setup import SetUp
+from smemviz.language import N_, _, pgettext
 from smemviz.model.layouts import Layout
 from smemviz.model.search import Suggestion, asked, search, suggest
 from smemviz.recording import WARP_SIZE
@@ -26,8 +28,9 @@ class FoundRow:
 
 def found_heads(setup: SetUp) -> tuple[str, ...]:
     """Return what stands above the cells; accesses go by their numbers."""
-    each = tuple(f"access {i + 1}" for i in range(len(setup.accesses))) if len(setup.accesses) > 1 else ()
-    return (*each, "wavefronts", "excess", "bytes", "blocks a multiprocessor", "more instructions")
+    several = range(1, len(setup.accesses) + 1) if len(setup.accesses) > 1 else ()
+    each = tuple(_("access {number}", number=number) for number in several)
+    return (*each, _("wavefronts"), _("excess"), _("bytes"), _("blocks a multiprocessor"), _("more instructions"))
 
 
 def found(setup: SetUp) -> tuple[FoundRow, ...]:
@@ -62,19 +65,26 @@ def _beats(one: Suggestion, other: Suggestion) -> bool:
 
 def layout_said(layout: Layout) -> str:
     """Name what a layout does to the plain array: ``pad 1``, ``xor 5 0 0``."""
-    parts = [f"pad {layout.pad}"] * bool(layout.pad) + ([layout.swizzle.text] if layout.swizzle else [])
-    return ", ".join(parts) or "plain"
+    if layout.pad and layout.swizzle:
+        return clauses(_("pad {pad}", pad=layout.pad), layout.swizzle.text)
+    if layout.swizzle:
+        return layout.swizzle.text
+    return _("pad {pad}", pad=layout.pad) if layout.pad else pgettext("layout", "plain")
 
 
 def found_said(rows: Sequence[FoundRow]) -> str:
     """Say what the cheapest layout saves."""
     now, best = rows[0].suggestion, min((row.suggestion for row in rows), key=lambda one: one.price)
     if best.wavefronts == now.wavefronts:
-        return "No pad and no swizzle takes fewer wavefronts than the layout there is."
+        return _("No pad and no swizzle takes fewer wavefronts than the layout there is.")
     more = best.layout.nbytes - now.layout.nbytes
-    memory = "as many bytes" if more == 0 else f"{abs(more):,} bytes {'more' if more > 0 else 'less'}"
-    name = layout_said(best.layout)
-    return f"The cheapest, {name}, takes {best.wavefronts:,} wavefronts instead of {now.wavefronts:,}, in {memory}."
+    if more > 0:
+        message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in {bytes:,} bytes more.")
+    elif more < 0:
+        message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in {bytes:,} bytes less.")
+    else:
+        message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in as many bytes.")
+    return _(message, name=layout_said(best.layout), best=best.wavefronts, now=now.wavefronts, bytes=abs(more))
 
 
 def _row(setup: SetUp, one: Suggestion) -> FoundRow:

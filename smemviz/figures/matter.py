@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count, duration, percent
+from smemviz.language import N_, _
 from smemviz.model.cost import MULTIPROCESSORS, Cost, Excess, Judgement, cost, judge
 from smemviz.model.devices import known
 from smemviz.model.summary import summarize
 from smemviz.recording import Calibration, Device, Launch, Timing
 
 _MUCH, _LITTLE = 0.1, 0.01  # of the net time
+
+_JUDGED: Mapping[Judgement, str] = {
+    "agrees": N_("The clock agrees: {kernel}, which has none, takes {slower} less."),
+    "less": N_("The clock shows less: {kernel}, which has none, takes only {slower} less; the rest is hidden."),
+    "more": N_("The clock shows more: {kernel}, which has none, takes {slower} less; the rest has another cause."),
+    "none": N_("The clock does not show it: {kernel}, which has none, takes no less."),
+}
 
 
 @dataclass(frozen=True)
@@ -46,25 +55,17 @@ def matter(one: Measured, others: Iterable[Measured] = ()) -> Matter:
     """
     found = _cost(one)
     if found.wavefronts == 0:
-        nothing = "No wavefront is in excess: bank conflicts cost this launch nothing."
-        return Matter("No", nothing, "", found, 0.0, None)
-    wavefronts = f"{count(found.wavefronts, 'wavefront')} in excess"
-    cycles = f"{found.cycles:,.0f} cycles"
+        nothing = _("No wavefront is in excess: bank conflicts cost this launch nothing.")
+        return Matter(_("No"), nothing, "", found, 0.0, None)
     if found.lost_us is None:
-        sentence = f"{wavefronts} take {cycles} in all; {_unknown(found)}."
-        return Matter("Not known", sentence, _basis(one, found), found, None, None)
+        return Matter(_("Not known"), _unknown(found), _basis(one, found), found, None, None)
     net = one.time.net_us
     share = found.lost_us / net if net > 0 else None
     peer = _peer(one, others)
     slower = net - peer.time.net_us if peer else None
     judgement = judge(found.lost_us, net, slower)
-    spread = "" if found.sharing == 1 else f" over {count(found.sharing or 0, 'multiprocessor')}"
-    said = f"{wavefronts} take {cycles}{spread}, {duration(found.lost_us)}"
-    part = f": {percent(share)} of the {duration(net)} net." if share is not None else "."
-    judged = _judged(judgement, peer, slower)
-    return Matter(
-        _answer(share, judgement), f"{said}{part} {judged}".strip(), _basis(one, found), found, share, judgement
-    )
+    said = sentences(_lost(found, found.lost_us, share, net), _judged(judgement, peer, slower))
+    return Matter(_answer(share, judgement), said, _basis(one, found), found, share, judgement)
 
 
 def clock_mhz(time: Timing) -> float | None:
@@ -110,45 +111,80 @@ def _work(one: Measured) -> tuple[object, ...]:
 
 def _answer(share: float | None, judgement: Judgement | None) -> str:
     if judgement == "none":
-        return "Not seen"
+        return _("Not seen")
     if share is None:
-        return "Not known"
-    return "Yes" if share >= _MUCH else "A little" if share >= _LITTLE else "Hardly"
+        return _("Not known")
+    if share >= _MUCH:
+        return _("Yes")
+    return _("A little") if share >= _LITTLE else _("Hardly")
+
+
+def _lost(found: Cost, lost_us: float, share: float | None, net_us: float) -> str:
+    """Say in a sentence what the excess takes, ``share`` of the net time."""
+    wavefronts, lost = count(found.wavefronts, "wavefront"), duration(lost_us)
+    cycles = _cycles(found)
+    if found.sharing != 1:
+        multiprocessors = count(found.sharing or 0, "multiprocessor")
+        cycles = _("{cycles} over {multiprocessors}", cycles=cycles, multiprocessors=multiprocessors)
+    if share is None:
+        return _("{wavefronts} in excess take {cycles}, {lost}.", wavefronts=wavefronts, cycles=cycles, lost=lost)
+    return _(
+        "{wavefronts} in excess take {cycles}, {lost}: {share} of the {net} net.",
+        wavefronts=wavefronts,
+        cycles=cycles,
+        lost=lost,
+        share=percent(share),
+        net=duration(net_us),
+    )
+
+
+def _cycles(found: Cost) -> str:
+    return _("{cycles:,.0f} cycles", cycles=found.cycles)
 
 
 def _judged(judgement: Judgement | None, peer: Measured | None, slower: float | None) -> str:
     """Say in a sentence what the clock makes of it."""
     if judgement == "impossible":
-        return "That is more than was measured: part of it is hidden, by the start of the launch or by other work."
-    if peer is None or slower is None:
+        return _("That is more than was measured: part of it is hidden, by the start of the launch or by other work.")
+    if judgement is None or peer is None or slower is None:
         return ""
-    without = f"{peer.launch.kernel}, which has none,"
-    return {
-        "agrees": f"The clock agrees: {without} takes {duration(slower)} less.",
-        "less": f"The clock shows less: {without} takes only {duration(slower)} less; the rest is hidden.",
-        "more": f"The clock shows more: {without} takes {duration(slower)} less; the rest has another cause.",
-        "none": f"The clock does not show it: {without} takes no less.",
-    }[judgement or "none"]
+    return _(_JUDGED[judgement], kernel=peer.launch.kernel, slower=duration(slower))
 
 
 def _unknown(found: Cost) -> str:
+    """Say in a sentence how many cycles the excess takes, and why it is not known how long that is."""
+    wavefronts, cycles = count(found.wavefronts, "wavefront"), _cycles(found)
     if found.sharing is None:
-        return "how many multiprocessors this card has is not known, so neither is the time"
-    return "the clock was not read, so the time is not known"
+        return _(
+            "{wavefronts} in excess take {cycles} in all; "
+            "how many multiprocessors this card has is not known, so neither is the time.",
+            wavefronts=wavefronts,
+            cycles=cycles,
+        )
+    return _(
+        "{wavefronts} in excess take {cycles} in all; the clock was not read, so the time is not known.",
+        wavefronts=wavefronts,
+        cycles=cycles,
+    )
 
 
 def _basis(one: Measured, found: Cost) -> str:
     """Say where the numbers come from, and what is assumed."""
-    rule = ".".join(map(str, _capability(one.device)))
-    counted = "counted by the hardware" if one.launch.hardware else f"by the rule for compute capability {rule}"
-    if found.calibrated and one.calibration:
-        cycles = f"cycles per wavefront as calibrated on {one.calibration.device.name}"
+    if one.launch.hardware:
+        counted = _("Excess counted by the hardware")
     else:
-        cycles = "1 cycle per wavefront as documented"
+        rule = ".".join(map(str, _capability(one.device)))
+        counted = _("Excess by the rule for compute capability {rule}", rule=rule)
+    if found.calibrated and one.calibration:
+        cycles = _("cycles per wavefront as calibrated on {device}", device=one.calibration.device.name)
+    else:
+        cycles = _("1 cycle per wavefront as documented")
     clock = clock_mhz(one.time)
-    speed = f", at {clock:,.0f} MHz" if clock else ""
-    shared = f"{count(found.sharing, 'multiprocessor')} at work" if found.sharing else "multiprocessors unknown"
-    return (
-        f"Excess {counted}; {cycles}{speed}; {shared}. "
-        "Assumes that blocks spread evenly and that nothing else fills the wait."
-    )
+    if clock:
+        cycles = _("{cycles}, at {clock:,.0f} MHz", cycles=cycles, clock=clock)
+    if found.sharing:
+        sharing = _("{multiprocessors} at work", multiprocessors=count(found.sharing, "multiprocessor"))
+    else:
+        sharing = _("multiprocessors unknown")
+    rests_on = _("{excess}; {cycles}; {sharing}.", excess=counted, cycles=cycles, sharing=sharing)
+    return sentences(rests_on, _("Assumes that blocks spread evenly and that nothing else fills the wait."))
