@@ -216,7 +216,7 @@ def _picture(title: str, identity: str, note: str = "") -> Component:
     return html.Section(
         [
             html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
-            html.Div(graph(identity), role="img", **{"aria-labelledby": f"{identity}-title"}),
+            html.Div(graph(identity)),
             html.P(note, className="note"),
         ],
         className="panel",

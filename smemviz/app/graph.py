@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from dash import dcc, html
 
 from smemviz.figures.style import THEMES, empty
+from smemviz.language import gettext as _
 
 # Nothing of a figure leaves this machine: no upload button, no server to upload to.
 CONFIG = {
@@ -28,12 +29,16 @@ def graph(identity: str | dict[str, Any], *, still: bool = False) -> dcc.Graph:
     )
 
 
-def download(name: str) -> html.Details:
-    """Offer the figure that stands in the same section as a file; ``assets/export.js`` makes it in the browser."""
+def download(name: str) -> html.Div:
+    """Offer the figure that stands in the same section as a table and as a file.
+
+    ``assets/tables.js`` and ``assets/export.js`` make them in the browser, from what the figure shows; the name is
+    read out before what it says.
+    """
     forms = {"svg": "SVG", "png": "PNG", "html": "HTML"}
-    return html.Details(
+    save = html.Details(
         [
-            html.Summary("Save", className="text-button", **{"aria-label": f"Save {name}"}),
+            html.Summary(_("Save"), className="text-button", **{"aria-label": _("Save {name}", name=name)}),
             html.Div(
                 [
                     html.Button(text, type="button", className="text-button", **{"data-save": form, "data-name": name})
@@ -43,6 +48,17 @@ def download(name: str) -> html.Details:
             ),
         ],
         className="save",
+    )
+    return html.Div([table_button(name), save], className="figure-tools")
+
+
+def table_button(name: str) -> html.Button:
+    """Offer the table of the figure that stands in the same section, which is called by this name from then on."""
+    return html.Button(
+        _("Table"),
+        type="button",
+        className="text-button",
+        **{"data-table": name, "aria-expanded": "false", "aria-label": _("Table of {name}", name=name)},
     )
 
 

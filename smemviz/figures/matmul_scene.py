@@ -57,10 +57,13 @@ def scene(launch: Launch, all_steps: Sequence[Step], index: int, *, theme: Theme
             height=_CELLS_PIXELS + 16,
             meta=alternative(sentence(launch, all_steps, index)),
             margin={"l": 8, "r": 8, "t": 8, "b": 8, "autoexpand": False},
-            xaxis={"visible": False, "fixedrange": True, "range": [left - 0.8, width - 0.2], "constrain": "domain"},
+            xaxis={
+                "visible": False, "title": {"text": _("column")}, "fixedrange": True,
+                "range": [left - 0.8, width - 0.2], "constrain": "domain",
+            },
             yaxis={
-                "visible": False, "fixedrange": True, "range": [height - 0.2, -_GAP], "scaleanchor": "x",
-                "constrain": "domain",
+                "visible": False, "title": {"text": _("row")}, "fixedrange": True, "range": [height - 0.2, -_GAP],
+                "scaleanchor": "x", "constrain": "domain",
             },
             annotations=[_name(board, colours) for board in boards],
             shapes=_outlines(launch, all_steps[index], boards, colours),

@@ -44,7 +44,7 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
             height=160,
             meta=alternative(present(now, hardware)),
             margin={"l": 0, "r": 0, "t": 0, "b": 0},
-            xaxis=hidden,
-            yaxis={**hidden, "autorange": "reversed"},
+            xaxis={**hidden, "title": {"text": grid.x_title}},
+            yaxis={**hidden, "title": {"text": grid.y_title}, "autorange": "reversed"},
         ),
     )
