@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 
 from smemviz.figures.alternative import alternative
 from smemviz.figures.compared import KINDS, Row, time_text, wavefronts
-from smemviz.figures.labels import count, duration
+from smemviz.figures.labels import count, duration, operation_name
 from smemviz.figures.sectors import used_of
-from smemviz.figures.style import MONO, THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.language import gettext as _
+from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout, mono
+from smemviz.language import _
 
 _BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
 _TOP, _BOTTOM, _LEFT, _RIGHT, _WIDE_RIGHT = 34, 44, 52, 118, 170
@@ -24,22 +24,32 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
     colours = THEMES[theme]
     kinds = _kinds(rows)
     if not kinds:
-        return empty(colours, "No wavefront of shared memory to compare.")
+        return empty(colours, _("No wavefront of shared memory to compare."))
     places = _places(len(rows), len(kinds))
-    names = [kind for _ in rows for kind in kinds]
+    names = [operation_name(kind) for _row in rows for kind in kinds]
     y = places.bars
     traffic = [row.traffic[kind] for row in rows for kind in kinds]
     hover = [
-        f"{kind}: {count(t.wavefronts, 'wavefront')}, {t.ideal:,} would do"
+        _(
+            "{kind}: {wavefronts}, {ideal:,} would do",
+            kind=kind,
+            wavefronts=count(t.wavefronts, "wavefront"),
+            ideal=t.ideal,
+        )
         for kind, t in zip(names, traffic, strict=True)
     ]
-    labels = [f"{t.wavefronts:,}" + (f" ({t.excess:,} excess)" if t.excess else "") for t in traffic]
+    labels = [
+        _("{wavefronts:,} ({excess:,} excess)", wavefronts=t.wavefronts, excess=t.excess)
+        if t.excess
+        else f"{t.wavefronts:,}"
+        for t in traffic
+    ]
     over = [i for i, t in enumerate(traffic) if t.excess]  # a bar of no length would still draw its outline
     total = [t.wavefronts for t in traffic]
     traces = [
-        _bar("ideal", y, [0] * len(y), [t.ideal for t in traffic], hover, _plain(colours)),
+        _bar(_("ideal"), y, [0] * len(y), [t.ideal for t in traffic], hover, _plain(colours)),
         _bar(
-            "excess",
+            _("excess"),
             [y[i] for i in over],
             [traffic[i].ideal for i in over],
             [traffic[i].excess for i in over],
@@ -58,7 +68,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
             for launch, kind, t in zip(launches, names, traffic, strict=True)
         ],
     )
-    return go.Figure(traces, _layout(colours, places, names, "wavefronts", max(total), meta))
+    return go.Figure(traces, _layout(colours, places, names, _("wavefronts"), max(total), meta))
 
 
 def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -69,21 +79,23 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
     colours = THEMES[theme]
     kinds = [kind for kind in KINDS if any(row.moved[kind].sectors for row in rows)]
     if not kinds:
-        return empty(colours, "No sector of global memory to compare.")
+        return empty(colours, _("No sector of global memory to compare."))
     places = _places(len(rows), len(kinds))
     moved = [row.moved[kind] for row in rows for kind in kinds]
-    names = [kind for _ in rows for kind in kinds]
+    names = [operation_name(kind) for _row in rows for kind in kinds]
     fewest = [one.fewest if one.complete else one.sectors for one in moved]
     over = [i for i, one in enumerate(moved) if one.sectors > fewest[i]]
-    hover = [f"{kind}: {used_of(one)}" for kind, one in zip(names, moved, strict=True)]
+    hover = [_("{kind}: {used}", kind=kind, used=used_of(one)) for kind, one in zip(names, moved, strict=True)]
     labels = [
-        f"{one.sectors:,}" + (f", {one.sectors_per_request:.4g} a request" if one.sectors_per_request else "")
+        _("{sectors:,}, {each:.4g} a request", sectors=one.sectors, each=one.sectors_per_request)
+        if one.sectors_per_request
+        else f"{one.sectors:,}"
         for one in moved
     ]
     traces = [
-        _bar("would do", places.bars, [0] * len(moved), fewest, hover, _plain(colours)),
+        _bar(_("would do"), places.bars, [0] * len(moved), fewest, hover, _plain(colours)),
         _bar(
-            "beyond that",
+            _("beyond that"),
             [places.bars[i] for i in over],
             [fewest[i] for i in over],
             [moved[i].sectors - fewest[i] for i in over],
@@ -103,7 +115,7 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
             for launch, kind, one in zip(launches, names, moved, strict=True)
         ],
     )
-    return go.Figure(traces, _layout(colours, places, names, "sectors", most, meta, right=_WIDE_RIGHT))
+    return go.Figure(traces, _layout(colours, places, names, _("sectors"), most, meta, right=_WIDE_RIGHT))
 
 
 def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -114,22 +126,28 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
     placed = list(zip(rows, places.bars, strict=True))
     timed = [(row, row.entry.measured.time, place) for row, place in placed if row.entry.measured]
     if not timed:
-        return empty(colours, "No time was measured.")
-    y = [place for _, _, place in timed]
-    floor = [min(time.floor_us, time.median_us) for _, time, _ in timed]
-    median = [time.median_us for _, time, _ in timed]
+        return empty(colours, _("No time was measured."))
+    y = [place for _row, _time, place in timed]
+    floor = [min(time.floor_us, time.median_us) for _row, time, _place in timed]
+    median = [time.median_us for _row, time, _place in timed]
     hover = [
-        f"{duration(time.median_us)}, 95 % interval {time.low_us:.5g} to {time.high_us:.5g} µs<br>"
-        f"floor {duration(time.floor_us)}, net {duration(time.net_us)}"
-        for _, time, _ in timed
+        _(
+            "{median}, 95 % interval {low:.5g} to {high:.5g} µs",
+            median=duration(time.median_us),
+            low=time.low_us,
+            high=time.high_us,
+        )
+        + "<br>"
+        + _("floor {floor}, net {net}", floor=duration(time.floor_us), net=duration(time.net_us))
+        for _row, time, _place in timed
     ]
     unmeasured = [(place, row) for row, place in placed if not row.entry.measured]
-    texts = [f"{time_text(row)} · {row.against_best:.2f} x" for row, _, _ in timed]
+    texts = [f"{time_text(row)} · {row.against_best:.2f} x" for row, _time, _place in timed]
     traces = [
-        _bar("floor", y, [0] * len(y), floor, hover, _grey(colours)),
-        _bar("net", y, floor, [m - f for m, f in zip(median, floor, strict=True)], hover, _plain(colours)),
+        _bar(_("floor"), y, [0] * len(y), floor, hover, _grey(colours)),
+        _bar(_("net"), y, floor, [m - f for m, f in zip(median, floor, strict=True)], hover, _plain(colours)),
         go.Scatter(
-            name="95 % interval",
+            name=_("95 % interval"),
             x=median,
             y=y,
             mode="markers",
@@ -137,8 +155,8 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": [time.high_us - time.median_us for _, time, _ in timed],
-                "arrayminus": [time.median_us - time.low_us for _, time, _ in timed],
+                "array": [time.high_us - time.median_us for _row, time, _place in timed],
+                "arrayminus": [time.median_us - time.low_us for _row, time, _place in timed],
                 "color": colours.ink,
                 "thickness": 1.5,
                 "width": 6,
@@ -148,8 +166,8 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
         ),
         _at_end(
             [*median, *[0.0] * len(unmeasured)],
-            [*y, *(place for place, _ in unmeasured)],
-            [*texts, *(time_text(row) for _, row in unmeasured)],
+            [*y, *(place for place, _row in unmeasured)],
+            [*texts, *(time_text(row) for _place, row in unmeasured)],
             [False] * len(rows),
             colours,
         ),
@@ -164,7 +182,7 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
             for row, time, _place in timed
         ],
     )
-    return go.Figure(traces, _layout(colours, places, [""] * len(rows), "µs per launch", max(median), meta, left=12))
+    return go.Figure(traces, _layout(colours, places, [""] * len(rows), _("µs per launch"), max(median), meta, left=12))
 
 
 def _said(amounts: Sequence[tuple[str, str]]) -> str:
@@ -254,7 +272,7 @@ def _names(rows: Sequence[Row], places: _Places, colours: Theme) -> go.Scatter:
         text=[row.entry.name for row in rows],
         mode="text",
         textposition="middle right",
-        textfont={"size": 12.5, "color": colours.ink, "family": MONO, "weight": 600},
+        textfont={"size": 12.5, "color": colours.ink, "family": mono(), "weight": 600},
         cliponaxis=False,
         hoverinfo="skip",
         showlegend=False,

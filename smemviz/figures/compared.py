@@ -7,9 +7,10 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smemviz.figures.labels import duration
+from smemviz.figures.labels import count, duration
 from smemviz.figures.matter import Matter, Measured, matter
 from smemviz.figures.served import Hardware
+from smemviz.language import _, speaking
 from smemviz.model.summary import summarize
 from smemviz.model.touches import kind_of
 from smemviz.model.traffic import Traffic as Moved
@@ -77,16 +78,33 @@ def headline(rows: Sequence[Row]) -> str:
     if len(timed) > 1:
         slow = max(timed, key=lambda row: row.against_best or 0)
         fast = min(timed, key=lambda row: row.against_best or 0)
-        return f"{slow.entry.name} takes {slow.against_best:.2f} times as long as {fast.entry.name}"
+        return _(
+            "{slow} takes {times:.2f} times as long as {fast}",
+            slow=slow.entry.name,
+            times=slow.against_best,
+            fast=fast.entry.name,
+        )
     most, least = max(rows, key=wavefronts), min(rows, key=wavefronts)
     if wavefronts(most) == 0 and any(row.sectors for row in rows):
         many, few = (choose(rows, key=lambda row: row.sectors) for choose in (max, min))
         if many.sectors == few.sectors:
-            return f"{many.sectors:,} sectors each"
-        return f"{many.entry.name} moves {many.sectors:,} sectors, {few.entry.name} {few.sectors:,}"
+            return _("{sectors} each", sectors=count(many.sectors, "sector"))
+        return _(
+            "{one} moves {sectors}, {other} {fewer:,}",
+            one=many.entry.name,
+            sectors=count(many.sectors, "sector"),
+            other=few.entry.name,
+            fewer=few.sectors,
+        )
     if wavefronts(most) == wavefronts(least):
-        return f"{wavefronts(most):,} wavefronts each"
-    return f"{most.entry.name} takes {wavefronts(most):,} wavefronts, {least.entry.name} {wavefronts(least):,}"
+        return _("{wavefronts} each", wavefronts=count(wavefronts(most), "wavefront"))
+    return _(
+        "{one} takes {wavefronts}, {other} {fewer:,}",
+        one=most.entry.name,
+        wavefronts=count(wavefronts(most), "wavefront"),
+        other=least.entry.name,
+        fewer=wavefronts(least),
+    )
 
 
 def wavefronts(row: Row) -> int:
@@ -101,16 +119,22 @@ def all_moved(row: Row) -> Moved:
 
 def time_origin(measured: Measured) -> str:
     """Say what a time was measured on."""
-    where = "measured here on" if measured.here else "measured on"
-    return f"{where} {measured.device.name}, driver {measured.device.driver}, {measured.time.date}"
+    found = {"card": measured.device.name, "driver": measured.device.driver, "date": measured.time.date}
+    if measured.here:
+        return _("measured here on {card}, driver {driver}, {date}", **found)
+    return _("measured on {card}, driver {driver}, {date}", **found)
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """Write the rows as CSV (RFC 4180), times in microseconds; what was not measured is left empty."""
+    """Write the rows as CSV (RFC 4180), times in microseconds; what was not measured is left empty.
+
+    It speaks English, and so should who compares the rows.
+    """
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(_record(rows[0])), lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(_record(row) for row in rows)
+    with speaking("en"):
+        writer = csv.DictWriter(text, fieldnames=list(_record(rows[0])), lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(_record(row) for row in rows)
     return text.getvalue()
 
 
@@ -182,4 +206,4 @@ def _number(value: float | None) -> float | None:
 
 def time_text(row: Row) -> str:
     """Write a launch's median, or that there is none."""
-    return duration(row.entry.measured.time.median_us) if row.entry.measured else "not measured"
+    return duration(row.entry.measured.time.median_us) if row.entry.measured else _("not measured")

@@ -15,13 +15,14 @@ from smemviz.figures.labels import count, element_name
 from smemviz.figures.moment import Moment
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
+from smemviz.language import _, pgettext
 from smemviz.model.touches import Kind, Touches, elements, kind_of, touches
 from smemviz.recording import ArrayInfo, Launch
 
 _MOST_TEXTS = 300  # numbers written into cells; more are slow to draw, and the key says them as well
 _STEPS = 6  # shades, where elements are touched in more ways than that
 _TOP, _BOTTOM = 30, 44
-_DONE = {"load": "loaded", "store": "stored", "update": "updated"}
+_KINDS: tuple[Kind, ...] = ("load", "store", "update")  # the first of those that there are is shown
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def look_at(now: Moment, array: str | None, *, whole: bool = False) -> Looked | 
     there = [site for site in launch.sites if site.array == name and site.space == "global"]
     present = [site for site in sites[:1] if site in there]
     kinds = {kind_of(site.op) for site in present or there}
-    kind = next(kind for kind in _DONE if kind in kinds)
+    kind = next(kind for kind in _KINDS if kind in kinds)
     return Looked(known[name], kind, None if whole else now.block)
 
 
@@ -65,7 +66,7 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
     """
     colours = THEMES[theme]
     if looked is None:
-        return empty(colours, "This launch touches no array in global memory.")
+        return empty(colours, _("This launch touches no array in global memory."))
     found = touches(now.launch, looked.array, looked.kind, looked.block)
     fold = fold_of(looked.array)
     times, inside = fold.most(found), fold.elements_in(found)
@@ -85,7 +86,7 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
             cells(z, palette, hover=_hover(looked, fold, times, inside), x=x, y=y, meta=heads),
             *written,
             *_keys(palette, shades, found, untouched=len(found.element) < fold.size),
-            frames(x, y, here, {"color": colours.frame, "width": 1.5}, "this request"),
+            frames(x, y, here, {"color": colours.frame, "width": 1.5}, _("this request")),
         ],
         layout(
             colours,
@@ -97,7 +98,22 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
             xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),
             yaxis=axis(colours, fold.y_title, range=[len(y) - 0.5, -0.5], **_ticks(len(y), fold.bin[0])),
         ),
-    ).update_layout(legend_title={"text": f"times {_DONE[looked.kind]}:", "font": {"color": colours.muted}})
+    ).update_layout(legend_title={"text": _times_done(looked.kind), "font": {"color": colours.muted}})
+
+
+def _done(kind: Kind) -> str:
+    """Say what is done to elements."""
+    return {
+        # TRANSLATORS: "loaded", "stored" and "updated" are put into "never {done}", "{done} once" and the like.
+        "load": pgettext("elements", "loaded"),
+        "store": pgettext("elements", "stored"),
+        "update": pgettext("elements", "updated"),
+    }[kind]
+
+
+def _times_done(kind: Kind) -> str:
+    """Head the key."""
+    return {"load": _("times loaded:"), "store": _("times stored:"), "update": _("times updated:")}[kind]
 
 
 def _palette(colours: Theme, shades: int) -> list[str]:
@@ -113,31 +129,37 @@ def _keys(palette: list[str], shades: NDArray[np.int64], found: Touches, *, unto
     """Say how often each shade is."""
     ends = [*(shades[1:] - 1).tolist(), int(found.times.max(initial=0))]
     keys = [key(palette[i + 1], _range(first, ends[i])) for i, first in enumerate(shades.tolist())]
-    return [*keys, key(palette[0], "never")] if untouched else keys
+    return [*keys, key(palette[0], _("never"))] if untouched else keys
 
 
 def told_touches(now: Moment, looked: Looked | None) -> str:
     """Say in a sentence how many elements are touched and how often, by the block and by all blocks."""
     if looked is None:
         return ""
-    array, done = looked.array, _DONE[looked.kind]
-    every = int(np.prod(array.shape, dtype=np.int64))
-    said = []
-    for who, block in ((f"block {now.block}", now.block), ("all blocks", None)):
-        found = touches(now.launch, array, looked.kind, block)
-        if who == "all blocks" and now.launch.missing:
-            who = "the logged blocks"
-        if not len(found.times):
-            said.append(f"none by {who}")
-            continue
-        least, most = int(found.times.min()), int(found.times.max())
-        often = "once" if most == 1 else f"{_range(least, most)} times"
-        said.append(f"{len(found.element):,} by {who}, {often} each")
-    return f"Of the {count(every, 'element')} of {array.name}, {done} by threads: {'; '.join(said)}."
+    array = looked.array
+    one, every = (touches(now.launch, array, looked.kind, block) for block in (now.block, None))
+    return _(
+        "Of the {elements} of {array}, {done} by threads: {one}; {every}.",
+        elements=count(int(np.prod(array.shape, dtype=np.int64)), "element"),
+        array=array.name,
+        done=_done(looked.kind),
+        one=_often(one, _("block {block}", block=now.block)),
+        every=_often(every, _("the logged blocks") if now.launch.missing else _("all blocks")),
+    )
+
+
+def _often(found: Touches, who: str) -> str:
+    """Say how many elements some blocks touch, and how often each."""
+    if not len(found.times):
+        return _("none by {who}", who=who)
+    least, most = int(found.times.min()), int(found.times.max())
+    if most == 1:
+        return _("{n:,} by {who}, once each", n=len(found.element), who=who)
+    return _("{n:,} by {who}, {times} times each", n=len(found.element), who=who, times=_range(least, most))
 
 
 def _range(least: int, most: int) -> str:
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{least:,}" if least == most else _("{least:,} to {most:,}", least=least, most=most)
 
 
 def _present(now: Moment, array: ArrayInfo) -> NDArray[np.int64]:
@@ -162,7 +184,7 @@ def _shades(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _hover(looked: Looked, fold: Fold, times: NDArray[np.int64], inside: NDArray[np.int64]) -> NDArray[np.object_]:
     texts = np.full(times.shape, "", dtype=object)
-    done = _DONE[looked.kind]
+    done = _done(looked.kind)
     single = fold.bin == (1, 1)
     for (row, column), most in np.ndenumerate(times):
         first = row * fold.bin[0] * fold.width + column * fold.bin[1]
@@ -170,12 +192,15 @@ def _hover(looked: Looked, fold: Fold, times: NDArray[np.int64], inside: NDArray
             continue
         name = element_name(looked.array, first)
         if not most:
-            said = f"never {done}"
+            said = _("never {done}", done=done)
         elif single:
-            said = f"{done} {most:,} times" if most > 1 else f"{done} once"
+            said = _("{done} {times:,} times", done=done, times=most) if most > 1 else _("{done} once", done=done)
         else:
-            said = f"{inside[row, column]:,} of its elements {done}, at most {most:,} times"
-        texts[row, column] = f"<b>{name}</b>{'' if single else ' and on'}<br>{said}"
+            said = _(
+                "{n:,} of its elements {done}, at most {times:,} times", n=inside[row, column], done=done, times=most
+            )
+        where = f"<b>{name}</b>" if single else _("<b>{element}</b> and on", element=name)
+        texts[row, column] = f"{where}<br>{said}"
     return texts
 
 

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 from smemviz.figures.listing import parsed, spans
 from smemviz.figures.sentences import badge
 from smemviz.figures.served import H200, Hardware
-from smemviz.figures.style import MONO, THEMES, Theme, ThemeName, layout
-from smemviz.figures.text import CHARACTERS
+from smemviz.figures.style import THEMES, Theme, ThemeName, layout, mono
+from smemviz.figures.text import CHARACTERS, characters
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.program import find_function
 from smemviz.recording import Launch, Recording
@@ -55,14 +55,14 @@ def source(
         here = [i for i, one in enumerate(launch.sites) if (one.line, recording.file_of(launch, one)) == (number, file)]
         y += _LINE
         numbers.append(_Row(y, str(number), 0))
-        code.append(_Row(y, _underlined(line, launch, rows, here, colours), len(line)))
+        code.append(_Row(y, _underlined(line, launch, rows, here, colours), characters(line)))
         indent = len(line) - len(line.lstrip())
         for i in here:
             y += _BADGE
             bad = bool(rows[i].excess)
             said = f"{'▲ ' if bad else ''}{launch.sites[i].source}  {badge(launch.sites[i], rows[i])}"
             text = _plain(" " * indent + said)
-            badges.append(_Row(y, f"<b>{text}</b>" if i == site else text, indent + len(said), bad))
+            badges.append(_Row(y, f"<b>{text}</b>" if i == site else text, indent + characters(said), bad))
         y += _GAP if ends else 0
     widest = max(row.length for row in (*code, *badges))
     return go.Figure(
@@ -122,7 +122,7 @@ def _text(rows: list[_Row], x: int, colour: str, position: str, size: int) -> go
         text=[row.text for row in rows],
         mode="text",
         textposition=position,
-        textfont={"size": size, "color": colour, "family": MONO},
+        textfont={"size": size, "color": colour, "family": mono()},
         meta=CHARACTERS,
         cliponaxis=False,
         hoverinfo="skip",

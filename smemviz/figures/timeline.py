@@ -14,7 +14,7 @@ from smemviz.figures.moment import Moment
 from smemviz.figures.sentences import operation, present
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.language import gettext as _
+from smemviz.language import _
 from smemviz.model.each import each
 from smemviz.recording import Launch
 
@@ -57,7 +57,7 @@ def timeline(now: Moment, *, hardware: Hardware = H200, theme: ThemeName = "ligh
     """
     colours = THEMES[theme]
     if now.row is None:
-        return empty(colours, "No request of this block was logged.")
+        return empty(colours, _("No request of this block was logged."))
     whole = line_up(now.launch, now.rows, hardware)
     first = int(np.clip(now.position - _MOST // 2, 0, max(len(now.rows) - _MOST, 0)))
     drawn = slice(first, first + _MOST)
@@ -72,16 +72,20 @@ def timeline(now: Moment, *, hardware: Hardware = H200, theme: ThemeName = "ligh
     hatched = {"color": colours.conflict, "line": {"color": colours.conflict, "width": 0.75}, "pattern": pattern}
     idle = {"color": colours.unused, "line": {"color": colours.muted, "width": 0.75}}
     traces = [
-        _bars("ideal", line.start, line.ideal, warp, hover, counted, plain),
-        _bars("excess", line.start + line.ideal, excess, warp, hover, over, hatched),
-        _bars("no wavefront is counted", line.start, line.length, warp, hover, ~counted, idle),
+        _bars(_("ideal"), line.start, line.ideal, warp, hover, counted, plain),
+        _bars(_("excess"), line.start + line.ideal, excess, warp, hover, over, hatched),
+        _bars(_("no wavefront is counted"), line.start, line.length, warp, hover, ~counted, idle),
         _present(now, whole, colours),
     ]
     if len(np.unique(requests.epoch[line.rows])) > 1:
         traces.append(_barriers(now.launch, line, colours))
     tracks = now.launch.warps_per_block
     end = int(line.start[-1] + line.length[-1])
-    shown = "" if len(line.rows) == len(now.rows) else f" (requests {first + 1} to {first + len(line.rows)})"
+    title = _("wavefronts, one after the other")
+    if len(line.rows) < len(now.rows):
+        title = _(
+            "wavefronts, one after the other (requests {first} to {last})", first=first + 1, last=first + len(line.rows)
+        )
     return go.Figure(
         traces,
         layout(
@@ -92,10 +96,10 @@ def timeline(now: Moment, *, hardware: Hardware = H200, theme: ThemeName = "ligh
             barmode="overlay",
             showlegend=True,
             meta=alternative(present(now, hardware), *_table(hover)),
-            xaxis=axis(colours, f"wavefronts, one after the other{shown}", range=[int(line.start[0]), end], nticks=9),
+            xaxis=axis(colours, title, range=[int(line.start[0]), end], nticks=9),
             yaxis=axis(
                 colours,
-                "warp",
+                _("warp"),
                 range=[tracks - 0.5, -0.5],
                 tickmode="array",
                 tickvals=list(range(0, tracks, 1 if tracks <= 8 else 4)),
@@ -138,7 +142,7 @@ def _present(now: Moment, line: Line, colours: Theme) -> go.Scatter:
         y=[low, low, high, high, low],
         mode="lines",
         line={"color": colours.frame, "width": 2.5},
-        name="this request",
+        name=_("this request"),
         hoverinfo="skip",
     )
 
@@ -152,7 +156,7 @@ def _barriers(launch: Launch, line: Line, colours: Theme) -> go.Scatter:
         y=[y for _ in places for y in (-0.5, launch.warps_per_block - 0.5, None)],
         mode="lines",
         line={"color": colours.muted, "width": 1.5, "dash": "dot"},
-        name="barrier",
+        name=_("barrier"),
         hoverinfo="skip",
     )
 
@@ -166,14 +170,17 @@ def _table(hover: NDArray[np.object_]) -> tuple[list[str], list[list[str]]]:
 def _hover(launch: Launch, line: Line) -> NDArray[np.object_]:
     """Say of each request who makes it, where, and what it takes."""
     requests = launch.requests
+    who, where = _("warp {warp}, step {step}"), _("line {line}: {operation} {source}")
     texts = []
     for row, wavefronts, ideal, moved in zip(line.rows, line.wavefronts, line.ideal, line.sectors, strict=True):
         site = launch.sites[requests.site[row]]
-        cost = "wavefronts depend on the data"
         if moved >= 0:
             cost = count(int(moved), "sector")
-        elif wavefronts >= 0:
-            cost = count(int(wavefronts), "wavefront") + (f", {ideal} would do" if wavefronts > ideal else "")
-        who = f"<b>warp {requests.warp[row]}, step {requests.step[row]}</b>"
-        texts.append(f"{who}<br>line {site.line}: {operation(site)} {site.source}<br>{cost}")
+        elif wavefronts > ideal:
+            cost = _("{wavefronts}, {ideal} would do", wavefronts=count(int(wavefronts), "wavefront"), ideal=ideal)
+        else:
+            cost = count(int(wavefronts), "wavefront") if wavefronts >= 0 else _("wavefronts depend on the data")
+        made = who.format(warp=requests.warp[row], step=requests.step[row])
+        done = where.format(line=site.line, operation=operation(site), source=site.source)
+        texts.append(f"<b>{made}</b><br>{done}<br>{cost}")
     return np.array(texts, dtype=object)

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import count, duration
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, layout
-from smemviz.language import gettext as _
+from smemviz.language import _
 from smemviz.recording import Timing
 
 _HEIGHT = 300
@@ -36,7 +36,11 @@ def times(time: Timing, *, theme: ThemeName = "light") -> go.Figure:
             yaxis=axis(colours, range=[-0.5, 0.5], domain=[0.86, 1], showticklabels=False),
             xaxis2=axis(
                 colours,
-                f"µs per launch; {count(time.samples, 'sample')} of {count(time.nodes, 'launch')} each, first on top",
+                _(
+                    "µs per launch; {samples} of {launches} each, first on top",
+                    samples=count(time.samples, "sample"),
+                    launches=count(time.nodes, "launch"),
+                ),
                 range=[low - free, high + free],
                 nticks=5,
                 anchor="y2",
@@ -71,8 +75,8 @@ def _whole(time: Timing, colours: Theme) -> list[go.Bar]:
     pattern = {"shape": "\\", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
     floor = min(time.floor_us, time.median_us)
     parts = (
-        ("floor", 0.0, floor, {"color": colours.unused, "pattern": pattern}),
-        ("net", floor, time.median_us - floor, {"color": colours.ramp[0]}),
+        (_("floor"), _("floor {time}"), 0.0, floor, {"color": colours.unused, "pattern": pattern}),
+        (_("net"), _("net {time}"), floor, time.median_us - floor, {"color": colours.ramp[0]}),
     )
     return [
         go.Bar(
@@ -83,22 +87,22 @@ def _whole(time: Timing, colours: Theme) -> list[go.Bar]:
             base=[base],
             width=0.9,
             marker={**fill, "line": {"color": colours.muted, "width": 1}},
-            hovertemplate=f"{name} {duration(length)}<extra></extra>",
+            hovertemplate=f"{said.format(time=duration(length))}<extra></extra>",
         )
-        for name, base, length, fill in parts
+        for name, said, base, length, fill in parts
     ]
 
 
 def _samples(time: Timing, colours: Theme) -> go.Scatter:
     return go.Scatter(
-        name="samples",
+        name=_("samples"),
         x=list(time.samples_us),
         y=list(range(len(time.samples_us))),
         xaxis="x2",
         yaxis="y2",
         mode="markers",
         marker={"size": 5, "color": colours.value, "opacity": 0.75},
-        hovertemplate="sample %{y}: %{x:.5~g} µs<extra></extra>",
+        hovertemplate=_("sample {number}: {time} µs", number="%{y}", time="%{x:.5~g}") + "<extra></extra>",
     )
 
 
@@ -128,8 +132,10 @@ def _labels(time: Timing, colours: Theme) -> list[dict[str, object]]:
             "font": {"size": 12, "color": colour},
         }
 
+    net = _("net {time}", time=duration(time.net_us))
+    median = _("median {time}", time=duration(time.median_us))
     return [
-        above(f"floor {duration(time.floor_us)}", 0, "left", ""),
-        above(f"<b>net {duration(time.net_us)}</b>", max(time.median_us, time.floor_us), "right", "", colours.ink),
-        above(f"<b>median {duration(time.median_us)}</b>", time.median_us, "center", "2", colours.ink),
+        above(_("floor {time}", time=duration(time.floor_us)), 0, "left", ""),
+        above(f"<b>{net}</b>", max(time.median_us, time.floor_us), "right", "", colours.ink),
+        above(f"<b>{median}</b>", time.median_us, "center", "2", colours.ink),
     ]

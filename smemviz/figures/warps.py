@@ -9,11 +9,12 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.alternative import alternative
-from smemviz.figures.labels import count
+from smemviz.figures.labels import count, space_name
 from smemviz.figures.sentences import headline, operation
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
+from smemviz.language import _
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.operations import unpredictable
 from smemviz.model.sectors import sectors
@@ -51,7 +52,7 @@ def warps(
     """
     colours = THEMES[theme]
     if not launch.sites:
-        return empty(colours, "This launch touches no array.")
+        return empty(colours, _("This launch touches no array."))
     counts = _count(launch, block, hardware)
     sites, columns = counts.worst.shape
     x, y = np.arange(columns), np.arange(2 * sites)
@@ -99,7 +100,7 @@ def warps(
             meta=alternative(headline(launch, hardware)),
             xaxis=axis(
                 colours,
-                "warp" if launch.grid == (1, 1, 1) else f"warp of block {block}",
+                _("warp") if launch.grid == (1, 1, 1) else _("warp of block {block}", block=block),
                 range=[-0.5, columns - 0.5],
                 tickvals=x[:: 4 if columns > 8 else 1],
             ),
@@ -135,33 +136,37 @@ def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
         for w in range(counts.worst.shape[1]):
             made, total, worst = (int(a[i, w]) for a in (counts.requests, counts.total, counts.worst))
             if worst < 0:
-                cost = "wavefronts depend on the data"
+                cost = _("wavefronts depend on the data")
             elif site.space == "global":
-                cost = f"{count(total, 'sector')}, at most {worst} in one request"
+                cost = _("{sectors}, at most {most} in one request", sectors=count(total, "sector"), most=worst)
             else:
-                cost = f"{count(total, 'wavefront')}, at worst {worst}-way"
-            where = f"<b>warp {w}</b>, {_named(site)}"
-            texts[i, w] = f"{where}<br>{count(made, 'request')}, {cost}"
+                cost = _("{wavefronts}, at worst {degree}-way", wavefronts=count(total, "wavefront"), degree=worst)
+            where = _("<b>warp {warp}</b>, {site}", warp=w, site=_named(site))
+            said = _("{requests}, {cost}", requests=count(made, "request"), cost=cost)
+            texts[i, w] = f"{where}<br>{said}"
     return texts
 
 
 def _named(site: Site) -> str:
-    return f"line {site.line}: {operation(site)} {site.source}"
+    return _("line {line}: {operation} {source}", line=site.line, operation=operation(site), source=site.source)
 
 
 def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours: Theme) -> list[go.Scatter]:
     """Write above each row of cells what the site is, and at the right its totals."""
     names, totals = [], []
     for site, row in zip(launch.sites, rows, strict=True):
-        names.append(f"line {site.line} · {operation(site)} <b>{site.source}</b>")
+        line = _("line {line}", line=site.line)
+        names.append(f"{line} · {operation(site)} <b>{site.source}</b>")
+        parts = [space_name(site.space)]
         if row.requests == 0:
-            totals.append(f"{site.space} · never runs")
+            parts.append(_("never runs"))
         elif row.sectors is not None:
-            totals.append(f"global · {count(row.sectors, 'sector')}")
+            parts.append(count(row.sectors, "sector"))
         elif row.wavefronts is None:
-            totals.append("shared · depends on the data")
+            parts.append(_("depends on the data"))
         else:
-            totals.append(f"shared · {count(row.wavefronts, 'wavefront')} · worst {row.max_degree}-way")
+            parts += [count(row.wavefronts, "wavefront"), _("worst {degree}-way", degree=row.max_degree)]
+        totals.append(" · ".join(parts))
     y = 2 * np.arange(len(names)) + 0.12
     return [
         go.Scatter(

@@ -110,5 +110,5 @@ def basis(op: str, width: int, cc: tuple[int, int] = (9, 0)) -> Basis:
 
 
 _LOCK_LOOP = N_(
-    N_("Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data.")
+    "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
 )
