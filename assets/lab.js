@@ -136,7 +136,7 @@
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_lab = {
     fill(run, ids, values, rows, buttons, defaults) {
-      document.title = "Layout lab - smemviz";
+      document.title = `${gettext("Layout lab")} - smemviz`;
       const asked = query();
       const lone = !asked.has("B");
       const shared = !asked.has("B-access");
@@ -255,7 +255,7 @@
     const button = event.target.closest && event.target.closest("button.lab-copy");
     if (!button) return;
     const copied = await navigator.clipboard.writeText(button.dataset.code).then(() => true, () => false);
-    button.textContent = copied ? "Copied" : "Not allowed";
-    window.setTimeout(() => (button.textContent = "Copy"), 1500);
+    button.textContent = copied ? gettext("Copied") : gettext("Not allowed");
+    window.setTimeout(() => (button.textContent = gettext("Copy")), 1500);
   });
 })();

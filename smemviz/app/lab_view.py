@@ -14,6 +14,7 @@ from smemviz.app.lab_page import PATH
 from smemviz.app.lab_state import SIDES, LabState, Side
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
+from smemviz.figures.grammar import capital, items, sentences
 from smemviz.figures.lab_found import FoundRow, found, found_heads, found_said
 from smemviz.figures.lab_setup import (
     COUNT_HEADS,
@@ -30,6 +31,7 @@ from smemviz.figures.lab_setup import (
 from smemviz.figures.lab_tile import LabView, lab_banks, lab_tile
 from smemviz.figures.sentences import rule
 from smemviz.figures.style import ThemeName
+from smemviz.language import N_, _
 
 _OF_SIDE = (
     "array.children",
@@ -50,7 +52,7 @@ LAB_PROPERTIES = (
     *(f"lab-{side}-{name}" for side in SIDES for name in _OF_SIDE),
 )
 FOUND_PROPERTIES = ("lab-found-said.children", "lab-found.children")
-_WRONG = "This set-up cannot be counted: see the field that is marked."
+_WRONG = N_("This set-up cannot be counted: see the field that is marked.")
 
 
 def view_lab(query: Query, theme: str) -> Filling:
@@ -58,16 +60,16 @@ def view_lab(query: Query, theme: str) -> Filling:
     state, look = LabState.read(query), LookState.read({"theme": theme}).theme
     setups = {name: side.setup for name, side in state.sides.items() if side.setup}
     filling: Filling = {
-        "lab-headline.children": _capital(headline(setups, named=len(state.sides) > 1))
+        "lab-headline.children": capital(headline(setups, named=len(state.sides) > 1))
         if setups
-        else "This cannot be counted",
+        else _("This cannot be counted"),
         "lab-origin.children": _origin(state),
         "lab-gpus.href": f"/gpus?{_again(query)}",
     }
     shown: Pictured | None = None
     for name, side in state.sides.items():
         if side.setup is None:
-            filling |= {f"lab-{name}-said.children": _WRONG, f"lab-{name}-pictures.hidden": True}
+            filling |= {f"lab-{name}-said.children": _(_WRONG), f"lab-{name}-pictures.hidden": True}
             filling |= {f"lab-{name}-array.children": "", f"lab-{name}-counts.children": []}
             continue
         access, request = (shown.access, shown.request) if shown else (state.access, state.request)
@@ -88,14 +90,14 @@ def view_found(query: Query) -> Filling:
     """Search layouts for the first set-up."""
     setup = LabState.read(query).sides["A"].setup
     if setup is None:
-        return {"lab-found-said.children": _WRONG, "lab-found.children": []}
+        return {"lab-found-said.children": _(_WRONG), "lab-found.children": []}
     rows = found(setup)
-    heads = ("layout", *found_heads(setup), "in a kernel")
+    heads = (_("layout"), *found_heads(setup), _("in a kernel"))
     return {
         "lab-found-said.children": found_said(rows),
         "lab-found.children": html.Table(
             [
-                html.Caption("Layouts, the one there is first", className="visually-hidden"),
+                html.Caption(_("Layouts, the one there is first"), className="visually-hidden"),
                 html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
                 html.Tbody([_found_row(row, query) for row in rows]),
             ],
@@ -105,13 +107,13 @@ def view_found(query: Query) -> Filling:
 
 
 def _found_row(row: FoundRow, query: Query) -> Component:
-    name: Any = html.Strong(f"{row.name} (now)")
+    name: Any = html.Strong(_("{layout} (now)", layout=row.name))
     if not row.present:
         href = f"{PATH}?{_again(query | {'B': row.suggestion.layout.text})}"
-        name = dcc.Link(row.name, href=href, title=f"Put {row.name} into set-up B")
+        name = dcc.Link(row.name, href=href, title=_("Put {layout} into set-up B", layout=row.name))
     copy = html.Button(
-        "Copy", type="button", className="text-button lab-copy",
-        **{"data-code": row.code, "aria-label": f"Copy the code of {row.name}"},
+        _("Copy"), type="button", className="text-button lab-copy",
+        **{"data-code": row.code, "aria-label": _("Copy the code of {layout}", layout=row.name)},
     )  # fmt: skip
     code = html.Div([html.Pre(row.code), copy], className="lab-code")
     return html.Tr([html.Th(name, scope="row"), *map(html.Td, row.cells), html.Td(code)])
@@ -119,17 +121,22 @@ def _found_row(row: FoundRow, query: Query) -> Component:
 
 def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:
     tile, banks = lab_tile(now, view=view, theme=theme), lab_banks(now, theme=theme)
+    request = _(
+        "{access}, request {number} of {count}.",
+        access=capital(access_said(now.kind)),
+        number=now.request + 1,
+        count=now.count,
+    )
     counts = [[*row, *[""] * (len(COUNT_HEADS) - len(row))] for row in count_rows(now.setup)]
     return {
         "array.children": array_said(now.setup),
-        "counts.children": _table(COUNT_HEADS, counts, "What each access costs"),
-        "said.children": f"{_capital(access_said(now.kind))}, request {now.request + 1} of {now.count}. "
-        + request_said(now),
+        "counts.children": _table(COUNT_HEADS, counts, _("What each access costs")),
+        "said.children": sentences(request, request_said(now)),
         "tile.figure": tile,
         "tile.style": {"height": tile.layout.height},
         "banks.figure": banks,
         "banks.style": {"height": banks.layout.height},
-        "lanes.children": _table(LANE_HEADS, lane_rows(now), "The lanes that are on"),
+        "lanes.children": _table(LANE_HEADS, lane_rows(now), _("The lanes that are on")),
         "pictures.hidden": False,
     }
 
@@ -137,7 +144,7 @@ def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:
 def _table(heads: Sequence[str], rows: list[list[str]], caption: str) -> Component:
     # One component for all rows: each one on the page costs the browser time at every step.
     return dmc.Table(
-        data={"head": list(heads), "body": rows, "caption": caption},
+        data={"head": list(map(_, heads)), "body": rows, "caption": caption},
         captionSide="top",
         verticalSpacing=3,
         className="lab-table",
@@ -148,7 +155,7 @@ def _shown(shown: Pictured | None, view: LabView) -> dict[str, Any]:
     if shown is None:
         return {"options": [], "ACCESS": None, "REQUEST": None, "VIEW": view, "count": 0}
     options = [
-        {"value": str(i + 1), "label": f"{i + 1}: {access_said(access)}"}
+        {"value": str(i + 1), "label": _("{number}: {access}", number=i + 1, access=access_said(access))}
         for i, access in enumerate(shown.setup.accesses)
     ]
     values = {"ACCESS": str(shown.access + 1), "REQUEST": shown.request + 1, "VIEW": view}
@@ -157,14 +164,10 @@ def _shown(shown: Pictured | None, view: LabView) -> dict[str, Any]:
 
 def _origin(state: LabState) -> str:
     rules = dict.fromkeys(rule(side.setup.hardware) for side in state.sides.values() if side.setup)
-    return f"{_capital('; '.join(rules))}." if rules else ""
+    return _("{sentence}.", sentence=capital(items(*rules))) if rules else ""
 
 
 def _again(query: Query) -> str:
     """Write the query as a link has it."""
     pairs = [(name, value) for name, joined in query.items() for value in joined.split("\n")]
     return urlencode(pairs)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.figures.labels import count, lane_ranges
+from smemviz.figures.grammar import items
+from smemviz.figures.labels import count, lane_ranges, operation_name, ways
 from smemviz.figures.served import BankLayout, Hardware, Served, serve_lanes
+from smemviz.language import N_, _, pgettext
 from smemviz.model.accesses import Access, Lanes, Totals, lanes, requests, totals
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.devices import device
@@ -108,37 +110,55 @@ def excess_of(setup: SetUp, access: int) -> NDArray[np.int64]:
 
 def access_said(access: Access) -> str:
     """Name an access: ``column load, 16 bytes``."""
-    op = access.op.replace("_", " ")
-    wide = f", {access.width} bytes" if access.width and access.op not in MATRICES else ""
-    return op if access.pattern == "matrices" else f"{access.pattern} {op}{wide}"
+    op = operation_name(access.op)
+    if access.pattern == "matrices":
+        return op
+    if access.width and access.op not in MATRICES:
+        wide = count(access.width, "byte")
+        return pgettext("access", "{pattern} {operation}, {bytes}", pattern=access.pattern, operation=op, bytes=wide)
+    return pgettext("access", "{pattern} {operation}", pattern=access.pattern, operation=op)
 
 
 def headline(setups: Mapping[str, SetUp], *, named: bool) -> str:
     """Say what the accesses of each set-up cost, by its name where there is another."""
     if not named:
-        return "; ".join(map(_costs, setups.values()))
-    return "; ".join(f"{name}: {_costs(setup)}" for name, setup in setups.items())
+        return items(*map(_costs, setups.values()))
+    return items(*(_("{name}: {costs}", name=name, costs=_costs(setup)) for name, setup in setups.items()))
 
 
 def _costs(setup: SetUp) -> str:
     found = [setup.totals(i) for i in range(len(setup.accesses))]
     wavefronts, ideal = sum(one.wavefronts for one in found), sum(one.ideal for one in found)
     if wavefronts == ideal:
-        return f"no conflict, {count(wavefronts, 'wavefront')}"
-    worst = max(one.max_degree for one in found)
-    return f"{worst}-way conflict, {count(wavefronts, 'wavefront')} where {ideal:,} would do"
+        return _("no conflict, {wavefronts}", wavefronts=count(wavefronts, "wavefront"))
+    return _(
+        "{degree}-way conflict, {wavefronts} where {ideal:,} would do",
+        degree=max(one.max_degree for one in found),
+        wavefronts=count(wavefronts, "wavefront"),
+        ideal=ideal,
+    )
 
 
 def request_said(shown: Pictured) -> str:
     """Say what the pictured request costs."""
     found = shown.lanes()
-    who = f"Warp {shown.warp}, step {shown.step}: {count(int((found.address >= 0).sum()), 'lane')}"
+    values = {
+        "warp": shown.warp,
+        "step": shown.step,
+        "lanes": count(int((found.address >= 0).sum()), "lane"),
+        "wavefronts": count(found.wavefronts, "wavefront"),
+    }
     if found.wavefronts == found.ideal:
-        return f"{who}, {count(found.wavefronts, 'wavefront')}, as few as can be."
-    return f"{who}, {found.degree}-way: {count(found.wavefronts, 'wavefront')} where {found.ideal:,} would do."
+        return _("Warp {warp}, step {step}: {lanes}, {wavefronts}, as few as can be.", **values)
+    return _(
+        "Warp {warp}, step {step}: {lanes}, {degree}-way: {wavefronts} where {ideal:,} would do.",
+        degree=found.degree,
+        ideal=found.ideal,
+        **values,
+    )
 
 
-LANE_HEADS = ("lane", "element", "address", "bank", "wavefront")
+LANE_HEADS = (N_("lane"), N_("element"), N_("address"), N_("bank"), N_("wavefront"))
 
 
 def lane_rows(shown: Pictured) -> list[list[str]]:
@@ -161,7 +181,7 @@ def element_said(layout: Layout, element: int) -> str:
     return f"[{', '.join(str(int(i)) for i in np.unravel_index(element, layout.shape))}]"
 
 
-COUNT_HEADS = ("access", "requests", "wavefronts", "ideal", "degree", "bytes wasted")
+COUNT_HEADS = (N_("access"), N_("requests"), N_("wavefronts"), N_("ideal"), N_("degree"), N_("bytes wasted"))
 
 
 def count_rows(setup: SetUp) -> list[list[str]]:
@@ -177,17 +197,26 @@ def count_rows(setup: SetUp) -> list[list[str]]:
         rows.append([access_said(access), *_cells(one)])
     if len(found) > 1:
         every = Totals(*(sum(column) for column in zip(*found, strict=True)))
-        rows.append(["all", *_cells(every._replace(max_degree=max(one.max_degree for one in found)))])
+        rows.append(
+            [pgettext("accesses", "all"), *_cells(every._replace(max_degree=max(one.max_degree for one in found)))]
+        )
     return rows
 
 
 def _cells(one: Totals) -> list[str]:
-    degree = f"{one.max_degree}-way"
-    return [f"{one.requests:,}", f"{one.wavefronts:,}", f"{one.ideal:,}", degree, f"{one.bytes_wasted:,}"]
+    counts = [f"{n:,}" for n in (one.requests, one.wavefronts, one.ideal, one.bytes_wasted)]
+    return [*counts[:3], ways(one.max_degree), counts[3]]
 
 
 def array_said(setup: SetUp) -> str:
     """Say what the array takes."""
     layout = setup.layout
-    unused = f", {count(layout.unused_bytes, 'byte')} of them unused" if layout.unused_bytes else ""
-    return f"{count(layout.nbytes, 'byte')} of shared memory{unused}; banks by the rule for {setup.hardware.name}."
+    taken, name = count(layout.nbytes, "byte"), setup.hardware.name
+    if layout.unused_bytes:
+        return _(
+            "{bytes} of shared memory, {unused} of them unused; banks by the rule for {hardware}.",
+            bytes=taken,
+            unused=count(layout.unused_bytes, "byte"),
+            hardware=name,
+        )
+    return _("{bytes} of shared memory; banks by the rule for {hardware}.", bytes=taken, hardware=name)

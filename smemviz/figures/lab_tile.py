@@ -13,6 +13,7 @@ from smemviz.figures.grid import Grid
 from smemviz.figures.lab_setup import Pictured, element_said, request_said
 from smemviz.figures.style import THEMES, ThemeName
 from smemviz.figures.tile import draw_grid
+from smemviz.language import _, pgettext
 from smemviz.model.accesses import elements
 from smemviz.model.layouts import Layout
 
@@ -33,13 +34,18 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
         for element, address, of_bank, lane in zip(
             *(column.ravel().tolist() for column in (grid.name, grid.address, bank, lanes)), strict=True
         ):
-            name = element_said(layout, element) if element >= 0 else "unused"
-            here = f"<br>lane {lane}" if lane else ""
-            texts.append(f"<b>{name}</b><br>byte {address:,}, bank {of_bank}{here}")
+            name = element_said(layout, element) if element >= 0 else pgettext("memory", "unused")
+            here = f"<br>{_('lane {lane}', lane=lane)}" if lane else ""
+            place = _("byte {address:,}, bank {bank}", address=address, bank=of_bank)
+            texts.append(f"<b>{name}</b><br>{place}{here}")
         return np.array(texts, dtype=object).reshape(lanes.shape)
 
     grid = _by_index(shown) if view == "index" else _by_bank(shown)
-    words = {"conflicting": "lane in conflict", "untouched": "unused", "says": request_said(shown)}
+    words = {
+        "conflicting": _("lane in conflict"),
+        "untouched": pgettext("memory", "unused"),
+        "says": request_said(shown),
+    }
     named = view == "banks"
     return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, named=named, width=_WIDTH)
 
@@ -60,7 +66,7 @@ def _by_index(shown: Pictured) -> Grid:
         address = np.hstack([address, start + column * layout.itemsize])
         element = np.hstack([element, np.full((layout.rows, len(column)), -1)])
     bank = np.where(element >= 0, shown.setup.where.bank(address), np.nan)
-    return _grid(shown, layout.itemsize, address, element, bank, "column", "row")
+    return _grid(shown, layout.itemsize, address, element, bank, _("column"), _("row"))
 
 
 def _by_bank(shown: Pictured) -> Grid:
@@ -77,9 +83,9 @@ def _by_bank(shown: Pictured) -> Grid:
         element[(table[there] + piece - start) // where.width] = there
     value = np.where(element >= 0, element.astype(float), np.nan)
     shape = (lines, where.banks)
-    title = f"row of {where.banks} banks"
+    title = _("row of {banks} banks", banks=where.banks)
     return _grid(
-        shown, where.width, address.reshape(shape), element.reshape(shape), value.reshape(shape), "bank", title
+        shown, where.width, address.reshape(shape), element.reshape(shape), value.reshape(shape), _("bank"), title
     )
 
 
