@@ -74,7 +74,9 @@
 
   function choicesOf(shownLook, name) {
     const names = (shownLook && shownLook.options[name]) || [];
-    const label = { block: (n) => `block ${n}`, launch: (n) => `launch ${Number(n) + 1}` }[name] || ((n) => n);
+    const label =
+      { block: (n) => gettext("block {n}", { n }), launch: (n) => gettext("launch {n}", { n: Number(n) + 1 }) }[name] ||
+      ((n) => n);
     return names.map((value) => ({ value, label: label(value) }));
   }
 
@@ -131,11 +133,21 @@
         { ...pick((name) => LOOK.includes(name)), theme: chosen },
         chosen,
       ];
-      const title = { "/": "smemviz", "/compare": "Compare - smemviz" }[next[0].path];
+      const title = { "/": "smemviz", "/compare": `${gettext("Compare")} - smemviz` }[next[0].path];
       if (title) document.title = title;
       if (!same(place, next[0])) settled = {}; // another page has other controls
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
       return [...stores, chosen, chosen === "dark" ? gettext("Switch to the light theme") : gettext("Switch to the dark theme")];
+    },
+
+    // A page's places are there only once it has come.
+    show_place() {
+      const id = decodeURIComponent(window.location.hash.slice(1));
+      if (!id || window.location.pathname === "/editor") return;
+      window.setTimeout(() => {
+        const place = document.getElementById(id);
+        if (place) place.scrollIntoView();
+      });
     },
 
     // Only what came by a link or by Back: what is picked by hand is there already, and picked on meanwhile.
@@ -249,7 +261,7 @@
         present ? shownPosition : unchanged(),
         ids.map(({ index }, i) => changed(String(Boolean(present) && present.site === index), pressed[i])),
         changed(next, className),
-        next === className ? unchanged() : playing ? "Pause" : "Play",
+        next === className ? unchanged() : playing ? gettext("Pause") : gettext("Play"),
       ];
     },
   };
@@ -277,7 +289,7 @@
       }
       event.preventDefault();
       event.stopPropagation();
-      visit(url.pathname + url.search, false);
+      visit(url.pathname + url.search + url.hash, false);
       if (url.searchParams.get("file") !== here.get("file")) window.scrollTo(0, 0);
     },
     true,

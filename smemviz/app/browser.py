@@ -26,6 +26,7 @@ def add_callbacks(app: Dash) -> None:
         Input("url", "href"),
         *(State(store, "data") for store in ("place", "run", "look", "theme")),
     )
+    clientside("show_place", Input("page", "children"))
     clientside("toggle_theme", Input("toggle-theme", "n_clicks"), State("theme", "data"), initially=False)
     clientside("set_control", Input(_CONTROLS, "value"), State("shown-run", "data"), State("shown-look", "data"))
     source = {"type": "control", "name": "source"}

@@ -1,0 +1,71 @@
+"""The page that explains every number and says where it comes from."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.rich import rich
+from smemviz.figures.numbers import Number, Section, numbers
+from smemviz.figures.sentences import origin
+from smemviz.language import _, pgettext
+from smemviz.recording import Recording
+from smemviz.recording_file import load
+from smemviz.resources import kernels_dir, recording_for
+
+PATH = "/numbers"
+_FILE, _KERNEL = "square.py", "set_row_read_col"  # whose numbers are the examples
+
+
+def numbers_page() -> list[Component]:
+    """Lay out the page; its examples are those of a recording in the gallery."""
+    recording = _examples()
+    lead = rich(
+        "Examples are of {kernel} in {file}, {recorded}.",
+        kernel=dcc.Link(html.Code(_KERNEL), href=f"/kernel?file={_FILE}&kernel={_KERNEL}"),
+        file=html.Code(_FILE),
+        recorded=origin(recording),
+    )
+    sections = numbers(recording[_KERNEL])
+    return [
+        html.Header(
+            [
+                html.H1(_("What the numbers mean, and where they come from"), className="headline"),
+                html.P(lead, className="origin"),
+            ],
+            className="title",
+        ),
+        html.Nav(
+            [html.A(one.title, href=f"#{one.numbers[0].anchor}") for one in sections],
+            className="kernels",
+            **{"aria-label": _("Sections")},
+        ),
+        html.Div([_section(one) for one in sections], className="numbers"),
+    ]
+
+
+@cache
+def _examples() -> Recording:
+    path = recording_for(kernels_dir() / _FILE)
+    assert path is not None
+    return load(path)
+
+
+def _section(section: Section) -> Component:
+    identity = f"about-{section.numbers[0].anchor}"
+    return html.Section(
+        [html.H2(section.title, id=identity), html.Dl([_number(one) for one in section.numbers])],
+        className="panel",
+        **{"aria-labelledby": identity},
+    )
+
+
+def _number(number: Number) -> Component:
+    said = [html.Dd(number.meaning), html.Dd(number.source, className="note")]
+    if number.example:
+        value = html.Strong(number.example)
+        said.append(html.Dd(rich("Here: {value}", value=value), className="example"))
+    names = pgettext("between names of one thing", ", ").join(number.names)
+    return html.Div([html.Dt(names), *said], id=number.anchor, className="number")
