@@ -6,27 +6,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from smemviz.figures.labels import count, listed
 from smemviz.figures.matter import clock_mhz
+from smemviz.language import N_, _
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.recording import Launch, Recording
 
-_NOT_NAMED = "hardware not named"
-_NSIGHT = "Nsight Compute on compute capability 7.5 or later"
+_NOT_NAMED = N_("hardware not named")
+_NSIGHT = N_("Nsight Compute on compute capability 7.5 or later")
 _EIGHT_BYTE_BANKS = ((3, 5), 8)
 
 _CHASES = (
-    ("registers", "register", "1 cycle", "Ours is a product that waits for the one before it."),
-    ("shared memory", "shared_memory", "5 cycles", ""),
-    ("constant memory", "constant_memory", "5 cycles", ""),
-    ("L1", "l1_cache", "", ""),
-    ("L2", "l2_cache", "", ""),
-    ("global memory", "global_memory", "500 cycles", "Ours is past L2."),
+    (N_("one step, registers"), "register", 1, N_("Ours is a product that waits for the one before it.")),
+    (N_("one step, shared memory"), "shared_memory", 5, ""),
+    (N_("one step, constant memory"), "constant_memory", 5, ""),
+    (N_("one step, L1"), "l1_cache", None, ""),
+    (N_("one step, L2"), "l2_cache", None, ""),
+    (N_("one step, global memory"), "global_memory", 500, N_("Ours is past L2.")),
 )
 _TRANSPOSING = (
-    ("set_row_read_col", "conflicts on the load only"),
-    ("set_row_read_col_dyn", "conflicts on the load only"),
-    ("set_row_read_col_pad", "no conflict"),
-    ("set_row_read_col_dyn_pad", "no conflict"),
+    ("set_row_read_col", N_("conflicts on the load only")),
+    ("set_row_read_col_dyn", N_("conflicts on the load only")),
+    ("set_row_read_col_pad", N_("no conflict")),
+    ("set_row_read_col_dyn_pad", N_("no conflict")),
 )
 
 
@@ -41,15 +43,6 @@ class Published:
     note: str = ""
 
 
-_SCOPES = Published(
-    "declared in the file or in the kernel",
-    "either, in CUDA C++",
-    "",
-    "in the kernel",
-    "Numba declares shared arrays in functions only; in CUDA C++ the scope decides who knows the name, and no address.",
-)
-
-
 def published(recording: Recording) -> tuple[Published, ...]:
     """Return what was published of a kernel file of the gallery beside what its recording holds; () of another file."""
     rows = _FILES.get(PurePath(recording.file).stem)
@@ -61,7 +54,13 @@ def published(recording: Recording) -> tuple[Published, ...]:
 
 def _latencies(recording: Recording) -> tuple[Published, ...]:
     return tuple(
-        Published(f"one step, {what}", said or "none", _NOT_NAMED if said else "", _cycles(recording, kernel), note)
+        Published(
+            _(what),
+            _("none") if said is None else count(said, "cycle"),
+            "" if said is None else _(_NOT_NAMED),
+            _cycles(recording, kernel),
+            _(note) if note else "",
+        )
         for what, kernel, said, note in _CHASES
     )
 
@@ -72,57 +71,105 @@ def _cycles(recording: Recording, kernel: str) -> str:
     long, short = (float(str(recording.constants[name])) for name in ("LONG", "SHORT"))
     match times:
         case [first, second] if first and second and (mhz := clock_mhz(first)):
-            return f"{(second.median_us - first.median_us) * mhz / (long - short):.0f} cycles"
-    return "not measured"
+            return count(round((second.median_us - first.median_us) * mhz / (long - short)), "cycle")
+    return _("not measured")
 
 
 def _square(recording: Recording) -> tuple[Published, ...]:
     by_columns, by_rows = recording["set_col_read_col"].time, recording["set_row_read_row"].time
-    slower = f"{by_columns.median_us / by_rows.median_us:.2g} times" if by_columns and by_rows else "not measured"
-    said = (("set_row_read_row", "32 and 32"), ("set_col_read_col", "1,024 and 1,024"), *_TRANSPOSING)
+    slower = _("not measured")
+    if by_columns and by_rows:
+        slower = _("{times:.2g} times", times=by_columns.median_us / by_rows.median_us)
+    said = (
+        ("set_row_read_row", listed(["32", "32"])),
+        ("set_col_read_col", listed(["1,024", "1,024"])),
+        *((kernel, _(text)) for kernel, text in _TRANSPOSING),
+    )
     return (
         *(
-            Published(f"{kernel}, wavefronts of store and load", text, _NSIGHT, _store_and_load(recording[kernel]))
+            Published(
+                _("{kernel}, wavefronts of store and load", kernel=kernel),
+                text,
+                _(_NSIGHT),
+                _store_and_load(recording[kernel]),
+            )
             for kernel, text in said
         ),
-        Published("time by columns against time by rows", "about 2 times", "the same", slower, "Ours are medians."),
-        _declared(recording, "set_row_read_col", "set_row_read_col_dyn", "no difference"),
-        _SCOPES,
+        Published(
+            _("time by columns against time by rows"),
+            _("about 2 times"),
+            _("the same"),
+            slower,
+            _("Ours are medians."),
+        ),
+        _declared(recording, "set_row_read_col", "set_row_read_col_dyn", _("no difference"), _(_NSIGHT)),
+        _scopes(),
     )
 
 
 def _reverse(recording: Recording) -> tuple[Published, ...]:
-    return _declared(recording, "static_reverse", "dynamic_reverse", "none"), _SCOPES
+    return _declared(recording, "static_reverse", "dynamic_reverse", _("none"), ""), _scopes()
 
 
-def _declared(recording: Recording, static: str, dynamic: str, said: str) -> Published:
+def _declared(recording: Recording, static: str, dynamic: str, said: str, where: str) -> Published:
     """Compare what the two ways to declare a shared array cost."""
     one, other = (_store_and_load(recording[kernel]) for kernel in (static, dynamic))
-    ours = "no difference" if one == other else f"{one} against {other}"
-    where = _NSIGHT if said != "none" else ""
-    return Published(f"{static} against {dynamic}, wavefronts", said, where, ours, f"Static declaration: {one}.")
+    return Published(
+        _("{static} against {dynamic}, wavefronts", static=static, dynamic=dynamic),
+        said,
+        where,
+        _("no difference") if one == other else _("{one} against {other}", one=one, other=other),
+        _("Static declaration: {wavefronts}.", wavefronts=one),
+    )
+
+
+def _scopes() -> Published:
+    """Say where a shared array can be declared."""
+    return Published(
+        _("declared in the file or in the kernel"),
+        _("either, in CUDA C++"),
+        "",
+        _("in the kernel"),
+        _(
+            "Numba declares shared arrays in functions only; "
+            "in CUDA C++ the scope decides who knows the name, and no address."
+        ),
+    )
 
 
 def _rectangle(recording: Recording) -> tuple[Published, ...]:
     older = summarize(recording["set_col_read_col"], *_EIGHT_BYTE_BANKS)[0]
-    note = f"{_each(older)} is what the 8-byte banks of 3.x make of it; with 4-byte banks all 16 rows lie in 2 banks."
+    note = _(
+        "{wavefronts} is what the 8-byte banks of 3.x make of it; with 4-byte banks all 16 rows lie in 2 banks.",
+        wavefronts=_each(older),
+    )
     said = (
-        ("set_row_read_row", "1 and 1", ""),
-        ("set_col_read_col", "8 and 8", note),
-        *((kernel, text, "") for kernel, text in _TRANSPOSING),
+        ("set_row_read_row", listed(["1", "1"]), ""),
+        ("set_col_read_col", listed(["8", "8"]), note),
+        *((kernel, _(text), "") for kernel, text in _TRANSPOSING),
     )
     return tuple(
-        Published(f"{kernel}, wavefronts per store and load", text, _NSIGHT, _each_of(recording[kernel]), why)
+        Published(
+            _("{kernel}, wavefronts per store and load", kernel=kernel),
+            text,
+            _(_NSIGHT),
+            _each_of(recording[kernel]),
+            why,
+        )
         for kernel, text, why in said
     )
 
 
 def _store_and_load(launch: Launch) -> str:
-    return " and ".join(f"{row.wavefronts:,}" for row in _shared(launch))
+    return _listed([f"{row.wavefronts:,}" for row in _shared(launch)])
 
 
 def _each_of(launch: Launch) -> str:
-    return " and ".join(map(_each, _shared(launch)))
+    return _listed([_each(row) for row in _shared(launch)])
+
+
+def _listed(words: list[str]) -> str:
+    return listed(words) if words else ""
 
 
 def _each(row: SiteSummary) -> str:
