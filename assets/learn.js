@@ -1,0 +1,181 @@
+// The browser's part of the lessons: knobs and answers are written into the URL, what was learned into this browser's
+// storage, and nothing anywhere else. With ?present=1 keys step through a lesson, as presenters' remote controls do.
+(function () {
+  "use strict";
+
+  const SHOW = "show"; // as in smemviz/lessons
+  const FORWARD = ["ArrowRight", "ArrowDown", "PageDown", " "];
+  const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
+  const unchanged = () => window.dash_clientside.no_update;
+  const query = () => new URLSearchParams(window.location.search);
+  const here = () => window.location.pathname.startsWith("/learn/");
+  const presenting = () => here() && query().get("present") === "1";
+
+  function visit(url, replace) {
+    if (url === window.location.pathname + window.location.search) return;
+    window.history[replace ? "replaceState" : "pushState"]({}, "", url);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
+
+  // Change some of the URL's query; null takes a name out.
+  function go(changes) {
+    const next = query();
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+    }
+    const text = next.toString();
+    visit(window.location.pathname + (text && `?${text}`), false);
+  }
+
+  const answered = (outcome) => Boolean(outcome) && ["right", "shown"].includes(outcome.outcome);
+
+  // Which of the steps is on the screen: the one with the same query, but for theme and language.
+  function stepsNow() {
+    const place = document.getElementById("learn-steps");
+    const steps = place ? JSON.parse(place.dataset.steps).map((step) => new URL(step, window.location.href)) : [];
+    const plain = (url) => {
+      const params = new URLSearchParams(url.search);
+      for (const name of ["theme", "lang"]) params.delete(name);
+      params.sort();
+      return `${url.pathname}?${params}`;
+    };
+    const now = plain(window.location);
+    let at = steps.findIndex((step) => plain(step) === now);
+    if (at < 0) at = steps.findIndex((step) => step.pathname === window.location.pathname);
+    return { steps, at };
+  }
+
+  function step(by) {
+    const { steps, at } = stepsNow();
+    const next = steps[at + by];
+    if (!next) return;
+    for (const name of ["theme", "lang"]) {
+      if (query().has(name)) next.searchParams.set(name, query().get(name));
+    }
+    visit(next.pathname + next.search, true);
+  }
+
+  // As large as fits: the sheets are drawn at their own size and scaled, so that all type grows alike.
+  function scale() {
+    const shown = document.getElementById("learn-pictures");
+    if (!shown) return;
+    shown.style.removeProperty("--learn-scale");
+    if (!presenting() || shown.hidden) return;
+    const room = window.innerHeight - shown.getBoundingClientRect().top - 40;
+    const factor = Math.min(room / shown.scrollHeight, (window.innerWidth - 48) / shown.offsetWidth);
+    shown.style.setProperty("--learn-scale", Math.max(0.6, Math.min(factor, 3)).toFixed(3));
+  }
+
+  function mark() {
+    const root = document.documentElement;
+    root.classList.toggle("presenting", presenting());
+    const said = document.getElementById("learn-step");
+    if (said && presenting()) {
+      const { steps, at } = stepsNow();
+      const own = steps.filter((one) => one.pathname === window.location.pathname);
+      const first = steps.indexOf(own[0]);
+      said.textContent = gettext("Step {n} of {count}", { n: at - first + 1, count: own.length });
+    }
+    window.requestAnimationFrame(scale);
+  }
+
+  function leave() {
+    go({ present: null });
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.smemviz_learn = {
+    fill(run, ids, values, lesson) {
+      if (!lesson) return ids.map(unchanged);
+      const asked = query();
+      return ids.map(({ name }, i) => {
+        const wanted = asked.get(name) || lesson.defaults[name];
+        return wanted === values[i] ? unchanged() : wanted;
+      });
+    },
+
+    // A knob that is turned asks anew; where the picture is there already, the picture follows.
+    set(values, outcome, lesson) {
+      if (!lesson) return;
+      const asked = query();
+      for (const { prop_id, value } of window.dash_clientside.callback_context.triggered) {
+        const { name } = JSON.parse(prop_id.slice(0, prop_id.lastIndexOf(".")));
+        const now = asked.get(name) || lesson.defaults[name];
+        if (value && value !== now) {
+          go({ [name]: value === lesson.defaults[name] ? null : value, ANSWER: answered(outcome) ? SHOW : null });
+        }
+      }
+    },
+
+    check(clicks, value) {
+      if (!clicks) return;
+      const text = Array.isArray(value) ? value.map(Number).sort((a, b) => a - b).join(",") || "none" : String(value);
+      if (text) go({ ANSWER: text });
+      else document.getElementById("learn-answer").focus();
+    },
+
+    show(clicks) {
+      if (clicks) go({ ANSWER: SHOW });
+    },
+
+    again(clicks) {
+      if (!clicks) return unchanged();
+      go({ ANSWER: null });
+      return document.querySelector(".learn-lanes") ? [] : "";
+    },
+
+    present(clicks) {
+      if (clicks) go({ present: "1" });
+    },
+
+    print(clicks) {
+      if (clicks) window.print();
+    },
+
+    learned(outcome, progress) {
+      if (!outcome || outcome.outcome !== "right" || (progress || []).includes(outcome.slug)) return unchanged();
+      return [...(progress || []), outcome.slug];
+    },
+
+    forget(clicks) {
+      return clicks ? [] : unchanged();
+    },
+
+    show_progress(progress, ids) {
+      return ids.map(({ slug }) => ((progress || []).includes(slug) ? gettext("Done") : ""));
+    },
+
+    count(progress, ids) {
+      const done = ids.filter(({ slug }) => (progress || []).includes(slug)).length;
+      return gettext("{done} of {count} done", { done, count: ids.length });
+    },
+
+    // After each change of the URL, and again once what it asked for has come.
+    mark() {
+      const heading = document.getElementById("learn-title");
+      if (heading && here()) document.title = `${heading.textContent} - smemviz`;
+      mark();
+      window.setTimeout(scale, 250); // when plotly has drawn
+    },
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (!here() || event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.closest("input:not([type=checkbox], [type=radio]), textarea, [role=option]");
+    if (event.key === "Enter" && event.target.id === "learn-answer") {
+      // The control hands its value over when the typing ends; a click comes after that.
+      event.target.blur();
+      window.setTimeout(() => document.getElementById("learn-check").click(), 0);
+    } else if (presenting()) {
+      const by = FORWARD.includes(event.key) ? 1 : BACK.includes(event.key) ? -1 : 0;
+      if (by) {
+        event.preventDefault();
+        step(by);
+      } else if (event.key === "Escape" || event.key === "p") leave();
+    } else if (event.key === "p" && !typing) {
+      go({ present: "1" });
+    }
+  });
+  window.addEventListener("resize", () => window.requestAnimationFrame(scale));
+})();

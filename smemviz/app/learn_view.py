@@ -1,0 +1,95 @@
+"""What a lesson shows for what its URL asks for: the question, and once it is answered why, with the pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+
+from smemviz.app.learn_page import PANELS, PATH
+from smemviz.app.run_view import Filling, Query
+from smemviz.app.state import LookState
+from smemviz.errors import InputError
+from smemviz.language import gettext as _
+from smemviz.lessons import SHOW, Lesson, Panel, Stage, lesson_of, read_answer, written
+
+_OF_PANEL = ("panel.hidden", "title.children", "figure.figure", "figure.style", "region.aria-label", "sheet.className")
+LEARN_PROPERTIES = (
+    "learn-question.children",
+    "learn-feedback.children",
+    "learn-feedback.className",
+    "learn-waiting.hidden",
+    "learn-pictures.hidden",
+    "learn-because.children",
+    "learn-origin.children",
+    "learn-answer-place.hidden",
+    "learn-check.hidden",
+    "learn-show.hidden",
+    "learn-again.hidden",
+    "learn-outcome.data",
+    *(f"learn-{at}-{name}" for at in PANELS for name in _OF_PANEL),
+)
+
+
+def lesson_at(path: str) -> Lesson | None:
+    """Return the lesson at an address, None where there is none."""
+    try:
+        return lesson_of(path.removeprefix(f"{PATH}/"))
+    except InputError:
+        return None
+
+
+def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
+    """Ask, judge what was answered, and show the pictures to whoever answered right, or gave up."""
+    stage = lesson.stage(lesson.values(query))
+    outcome, feedback = judge(stage, query.get("ANSWER", ""))
+    shown = outcome in ("right", "shown")
+    filling: Filling = {
+        "learn-question.children": stage.question.text,
+        "learn-feedback.children": feedback,
+        "learn-feedback.className": f"learn-feedback {outcome}",
+        "learn-waiting.hidden": shown,
+        "learn-pictures.hidden": not shown,
+        "learn-because.children": stage.because if shown else "",
+        "learn-origin.children": stage.origin if shown else "",
+        "learn-answer-place.hidden": shown,
+        "learn-check.hidden": shown,
+        "learn-show.hidden": shown,
+        "learn-again.hidden": not shown,
+        "learn-outcome.data": {"slug": lesson.slug, "outcome": outcome},
+    }
+    panels = stage.panels(LookState.read({"theme": theme}).theme) if shown else ()
+    return filling | {key: value for at in PANELS for key, value in _panel(at, panels[at : at + 1]).items()}
+
+
+def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
+    """Return what becomes of an answer (``asking``, ``wrong``, ``right``, ``shown``), and what is said to it."""
+    question = stage.question
+    if not given:
+        return "asking", []
+    right = _("or").join(sorted(written(question, one) for one in stage.right))
+    if given == SHOW:
+        return "shown", [html.Strong(_("It is {answer}.", answer=right))]
+    try:
+        answer = read_answer(question, given)
+    except InputError as error:
+        return "wrong", [str(error)]
+    if answer in stage.right:
+        return "right", [html.Strong(_("Right: {answer}.", answer=written(question, answer)))]
+    said = _("Not {answer}.", answer=written(question, answer))
+    return "wrong", [html.Strong(said), " ", stage.hint(answer)]
+
+
+def _panel(at: int, panels: tuple[Panel, ...]) -> Filling:
+    name = f"learn-{at}"
+    if not panels:
+        return {f"{name}-panel.hidden": True}
+    (panel,) = panels
+    return {
+        f"{name}-panel.hidden": False,
+        f"{name}-title.children": panel.title,
+        f"{name}-figure.figure": panel.figure,
+        f"{name}-figure.style": {"height": panel.figure.layout.height},
+        f"{name}-region.aria-label": f"{panel.title}: {panel.said}",
+        f"{name}-sheet.className": "sheet lab-sheet" if panel.narrow else "sheet",
+    }

@@ -1,0 +1,76 @@
+"""The recordings that lessons look at: of the gallery's kernels, with the few constants that their knobs offer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines import run
+from smemviz.figures.moment import Moment, playback_order
+from smemviz.program import Program, read_program
+from smemviz.recording import Launch, Recording
+from smemviz.recording_file import load
+from smemviz.resources import kernels_dir, recording_for
+
+_running = threading.Lock()
+
+
+class Seen(NamedTuple):
+    """One site of a launch in a recording, and the first request it makes in the first block."""
+
+    recording: Recording
+    launch: Launch
+    site: int
+    moment: Moment
+
+    @property
+    def row(self) -> int:
+        """The row of the request."""
+        assert self.moment.row is not None
+        return self.moment.row
+
+    @property
+    def addresses(self) -> NDArray[np.int64]:
+        """The byte addresses of the lanes, (32,)."""
+        addresses: NDArray[np.int64] = self.launch.requests.addresses[self.row]
+        return addresses
+
+
+def recorded(file: str, constants: Mapping[str, int] | None = None, kernels: tuple[str, ...] = ()) -> Recording:
+    """Return a recording of a gallery file: the GPU's where it has these constants, else a lockstep run of kernels."""
+    return _recorded(file, tuple((constants or {}).items()), kernels)
+
+
+def look(recording: Recording, kernel: str, op: str, space: str, number: int = 0) -> Seen:
+    """Return the ``number``-th site of a launch that does ``op`` in a ``space``, at its first request."""
+    launch = recording[kernel]
+    sites = [i for i, site in enumerate(launch.sites) if (site.op, site.space) == (op, space)]
+    rows = playback_order(launch, 0)
+    return Seen(
+        recording,
+        launch,
+        sites[number],
+        Moment(launch, 0, rows, int(np.argmax(launch.requests.site[rows] == sites[number]))),
+    )
+
+
+@lru_cache(maxsize=64)
+def _recorded(file: str, constants: tuple[tuple[str, int], ...], kernels: tuple[str, ...]) -> Recording:
+    with _running:
+        program, known = _known(file)
+        chosen = program.with_constants(dict(constants))
+        if known is not None and known.sha256 == chosen.sha256 and dict(known.constants) == chosen.values:
+            return known
+        return run(chosen, engine="lockstep", kernels=kernels)
+
+
+@lru_cache
+def _known(file: str) -> tuple[Program, Recording | None]:
+    path = kernels_dir() / f"{file}.py"
+    beside = recording_for(path)
+    return read_program(path), load(beside) if beside else None

@@ -1,0 +1,22 @@
+"""The lessons in their order."""
+
+from __future__ import annotations
+
+from smemviz.errors import InputError
+from smemviz.lessons.first import BANK, COLUMN, ROW, SHARED_WORD
+from smemviz.lessons.lesson import Lesson
+
+LESSONS: tuple[Lesson, ...] = (BANK, ROW, COLUMN, SHARED_WORD)
+
+
+def lesson_of(name: str) -> Lesson:
+    """Return a lesson by its slug, or by its number from 1.
+
+    Raises:
+        InputError: when there is none.
+    """
+    by_name = {lesson.slug: lesson for lesson in LESSONS} | {str(i): one for i, one in enumerate(LESSONS, 1)}
+    if name not in by_name:
+        names = ", ".join(f"{i} {lesson.slug}" for i, lesson in enumerate(LESSONS, 1))
+        raise InputError(f"no lesson {name!r}; there are {names}")
+    return by_name[name]

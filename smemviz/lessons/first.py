@@ -1,0 +1,260 @@
+"""The first lessons: banks, rows, columns and words that lanes share, each counted by the model."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.figures.lab_setup import Pictured, SetUp, picture
+from smemviz.figures.lab_tile import lab_banks, lab_tile
+from smemviz.figures.labels import lane_ranges
+from smemviz.figures.served import H200
+from smemviz.figures.style import ThemeName
+from smemviz.language import N_, ngettext
+from smemviz.language import gettext as _
+from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
+from smemviz.lessons.words import by_model, wavefronts_said
+from smemviz.model.accesses import Access
+from smemviz.model.layouts import Layout
+
+_COLUMN = 5  # of the element that the first lesson asks for
+
+
+def _request(layout: Layout, access: Access) -> Pictured:
+    return picture(SetUp(layout, (access,), H200), 0, 0)
+
+
+def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]:
+    """Draw the array, and the banks by wavefront, of a request."""
+    served = _("Each column is a bank, each row a wavefront. {said}", said=said)
+    return (
+        Panel(_("Tile"), lab_tile(shown, theme=theme), said, narrow=True),
+        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme), served, narrow=True),
+    )
+
+
+# A bank
+
+
+def _bank(values: Values) -> Stage:
+    row, columns = int(values["ROW"]), int(values["COLUMNS"])
+    layout = Layout((4, columns), "int32")
+    shown = _request(layout, Access(f"{row}, {_COLUMN}, lane < 1"))
+    served = shown.served()
+    word, bank, banks = int(served.word[0]), int(served.bank[0]), shown.setup.where.banks
+    element = f"tile[{row}, {_COLUMN}]"
+
+    def hint(given: str) -> str:
+        number = int(given)
+        if number == word:
+            return _("{n} is the number of the word. After bank {last} comes bank 0 again.", n=number, last=banks - 1)
+        if not 0 <= number < banks:
+            return _("There are {banks} banks, numbered from 0 to {last}.", banks=banks, last=banks - 1)
+        if number == _COLUMN:
+            return ngettext(
+                "That is its column. A row does not begin in bank 0 by itself: {n} word lies before this one.",
+                "That is its column. A row does not begin in bank 0 by itself: {n} words lie before this one.",
+                row * columns,
+            )
+        return _(
+            "{element} is word {word} of the array. Count on from bank 0, and after bank {last} begin again.",
+            element=element, word=word, last=banks - 1,
+        )  # fmt: skip
+
+    because = _(
+        "{element} is word {word}, and {word} = {rounds} x {banks} + {bank}: bank {bank}.",
+        element=element, word=word, rounds=word // banks, banks=banks, bank=bank,
+    )  # fmt: skip
+
+    def panels(theme: ThemeName) -> tuple[Panel, ...]:
+        by_bank = _("A row of cells is a row of banks. {said}", said=because)
+        return (
+            Panel(_("As indexed"), lab_tile(shown, theme=theme), because, narrow=True),
+            Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme), by_bank, narrow=True),
+        )
+
+    question = _("Lane 0 asks for {element} of a tile with rows of {columns} words. Which bank answers?",
+                 element=element, columns=columns)  # fmt: skip
+    return Stage(Question("number", question), frozenset([str(bank)]), hint, because, by_model(H200), panels)
+
+
+BANK = Lesson(
+    "banks",
+    N_("What a bank is"),
+    N_("Shared memory is 32 banks side by side. A word lives in one of them."),
+    (
+        Said(N_("Shared memory is cut into words of 4 bytes, and the words are dealt out to 32 banks like cards.")),
+        Said(N_("Word 0 goes to bank 0, word 31 to bank 31, word 32 to bank 0 again. Rows of an array do not matter.")),
+    ),
+    (
+        Knob("ROW", ("0", "1", "2", "3"), "2", N_("Row of the element")),
+        Knob("COLUMNS", ("16", "20", "24", "32", "33"), "20", N_("Words in a row")),
+    ),
+    _bank,
+    ({}, {"COLUMNS": "32"}, {"COLUMNS": "33"}),
+)
+
+
+# A row
+
+
+def _row(values: Values) -> Stage:
+    width = int(values["WIDTH"])
+    shown = _request(Layout((8, 32), "float32"), Access("row", width=width))
+    found = shown.lanes()
+    right, total = found.wavefronts, 32 * width
+    at_once = total // found.ideal
+
+    def hint(given: str) -> str:
+        number = int(given)
+        if number == 32:
+            return _("That is one for each lane. Banks work side by side: a wavefront serves many lanes.")
+        return _("The lanes ask for {total} bytes. A wavefront brings one word from each bank, {most} bytes.",
+                 total=total, most=at_once)  # fmt: skip
+
+    said = wavefronts_said(right, found.ideal)
+    because = _("32 lanes of {width} bytes are {total} bytes, at {most} a wavefront: {said}",
+                width=width, total=total, most=at_once, said=said)  # fmt: skip
+    question = _("A warp loads along a row, {width} bytes a lane. How many wavefronts does the request take?",
+                 width=width)  # fmt: skip
+    return Stage(
+        Question("number", question), frozenset([str(right)]), hint, because, by_model(H200),
+        lambda theme: _pictures(shown, because, theme),
+    )  # fmt: skip
+
+
+ROW = Lesson(
+    "rows",
+    N_("A warp asks at once"),
+    N_("32 lanes in 32 banks are served in one wavefront."),
+    (
+        Said(N_("The 32 lanes of a warp make one request together. The banks work side by side.")),
+        Said(N_("In one wavefront every bank delivers one word. Lanes that walk along a row are in different banks.")),
+    ),
+    (Knob("WIDTH", ("4", "8", "16"), "4", N_("Bytes a lane")),),
+    _row,
+    ({}, {"WIDTH": "8"}, {"WIDTH": "16"}),
+)
+
+
+# A column
+
+
+def _column(values: Values) -> Stage:
+    columns = int(values["COLUMNS"])
+    shown = _request(Layout((32, columns), "float32"), Access("column", steps=1))
+    served, found = shown.served(), shown.lanes()
+    right, banks = found.wavefronts, np.unique(served.bank)
+    first = [int(bank) for bank in served.bank[:4]]
+
+    def hint(given: str) -> str:
+        number = int(given)
+        if number == len(banks):
+            return _(
+                "That is how many banks are asked. What counts is how many words the busiest one has to deliver."
+            )
+        if number == 1:
+            return _("For that each lane has to be in a bank of its own. Lanes 0, 1, 2, 3 are in {a}, {b}, {c}, {d}.",
+                     a=first[0], b=first[1], c=first[2], d=first[3])  # fmt: skip
+        if number == 32:
+            return _("For that all lanes have to be in one bank. Lane 0 is in bank {a}, lane 1 in bank {b}.",
+                     a=first[0], b=first[1])  # fmt: skip
+        return ngettext(
+            "From lane to lane the address moves on by {columns} words. All 32 words lie in the same bank.",
+            "From lane to lane the address moves on by {columns} words. All 32 words lie in {n} banks.",
+            len(banks), columns=columns,
+        )  # fmt: skip
+
+    because = ngettext(
+        "All 32 words lie in the same bank. {said}",
+        "All 32 words lie in {n} banks, {each} in each of them. {said}",
+        len(banks), each=32 // len(banks), said=wavefronts_said(right, found.ideal),
+    )  # fmt: skip
+    question = _("Rows are {columns} words long, and lane i loads {code}. How many wavefronts does that take?",
+                 columns=columns, code="tile[i, 0]")  # fmt: skip
+    return Stage(
+        Question("number", question), frozenset([str(right)]), hint, because, by_model(H200),
+        lambda theme: _pictures(shown, because, theme),
+    )  # fmt: skip
+
+
+COLUMN = Lesson(
+    "columns",
+    N_("Down a column"),
+    N_("Different words in one bank wait for each other: a bank conflict."),
+    (
+        Said(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank wait in turn.")),
+        Said(N_("Down a column the address moves on by a whole row from lane to lane. The length of a row decides.")),
+    ),
+    (Knob("COLUMNS", ("8", "12", "16", "24", "32", "64"), "32", N_("Words in a row")),),
+    _column,
+    ({}, {"COLUMNS": "16"}, {"COLUMNS": "8"}, {"COLUMNS": "12"}),
+)
+
+
+# One word for many lanes
+
+_ASKED = 3  # the lane in question
+
+
+def _share(values: Values) -> Stage:
+    share, columns = int(values["SHARE"]), int(values["COLUMNS"])
+    shown = _request(Layout((32, columns), "float32"), Access(f"lane // {share}, 0"))
+    served, found = shown.served(), shown.lanes()
+    word, bank = int(served.word[_ASKED]), int(served.bank[_ASKED])
+    colliding = _lanes(served.lane, (served.bank == bank) & (served.word != word))
+    same_word = _lanes(served.lane, served.word == word)
+
+    def hint(given: str) -> str:
+        lanes = lanes_of(given)
+        if _ASKED in lanes:
+            return _("Lane {asked} does not collide with itself.", asked=_ASKED)
+        for lane in lanes:
+            if lane in same_word:
+                return _("Lane {lane} asks for the same word as lane {asked}. A bank delivers it to all who want it.",
+                         lane=lane, asked=_ASKED)  # fmt: skip
+            if lane not in colliding:
+                return _("Lane {lane} is in bank {other}, lane {asked} in bank {bank}.",
+                         lane=lane, other=int(served.bank[lane]), asked=_ASKED, bank=bank)  # fmt: skip
+        if not lanes:
+            return _(
+                "Some do. Lane {asked} is in bank {bank}: who else wants another word of it?", asked=_ASKED, bank=bank
+            )
+        return ngettext(
+            "{n} lane is right, but more of them collide.", "{n} lanes are right, but more of them collide.", len(lanes)
+        )
+
+    said = wavefronts_said(found.wavefronts, found.ideal)
+    if colliding:
+        because = _("Lane {asked} wants word {word} of bank {bank}, lanes {lanes} want others of it. {said}",
+                    asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=said)  # fmt: skip
+    else:
+        because = _("Nobody wants another word of bank {bank} than lane {asked} does. {said}",
+                    bank=bank, asked=_ASKED, said=said)  # fmt: skip
+    question = _("Rows are {columns} words long, and lane i loads {code}. Which lanes collide with lane {asked}?",
+                 columns=columns, code=f"tile[i // {share}, 0]", asked=_ASKED)  # fmt: skip
+    return Stage(
+        Question("lanes", question), frozenset([lanes_answer(colliding)]), hint, because, by_model(H200),
+        lambda theme: _pictures(shown, because, theme),
+    )  # fmt: skip
+
+
+def _lanes(lane: NDArray[np.int64], where: NDArray[np.bool_]) -> list[int]:
+    return [int(one) for one in lane[where]]
+
+
+SHARED_WORD = Lesson(
+    "words",
+    N_("One word for many lanes"),
+    N_("Lanes that want the same word do not collide: it is broadcast."),
+    (
+        Said(N_("A conflict takes two different words of one bank. Any number of lanes may want the same word.")),
+        Said(N_("The bank delivers that word once, and all of them have it.")),
+    ),
+    (
+        Knob("SHARE", ("1", "2", "4", "8", "32"), "4", N_("Lanes that share a word")),
+        Knob("COLUMNS", ("8", "16", "32"), "8", N_("Words in a row")),
+    ),
+    _share,
+    ({}, {"SHARE": "1"}, {"SHARE": "32"}),
+)

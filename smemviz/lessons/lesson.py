@@ -1,0 +1,164 @@
+"""What a lesson is: a few sentences, knobs, a question that is answered before the picture is shown, and pictures.
+
+Nothing here knows an answer: a lesson's ``stage`` computes it from a recording or from the model, for the knobs as they
+stand. Messages are marked where they are written and looked up where they are shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import plotly.graph_objects as go
+
+from smemviz.errors import InputError
+from smemviz.figures.labels import lane_ranges
+from smemviz.figures.style import ThemeName
+from smemviz.language import gettext as _
+from smemviz.model.rules import WARP
+
+Kind = Literal["number", "choice", "lanes"]
+Values = Mapping[str, str]
+
+SHOW = "show"  # instead of an answer: give up and show the picture
+NO_LANES = "none"
+_MOST_DIGITS = 7
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message that is looked up where it is shown, and the code that stands in it by name."""
+
+    message: str
+    code: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Knob:
+    """What may be changed: a constant or a property by its name in the URL, and the values it may have.
+
+    ``label`` is a message, "" where the name is that of a constant in the source; ``names`` are messages for values.
+    """
+
+    name: str
+    options: tuple[str, ...]
+    default: str
+    label: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer to choose; ``text`` is code."""
+
+    value: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, in the language that is spoken; ``options`` are those of a choice."""
+
+    kind: Kind
+    text: str
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A picture with its title; ``said`` tells in a sentence what it shows."""
+
+    title: str
+    figure: go.Figure
+    said: str
+    narrow: bool = False
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A lesson for the knobs as they stand.
+
+    ``right`` are the answers that are right, as ``read_answer`` writes them; ``hint`` says what is wrong with another
+    one, ``because`` why the right one is right, ``origin`` where the numbers come from.
+    """
+
+    question: Question
+    right: frozenset[str]
+    hint: Callable[[str], str]
+    because: str
+    origin: str
+    panels: Callable[[ThemeName], tuple[Panel, ...]]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One of the lessons; ``scenes`` are the knobs a presenter steps through, the first one being the question's."""
+
+    slug: str
+    title: str
+    point: str
+    text: tuple[Said, ...]
+    knobs: tuple[Knob, ...]
+    stage: Callable[[Values], Stage]
+    scenes: tuple[Values, ...] = ()
+
+    def values(self, query: Mapping[str, str]) -> dict[str, str]:
+        """Return the value of every knob; what is not offered gives way to the default."""
+        asked = {knob.name: query.get(knob.name, knob.default) for knob in self.knobs}
+        return {k.name: asked[k.name] if asked[k.name] in k.options else k.default for k in self.knobs}
+
+
+def read_answer(question: Question, text: str) -> str:
+    """Return an answer as it is compared: a number, the value of an option, or lanes as ``0-7, 12``.
+
+    Raises:
+        InputError: when it is none; says in the spoken language what an answer looks like.
+    """
+    given = text.strip()
+    if question.kind == "number":
+        digits = re.fullmatch(r"(-?)0*(\d+)", given.replace(",", ""))
+        if digits is None or len(digits[2]) > _MOST_DIGITS:
+            raise InputError(_("Write a whole number."))
+        return "0" if digits[2] == "0" else digits[1] + digits[2]
+    if question.kind == "choice":
+        if given not in {option.value for option in question.options}:
+            raise InputError(_("Choose one."))
+        return given
+    return _read_lanes(given)
+
+
+def written(question: Question, answer: str) -> str:
+    """Write an answer for readers."""
+    if question.kind == "choice":
+        return next(option.text for option in question.options if option.value == answer)
+    if question.kind == "lanes":
+        return _("no lane") if answer == NO_LANES else answer
+    return f"{int(answer):,}"
+
+
+def lanes_answer(lanes: list[int]) -> str:
+    """Write lanes as an answer."""
+    return lane_ranges(lanes) or NO_LANES
+
+
+def lanes_of(answer: str) -> list[int]:
+    """Return the lanes of an answer."""
+    if answer == NO_LANES:
+        return []
+    ends = [part.split("-") for part in answer.split(", ")]
+    return [lane for end in ends for lane in range(int(end[0]), int(end[-1]) + 1)]
+
+
+def _read_lanes(given: str) -> str:
+    if given in ("", NO_LANES):
+        return NO_LANES
+    lanes: set[int] = set()
+    for part in given.split(","):
+        ends = re.fullmatch(r"\s*(\d{1,2})(?:\s*-\s*(\d{1,2}))?\s*", part)
+        last = int(ends[2] or ends[1]) if ends else WARP
+        if ends is None or last >= WARP:
+            raise InputError(_("Name lanes from 0 to 31, such as 4, 8-11."))
+        lanes.update(range(int(ends[1]), last + 1))
+    return lanes_answer(sorted(lanes))

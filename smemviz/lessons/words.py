@@ -1,0 +1,34 @@
+"""Sentences that several lessons say."""
+
+from __future__ import annotations
+
+from smemviz.figures.served import Hardware
+from smemviz.language import gettext as _
+from smemviz.language import ngettext
+from smemviz.model.devices import device
+from smemviz.recording import Recording
+
+
+def wavefronts_said(wavefronts: int, ideal: int) -> str:
+    """Say what a request costs, and what would do."""
+    if wavefronts == ideal:
+        return ngettext("{n:,} wavefront, as few as can be.", "{n:,} wavefronts, as few as can be.", wavefronts)
+    return ngettext(
+        "{n:,} wavefront where {ideal:,} would do.",
+        "{n:,} wavefronts where {ideal:,} would do.",
+        wavefronts,
+        ideal=ideal,
+    )
+
+
+def by_model(hardware: Hardware) -> str:
+    """Say what a count rests on where no kernel ran."""
+    return _("Counted by the rule for compute capability {cc}.", cc=device(hardware.cc).name)
+
+
+def by_recording(recording: Recording) -> str:
+    """Say what ran the kernel whose requests are counted."""
+    file = recording.file.rpartition("/")[2]
+    if recording.device is None:
+        return _("Counted from a lockstep run of {file} with these constants.", file=file)
+    return _("Counted from a recording of {file} on an {gpu}.", file=file, gpu=recording.device.name)
