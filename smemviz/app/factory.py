@@ -11,13 +11,25 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from flask import request
 
-from smemviz.app import browser, compare_page, editor_page, gallery_page, gpus_page, kernel_callbacks, measured_panels
+from smemviz.app import (
+    browser,
+    compare_page,
+    editor_page,
+    gallery_page,
+    gpus_page,
+    kernel_callbacks,
+    measured_panels,
+    numbers_page,
+)
 from smemviz.app import follow as following
 from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.lab_callbacks import add_callbacks as add_lab_callbacks
 from smemviz.app.lab_page import PATH as LAB
 from smemviz.app.lab_page import lab_page
+from smemviz.app.learn_callbacks import add_callbacks as add_learn_callbacks
+from smemviz.app.learn_page import PATH as LEARN
+from smemviz.app.learn_page import learn_page
 from smemviz.app.library import Library
 from smemviz.app.matmul_callbacks import add_callbacks as add_matmul_callbacks
 from smemviz.app.matmul_data import Products
@@ -37,6 +49,7 @@ from smemviz.version import __version__
 
 _PAGES = {
     N_("Gallery"): "/",
+    N_("Learn"): LEARN,
     N_("Compare"): "/compare",
     N_("Matmul"): MATMUL,
     N_("Layouts"): LAB,
@@ -118,6 +131,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     compare_page.add_callbacks(app, library, stopwatch)
     add_matmul_callbacks(app, library, Products(job), stopwatch)
     add_lab_callbacks(app)
+    add_learn_callbacks(app)
     gpus_page.add_callbacks(app, library)
     add_suggest_callbacks(app, library, Suggester(job))
     if follow:
@@ -154,9 +168,14 @@ def _page(
         return gpus_page.gpus_page()
     if place["path"] == "/editor" and library.texts:
         return editor_page.editor_page(library.texts, run)
-    if place["path"] != "/kernel":
+    if place["path"] == numbers_page.PATH:
+        return numbers_page.numbers_page()
+    learning = f"{place['path']}/".startswith(f"{LEARN}/")
+    if place["path"] != "/kernel" and not learning:
         return _nothing(_("There is no such page."))
     try:
+        if learning:
+            return learn_page(place["path"])
         return kernel_page(library, stopwatch, run, look, follow=follow)
     except SmemvizError as error:
         return _nothing(str(error))
@@ -206,10 +225,15 @@ def _frame(library: Library) -> Component:
             ),
             html.Main(html.P(_("Loading"), className="origin"), id="page", tabIndex=-1),
             html.Footer(
-                _(
-                    "smemviz {version}. Nothing on this page is loaded from, or sent to, anywhere else.",
-                    version=__version__,
-                )
+                [
+                    dcc.Link(_("What the numbers mean"), href=numbers_page.PATH),
+                    html.Span(
+                        _(
+                            "smemviz {version}. Nothing on this page is loaded from, or sent to, anywhere else.",
+                            version=__version__,
+                        )
+                    ),
+                ]
             ),
         ],
         id="provider",
