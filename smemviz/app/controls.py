@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from smemviz.app.state import MOST_BANKS
 from smemviz.constants import DTYPES, Constant
 from smemviz.figures.served import Hardware
+from smemviz.language import _
 from smemviz.model.devices import known
 from smemviz.program import Program
 
@@ -36,8 +37,8 @@ def knob_kinds(program: Program) -> list[list[str]]:
 def knob_note(program: Program, constant: Constant) -> str:
     """Say where a constant's value comes from: its line, what it is computed from, or that it was set here."""
     if constant.name in program.overrides:
-        return f"set, was {constant.text}"
-    return f"= {constant.text}" if constant.depends else f"line {constant.line}"
+        return _("set, was {value}", value=constant.text)
+    return f"= {constant.text}" if constant.depends else _("line {n}", n=constant.line)
 
 
 def _knob(program: Program, constant: Constant) -> Component:
@@ -71,15 +72,16 @@ def hardware_options() -> list[dict[str, Any]]:
         for mode in row.bank_bytes:
             hardware = Hardware(row.cc, mode)
             option = {"value": hardware.key, "label": f"{hardware.name} {row.family}"}
-            groups.setdefault("Measured" if row.basis.kind == "measured" else "Documented", []).append(option)
-    return [{"group": group, "items": items} for group, items in groups.items()]
+            groups.setdefault(row.basis.kind, []).append(option)
+    names = {"measured": _("Measured"), "documented": _("Documented")}
+    return [{"group": names[kind], "items": items} for kind, items in groups.items()]
 
 
 def hardware_select(chosen: Hardware) -> Component:
     """Choose the compute capability whose rules count."""
     return dmc.Select(
         id=control("cc"),
-        label="Counted for",
+        label=_("Counted for"),
         value=chosen.key,
         data=hardware_options(),
         allowDeselect=False,
@@ -92,10 +94,13 @@ def source_switch() -> Component:
     """Choose between the recording that is on file and a fresh run in lockstep."""
     return html.Div(
         [
-            html.Span("Requests from", className="label", id="source-label"),
+            html.Span(_("Requests from"), className="label", id="source-label"),
             dmc.SegmentedControl(
                 id=control("source"),
-                data=[{"value": "recording", "label": "Recording"}, {"value": "lockstep", "label": "Lockstep run"}],
+                data=[
+                    {"value": "recording", "label": _("Recording")},
+                    {"value": "lockstep", "label": _("Lockstep run")},
+                ],
                 size="sm",
                 **{"aria-labelledby": "source-label"},
             ),
@@ -108,10 +113,13 @@ def view_switch() -> Component:
     """Choose the rows of the tile picture."""
     return dmc.SegmentedControl(
         id=control("view"),
-        data=[{"value": "declared", "label": "As declared"}, {"value": "physical", "label": "Rows of banks"}],
+        data=[
+            {"value": "declared", "label": _("As declared")},
+            {"value": "physical", "label": _("Rows of banks")},
+        ],
         value="declared",
         size="xs",
-        **{"aria-label": "Rows of the tile picture"},
+        **{"aria-label": _("Rows of the tile picture")},
     )
 
 
@@ -119,10 +127,10 @@ def scope_switch() -> Component:
     """Choose whose touches of the elements are counted."""
     return dmc.SegmentedControl(
         id=control("scope"),
-        data=[{"value": "block", "label": "This block"}, {"value": "launch", "label": "All blocks"}],
+        data=[{"value": "block", "label": _("This block")}, {"value": "launch", "label": _("All blocks")}],
         value="block",
         size="xs",
-        **{"aria-label": "Blocks whose accesses are counted"},
+        **{"aria-label": _("Blocks whose accesses are counted")},
     )
 
 
@@ -130,13 +138,13 @@ def banks_input() -> Component:
     """Choose how many banks are drawn."""
     return dmc.NumberInput(
         id=control("banks"),
-        leftSection="banks",
+        leftSection=_("banks"),
         leftSectionWidth=52,
         min=1,
         max=MOST_BANKS,
         size="xs",
         w=112,
-        **{"aria-label": "Number of banks to draw"},
+        **{"aria-label": _("Number of banks to draw")},
     )
 
 
@@ -161,17 +169,17 @@ def choice(name: str, label: str) -> Component:
 def playback() -> Component:
     """Step through the requests of a block."""
     buttons = [
-        _button("first", "First request"),
-        _button("previous", "Previous request", "left arrow"),
-        html.Button(id="play", className="icon-button play", type="button", **{"aria-label": "Play"}),
-        _button("next", "Next request", "right arrow"),
-        _button("last", "Last request"),
+        _button("first", _("First request")),
+        _button("previous", _("Previous request"), _("Previous request (left arrow)")),
+        html.Button(id="play", className="icon-button play", type="button", **{"aria-label": _("Play")}),
+        _button("next", _("Next request"), _("Next request (right arrow)")),
+        _button("last", _("Last request")),
     ]
     speeds = [{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)]
     return html.Div(
         [
             html.Output("", id="position-text", className="position-text"),
-            html.Div(buttons, className="buttons", role="group", **{"aria-label": "Playback"}),
+            html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Playback")}),
             dmc.Slider(
                 id="position",
                 min=0,
@@ -179,21 +187,24 @@ def playback() -> Component:
                 step=1,
                 value=0,
                 label=None,
-                thumbLabel="Request",
+                thumbLabel=_("Request"),
                 size="sm",
                 updatemode="drag",
                 className="position",
             ),
             dmc.SegmentedControl(
-                id=control("speed"), data=speeds, value="4", size="xs", **{"aria-label": "Requests per second"}
+                id=control("speed"), data=speeds, value="4", size="xs", **{"aria-label": _("Requests per second")}
             ),
         ],
         className="playback",
     )
 
 
-def _button(to: str, label: str, key: str = "") -> Component:
-    title = f"{label} ({key})" if key else label
+def _button(to: str, label: str, title: str = "") -> Component:
     return html.Button(
-        id={"type": "go", "to": to}, className=f"icon-button {to}", type="button", title=title, **{"aria-label": label}
+        id={"type": "go", "to": to},
+        className=f"icon-button {to}",
+        type="button",
+        title=title or label,
+        **{"aria-label": label},
     )

@@ -9,15 +9,17 @@ import dash_mantine_components as dmc
 from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from smemviz.app.graph import graph
+from smemviz.app.graph import graph, table_button
 from smemviz.app.library import Library, Shown
+from smemviz.app.rich import rich
 from smemviz.app.run_view import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
-from smemviz.figures.labels import count
+from smemviz.figures.labels import count, ways
 from smemviz.figures.sentences import facts, origin, rule
 from smemviz.figures.served import Hardware
 from smemviz.figures.thumbnail import thumbnail
+from smemviz.language import _
 from smemviz.recording import Launch
 
 
@@ -26,8 +28,10 @@ def gallery_page(library: Library) -> list[Component]:
     return [
         html.Header(
             [
-                html.H1("Shared memory, seen", className="headline"),
-                html.P("Pick a kernel to see which lane touches which bank, and what that costs.", className="origin"),
+                html.H1(_("Shared memory, seen"), className="headline"),
+                html.P(
+                    _("Pick a kernel to see which lane touches which bank, and what that costs."), className="origin"
+                ),
             ],
             className="title",
         ),
@@ -69,8 +73,9 @@ def _card(library: Library, file: str) -> Component:
         shown = library.show(state)
         shown.launch(state)
     except SmemvizError as error:
+        why = html.Span(str(error), lang="en")
         return html.Article(
-            [html.H2(file), dmc.Alert(str(error), title="This file cannot be shown", color="red")], className="card"
+            [html.H2(file), dmc.Alert(why, title=_("This file cannot be shown"), color="red")], className="card"
         )
     hardware = hardware_of(shown, state)
     launches = shown.recording.launches
@@ -83,11 +88,9 @@ def _card(library: Library, file: str) -> Component:
             html.Div(
                 graph({"type": "thumbnail", "file": file}, still=True),
                 className="thumbnail",
-                role="img",
-                **{"aria-label": f"The shared tile of {worst.kernel} under its worst request"},
             ),
             html.H2(dcc.Link(file, href=_href(file, worst, nth), className="card-link")),
-            html.P(summary, className="summary"),
+            html.P(summary, className="summary", lang="en"),
             html.P(_in_short(shown, degree, excess), className="worst"),
             html.Ul(
                 [
@@ -96,10 +99,20 @@ def _card(library: Library, file: str) -> Component:
                 ],
                 className="card-kernels",
             ),
-            dcc.Link(
-                f"Compare the kernels of {file}", href="/compare?" + urlencode({"file": file}), className="compare-link"
+            html.Div(
+                [
+                    dcc.Link(
+                        _("Compare the kernels of {file}", file=file),
+                        href="/compare?" + urlencode({"file": file}),
+                        className="compare-link",
+                    ),
+                    table_button(_("The shared tile of {kernel} under its worst request", kernel=worst.kernel)),
+                ],
+                className="card-tools",
             ),
-            html.P(f"Requests {origin(shown.recording)}; {rule(hardware)}.", className="note"),
+            html.P(
+                _("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware)), className="note"
+            ),
         ],
         className="card",
     )
@@ -119,10 +132,14 @@ def _in_short(shown: Shown, degree: int, excess: int) -> list[Component | str]:
     """Say the one thing to know about a file: its mistakes before its conflicts."""
     findings = shown.recording.findings
     if findings:
-        return [html.Strong(count(len(findings), "mistake")), " found while it ran"]
+        return rich("{mistakes} found while it ran", mistakes=html.Strong(count(len(findings), "mistake")))
     if excess:
-        return [html.Strong(f"{degree}-way"), f" at worst, {count(excess, 'wavefront')} in excess"]
-    return [html.Strong("No bank conflict")]
+        return rich(
+            "{degree} at worst, {wavefronts} in excess",
+            degree=html.Strong(ways(degree)),
+            wavefronts=count(excess, "wavefront"),
+        )
+    return [html.Strong(_("No bank conflict"))]
 
 
 def _refused(file: str, kernel: str) -> Component:

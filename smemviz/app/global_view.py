@@ -10,13 +10,14 @@ from dash.development.base_component import Component
 from smemviz.app.compare_picks import pick_of
 from smemviz.app.graph import download, graph
 from smemviz.app.library import Library, Shown
-from smemviz.app.look_view import moment_of
-from smemviz.app.run_view import Filling, Query, hardware_of, launch_name
-from smemviz.app.state import LookState, RunState
-from smemviz.errors import SmemvizError
+from smemviz.app.look_view import looked_at
+from smemviz.app.rich import rich
+from smemviz.app.run_view import Filling, Query, launch_name
+from smemviz.app.state import LookState
 from smemviz.figures.elements import look_at, told_touches, touched_elements
-from smemviz.figures.labels import efficiency_text
+from smemviz.figures.labels import efficiency_text, listed
 from smemviz.figures.sectors import spread, used_of
+from smemviz.language import _
 from smemviz.model.traffic import Traffic, same_accesses, traffic_of
 from smemviz.recording import Launch
 
@@ -46,8 +47,8 @@ def site_panel() -> Component:
             html.P(id="site-peers"),
             html.Div(
                 [
-                    html.Div(graph("spread"), role="img", **{"aria-label": "Requests of the site by sectors moved"}),
-                    download("Sectors of the site"),
+                    html.Div(graph("spread")),
+                    download(_("Sectors of the site")),
                 ],
                 id="spread-area",
             ),
@@ -59,18 +60,15 @@ def site_panel() -> Component:
 
 
 def view_global(library: Library, run_query: Query, look_query: Query) -> Filling:
-    """Show global memory as it is looked at; nothing where the run is refused, which ``view_run`` says."""
-    state, look = RunState.read(run_query), LookState.read(look_query)
-    try:
-        shown = library.show(state)
-        launch = shown.launch(state)
-    except SmemvizError:
+    """Show global memory as it is looked at; nothing where the run is refused."""
+    found = looked_at(library, run_query, look_query)
+    if found is None:
         return {}
-    now = moment_of(launch, hardware_of(shown, state), look)
+    launch, look, now = found.launch, found.look, found.now
     looked = look_at(now, look.elements, whole=look.whole)
     figure = touched_elements(now, looked, theme=look.theme)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
-    return _site(shown, launch, site, run_query, look) | {
+    return _site(found.shown, launch, site, run_query, look) | {
         "elements-panel.hidden": looked is None,
         "elements.figure": figure,
         "elements.style": {"height": figure.layout.height},
@@ -86,7 +84,7 @@ def _site(shown: Shown, launch: Launch, site: int | None, query: Query, look: Lo
     figure = spread(traffic, theme=look.theme)
     return {
         "site-traffic-panel.hidden": False,
-        "site-traffic-title.children": ["All requests of ", html.Code(launch.sites[site].source)],
+        "site-traffic-title.children": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
         "site-facts.children": [
             html.Div([html.Dt(name), html.Dd(value)], className="fact") for name, value in _facts(traffic)
         ],
@@ -108,16 +106,16 @@ def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
     named = [chosen, *(alike[id(one)] for one in peers)]
     kept = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
     picks = [("launch", pick_of(query["file"], one.kernel, nth)) for one, nth in named]
-    names = " and ".join(launch_name(*alike[id(one)]) for one in peers)
-    link = dcc.Link(f"side by side with {names}", href="/compare?" + urlencode(kept + picks))
-    return ["The same accesses in another order: ", link]
+    names = listed(launch_name(*alike[id(one)]) for one in peers)
+    link = dcc.Link(_("side by side with {names}", names=names), href="/compare?" + urlencode(kept + picks))
+    return rich("The same accesses in another order: {link}", link=link)
 
 
 def _facts(traffic: Traffic) -> list[tuple[str, str]]:
     each, efficiency = traffic.sectors_per_request, traffic.efficiency
     return [
-        ("requests", f"{traffic.requests:,}"),
-        ("sectors", f"{traffic.sectors:,}"),
-        ("sectors per request", "none" if each is None else f"{each:.4g}"),
-        ("efficiency", "none" if efficiency is None else efficiency_text(efficiency)),
+        (_("requests"), f"{traffic.requests:,}"),
+        (_("sectors"), f"{traffic.sectors:,}"),
+        (_("sectors per request"), _("none") if each is None else f"{each:.4g}"),
+        (_("efficiency"), _("none") if efficiency is None else efficiency_text(efficiency)),
     ]

@@ -35,6 +35,7 @@ from smemviz.app.truth_panel import truth_panel
 from smemviz.app.why_panel import view_why, why_panel
 from smemviz.errors import ConstantError
 from smemviz.figures.served import H200, Hardware
+from smemviz.language import _
 from smemviz.program import Program
 
 
@@ -85,7 +86,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         dcc.Store(id="measured-last"),
         dcc.Store(id="version"),  # of a file that is followed
         dcc.Store(id="knobs-of", data=knob_kinds(program)),
-        html.Nav(id="kernels", className="kernels", **{"aria-label": "Kernels of this file"}),
+        html.Nav(id="kernels", className="kernels", **{"aria-label": _("Kernels of this file")}),
         dcc.Loading(
             html.Header(
                 [
@@ -109,8 +110,8 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                             [
                                 html.Div(
                                     [
-                                        html.H2("Constants", id="knobs-title"),
-                                        html.Button("Reset", id="reset", className="text-button", type="button"),
+                                        html.H2(_("Constants"), id="knobs-title"),
+                                        html.Button(_("Reset"), id="reset", className="text-button", type="button"),
                                     ],
                                     className="panel-head",
                                 ),
@@ -124,8 +125,8 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                             [
                                 html.Div(
                                     [
-                                        html.H2("Source", id="source-title"),
-                                        html.P("↑ ↓ go from site to site", className="note keys"),
+                                        html.H2(_("Source"), id="source-title"),
+                                        html.P(_("↑ ↓ go from site to site"), className="note keys"),
                                     ],
                                     className="panel-head",
                                 ),
@@ -143,7 +144,10 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                         html.Section(
                             [
                                 html.Div(
-                                    [html.H2("Launch", id="facts-title"), choice("launch", "Launch of this kernel")],
+                                    [
+                                        html.H2(_("Launch"), id="facts-title"),
+                                        choice("launch", _("Launch of this kernel")),
+                                    ],
                                     className="panel-head",
                                 ),
                                 html.Dl(id="facts", className="facts"),
@@ -158,17 +162,21 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                 ),
                 html.Div(
                     [
-                        panel("Tile", "tile", choice("array", "Shared array"), view_switch(), banks_input()),
+                        panel(_("Tile"), "tile", choice("array", _("Shared array")), view_switch(), banks_input()),
                         html.Section(
-                            [html.H2("Playback", className="visually-hidden"), choice("block", "Block"), playback()],
+                            [
+                                html.H2(_("Playback"), className="visually-hidden"),
+                                choice("block", _("Block")),
+                                playback(),
+                            ],
                             className="panel playback-panel",
                         ),
-                        panel("Warps by sites", "warps"),
-                        panel("Banks by wavefront", "request"),
+                        panel(_("Warps by sites"), "warps"),
+                        panel(_("Banks by wavefront"), "request"),
                         why_panel(),
                         suggest_panel(),
                         site_panel(),
-                        panel("Elements touched", "elements", choice("elements", "Global array"), scope_switch()),
+                        panel(_("Elements touched"), "elements", choice("elements", _("Global array")), scope_switch()),
                     ],
                     className="right",
                 ),

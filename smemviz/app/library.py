@@ -16,6 +16,7 @@ from smemviz.constants import ConstantValue
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import BusyError, InputError, LaunchError, RecordingError, SmemvizError
+from smemviz.language import _
 from smemviz.program import Program, parse_program, read_source, recorded_program
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
@@ -42,7 +43,9 @@ class Shown:
     @property
     def origin(self) -> str:
         """What the requests come from, in words."""
-        return _kind(self.recording) if self.from_file else "lockstep run"
+        if not self.from_file:
+            return _("lockstep run")
+        return _("GPU recording") if self.recording.engine == "gpu" else _("recording")
 
     @property
     def from_file(self) -> bool:
@@ -163,18 +166,20 @@ class Library:
         program = self.program(state.file).with_constants(state.constants)
         why = None
         if recorded is None:
-            why = "There is no GPU recording of this file."
+            why = _("There is no GPU recording of this file.")
         elif recorded.sha256 != program.sha256:
-            why = f"The file has changed since it was recorded{' on a GPU' if recorded.engine == 'gpu' else ''}."
+            why = _changed(recorded)
         elif dict(recorded.constants) != program.values:
-            why = f"The {_kind(recorded)} was made with other constants."
+            why = _made_otherwise(recorded)
         if recorded is not None and why is None and state.source != "lockstep":
             return Shown(program, recorded, recorded, None)
         return Shown(program, self.run(program), recorded, why)
 
     def _show_text(self, texts: Texts, state: RunState) -> Shown:
         program = texts.program(state.file).with_constants(state.constants)
-        return Shown(program, texts.run(state.file, state.constants).recording, None, "It was written in the editor.")
+        return Shown(
+            program, texts.run(state.file, state.constants).recording, None, _("It was written in the editor.")
+        )
 
     def _path(self, file: str) -> Path:
         if file not in self._paths:
@@ -227,8 +232,16 @@ class Library:
         return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
 
 
-def _kind(recording: Recording) -> str:
-    return "GPU recording" if recording.engine == "gpu" else "recording"
+def _changed(recording: Recording) -> str:
+    if recording.engine == "gpu":
+        return _("The file has changed since it was recorded on a GPU.")
+    return _("The file has changed since it was recorded.")
+
+
+def _made_otherwise(recording: Recording) -> str:
+    if recording.engine == "gpu":
+        return _("The GPU recording was made with other constants.")
+    return _("The recording was made with other constants.")
 
 
 def _names(paths: Sequence[Path]) -> Mapping[str, Path]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from smemviz.app.library import Library
+from dataclasses import dataclass
+
+from smemviz.app.library import Library, Shown
 from smemviz.app.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
@@ -16,6 +18,7 @@ from smemviz.figures.served import Hardware
 from smemviz.figures.tile import tile
 from smemviz.figures.warps import warps
 from smemviz.figures.worst import worst_moment
+from smemviz.language import _
 from smemviz.model.devices import device
 from smemviz.recording import Launch
 
@@ -31,16 +34,35 @@ LOOK_PROPERTIES = (
 )
 
 
-def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
-    """Draw what is looked at; nothing where the run is refused, which ``view_run`` says."""
+@dataclass(frozen=True)
+class Looked:
+    """What the URL asks to look at: a moment of a launch, and how."""
+
+    shown: Shown
+    launch: Launch
+    hardware: Hardware
+    look: LookState
+    now: Moment
+
+
+def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked | None:
+    """Return what is looked at, None where the run is refused, which ``view_run`` says."""
     state, look = RunState.read(run_query), LookState.read(look_query)
     try:
         shown = library.show(state)
         launch = shown.launch(state)
     except SmemvizError:
-        return {}
+        return None
     hardware = hardware_of(shown, state)
-    now = moment_of(launch, hardware, look)
+    return Looked(shown, launch, hardware, look, moment_of(launch, hardware, look))
+
+
+def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
+    """Draw what is looked at; nothing where the run is refused."""
+    found = looked_at(library, run_query, look_query)
+    if found is None:
+        return {}
+    shown, launch, hardware, look, now = found.shown, found.launch, found.hardware, found.look, found.now
     row = now.row
     at_site = int(launch.requests.site[row]) if row is not None else None
     at_warp = int(launch.requests.warp[row]) if row is not None else None
@@ -63,8 +85,13 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
         filling[f"{picture}.style"] = {"height": figure.layout.height}
     return filling | {
         "tile-panel.hidden": not names,
-        "request-title.children": "Sectors and lines" if is_global else "Banks by wavefront",
-        "position-text.children": f"{now.position + 1:,} of {len(now.rows):,}: {present(now, hardware)}",
+        "request-title.children": _("Sectors and lines") if is_global else _("Banks by wavefront"),
+        "position-text.children": _(
+            "{position:,} of {requests:,}: {request}",
+            position=now.position + 1,
+            requests=len(now.rows),
+            request=present(now, hardware),
+        ),
         "tile-note.children": _drawing_note(drawn, hardware),
         "shown-look.data": {
             "values": {
@@ -107,4 +134,6 @@ def view_order(library: Library, query: Query, block: str | None) -> dict[str, l
 
 def _drawing_note(drawn: int, hardware: Hardware) -> str:
     real = device(hardware.cc).banks
-    return "" if drawn == real else f"A drawing with {count(drawn, 'bank')}. All counts stay those of {real} banks."
+    if drawn == real:
+        return ""
+    return _("A drawing with {drawn}. All counts stay those of {real} banks.", drawn=count(drawn, "bank"), real=real)

@@ -9,6 +9,7 @@ from smemviz.app.library import Shown
 from smemviz.app.run_view import Filling
 from smemviz.figures.published import Published, published
 from smemviz.figures.sentences import origin
+from smemviz.language import _, pgettext
 from smemviz.recording import Recording
 
 PROPERTIES = ("published-body.children", "published.hidden")
@@ -17,7 +18,7 @@ PROPERTIES = ("published-body.children", "published.hidden")
 def published_panel() -> Component:
     """Lay out the panel; it is hidden until there is something in it."""
     return html.Section(
-        [html.H2("Published figures beside ours", id="published-title"), html.Div(id="published-body")],
+        [html.H2(_("Published figures beside ours"), id="published-title"), html.Div(id="published-body")],
         className="panel truth-panel",
         id="published",
         hidden=True,
@@ -32,12 +33,12 @@ def view_published(shown: Shown) -> Filling:
 
 
 def _table(rows: tuple[Published, ...]) -> Component:
-    heads = ("What", "Published", "Ours", "On", "")
+    heads = (_("What"), _("Published"), _("Ours"), pgettext("hardware", "On"), "")
     cells = [(row.published, html.Strong(row.ours), row.hardware, row.note) for row in rows]
     return html.Div(
         html.Table(
             [
-                html.Caption("Published figures beside ours", className="visually-hidden"),
+                html.Caption(_("Published figures beside ours"), className="visually-hidden"),
                 html.Thead(html.Tr([html.Th(head, scope="col") if head else html.Td() for head in heads])),
                 html.Tbody(
                     [
@@ -56,4 +57,5 @@ def _table(rows: tuple[Published, ...]) -> Component:
 
 
 def _note(recorded: Recording) -> Component:
-    return html.P(f"Ours {origin(recorded)}, with the constants as the file has them.", className="note")
+    text = _("Ours {origin}, with the constants as the file has them.", origin=origin(recorded))
+    return html.P(text, className="note")

@@ -13,13 +13,15 @@ from dash.development.base_component import Component
 
 from smemviz.app.controls import knob_note
 from smemviz.app.library import Library, Shown
+from smemviz.app.rich import rich
 from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
 from smemviz.errors import PlaceError, SmemvizError
-from smemviz.figures.labels import count
-from smemviz.figures.sentences import degree_of, facts, findings_of, headline, origin, rule, told
+from smemviz.figures.labels import finding_name
+from smemviz.figures.sentences import degree_of, facts, findings_of, headline, origin, rule, told_where
 from smemviz.figures.served import H200, Hardware
+from smemviz.language import _, ngettext
 from smemviz.model.devices import device, known
 from smemviz.model.summary import summarize
 from smemviz.recording import MAIN_FAILED, Finding, Launch
@@ -50,7 +52,7 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
         launch = shown.launch(state)
     except SmemvizError as error:
         refused: Filling = {
-            "headline.children": "This cannot be launched",
+            "headline.children": _("This cannot be launched"),
             "origin.children": "",
             "notices.children": _refusal(error, before, shown),
             "results.className": "columns stale" if before else "columns nothing",
@@ -68,7 +70,7 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
             shown.recording, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
         ),
         "facts.children": _facts(launch, hardware),
-        "facts-note.children": f"From the {shown.origin}; {rule(hardware)}.",
+        "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware)),
         "shown-run.data": _shown_run(shown, launch.kernel, hardware),
         "results.className": "columns",
     }
@@ -105,7 +107,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
     kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
     for alike in shown.groups():
         worst, nth = worst_of(shown, alike, hardware)
-        current = any(other is launch for other, _ in alike)
+        current = any(other is launch for other, _nth in alike)
         links.append(
             dcc.Link(
                 [html.Span(group_name(alike)), launch_badge(shown, worst, hardware)],
@@ -122,20 +124,20 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
                 className="kernel-link current" if current else "kernel-link",
             )
         )
-    return [*links, dcc.Link("Compare", href="/compare?" + urlencode(kept), className="compare-link")]
+    return [*links, dcc.Link(_("Compare"), href="/compare?" + urlencode(kept), className="compare-link")]
 
 
 def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
     """Show beside a launch's name the first mistake met in it, else its worst degree."""
     mistakes = [finding for finding in findings_of(shown.recording, launch) if finding.kind != MAIN_FAILED]
     total = facts(launch, hardware)
-    text = mistakes[0].kind.replace("_", " ") if mistakes else degree_of(total)
+    text = finding_name(mistakes[0].kind) if mistakes else degree_of(total)
     return html.Span(text, className="degree conflict" if mistakes or total.max_degree > 1 else "degree")
 
 
 def refused_badge() -> Component:
     """Show that a kernel's launch was refused."""
-    return html.Span("refused", className="degree conflict")
+    return html.Span(_("refused"), className="degree conflict")
 
 
 def launch_name(launch: Launch, nth: int) -> str:
@@ -162,23 +164,38 @@ def launch_query(launch: Launch, nth: int) -> Query:
 
 
 def _origin(shown: Shown, hardware: Hardware) -> str:
-    text = f"Requests {origin(shown.recording)}; {rule(hardware)}."
+    said = [_("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware))]
     if shown.recording.unrecorded:
-        text += f" {count(shown.recording.unrecorded, 'more launch')} of the run not recorded, as asked."
-    return text if shown.why is None else f"{text} {shown.why}"
+        one = "{n:,} more launch of the run not recorded, as asked."
+        said.append(ngettext(one, "{n:,} more launches of the run not recorded, as asked.", shown.recording.unrecorded))
+    return " ".join(said if shown.why is None else [*said, shown.why])
 
 
 def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding]) -> list[Component]:
     """Say what is missing from the recording, and what went wrong while it was made."""
     notices: list[Component] = []
     if launch.missing:
-        text = f"{count(launch.missing, 'request')} were counted but not logged; pictures show the logged blocks."
-        notices.append(dmc.Alert(text, title="Not every request is logged", color="yellow", variant="light"))
+        text = ngettext(
+            "{n:,} request were counted but not logged; pictures show the logged blocks.",
+            "{n:,} requests were counted but not logged; pictures show the logged blocks.",
+            launch.missing,
+        )
+        notices.append(dmc.Alert(text, title=_("Not every request is logged"), color="yellow", variant="light"))
     found = dict.fromkeys(
-        (finding.kind.replace("_", " ").capitalize(), f"Line {finding.line}: {told(finding, shown.recording)}")
-        for finding in findings
+        (finding.kind, finding.line, told_where(finding, shown.recording), finding.message) for finding in findings
     )
-    return notices + [dmc.Alert(text, title=kind, color="orange") for kind, text in found]
+    return notices + [
+        dmc.Alert(_told(line, where, message), title=finding_name(kind).capitalize(), color="orange")
+        for kind, line, where, message in found
+    ]
+
+
+def _told(line: int, where: str, message: str) -> list[Component | str]:
+    """Say in which line, kernel, block and threads a mistake was met; what it was is in English, as compilers' are."""
+    what = html.Span(message, lang="en")
+    if not where:
+        return rich("Line {line}: {message}", line=line, message=what)
+    return rich("Line {line}: {where}: {message}", line=line, where=where, message=what)
 
 
 def _refusal(error: SmemvizError, before: str | None, shown: Shown | None) -> Component:
@@ -187,28 +204,31 @@ def _refusal(error: SmemvizError, before: str | None, shown: Shown | None) -> Co
     line = ""
     if shown and isinstance(error, PlaceError) and error.file == shown.program.file:
         line = shown.program.source.splitlines()[error.line - 1].strip()
-    below = f"The pictures below are of the last run that worked, {before}." if before else ""
-    said = [html.Span(text), *([html.Br(), html.Code(line)] if line else []), *([html.P(below)] if below else [])]
+    said = [html.Span(text, lang="en")]
+    if line:
+        said += [html.Br(), html.Code(line)]
+    if before:
+        said.append(html.P(_("The pictures below are of the last run that worked, {kernel}.", kernel=before)))
     return dmc.Alert(said, color="red", id="error", className="refusal")
 
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
     total = facts(launch, hardware)
     pairs = [
-        ("grid", " x ".join(map(str, launch.grid))),
-        ("block", " x ".join(map(str, launch.block))),
-        ("shared bytes", f"{launch.shared_bytes:,}"),
-        ("shared requests", f"{total.requests:,}"),
-        ("wavefronts", f"{total.wavefronts:,}"),
-        ("ideal", f"{total.ideal:,}"),
-        ("excess", f"{total.excess:,}"),
-        ("global sectors", f"{total.sectors:,}"),
+        (_("grid"), " x ".join(map(str, launch.grid))),
+        (_("block"), " x ".join(map(str, launch.block))),
+        (_("shared bytes"), f"{launch.shared_bytes:,}"),
+        (_("shared requests"), f"{total.requests:,}"),
+        (_("wavefronts"), f"{total.wavefronts:,}"),
+        (_("ideal"), f"{total.ideal:,}"),
+        (excess := _("excess"), f"{total.excess:,}"),
+        (_("global sectors"), f"{total.sectors:,}"),
     ]
     if total.uncounted:
-        pairs.append(("data-dependent sites", f"{total.uncounted:,}"))
+        pairs.append((_("data-dependent sites"), f"{total.uncounted:,}"))
     return [
         html.Div(
-            [html.Dt(name), html.Dd(value)], className="fact conflict" if name == "excess" and total.excess else "fact"
+            [html.Dt(name), html.Dd(value)], className="fact conflict" if name == excess and total.excess else "fact"
         )
         for name, value in pairs
     ]

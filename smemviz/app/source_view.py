@@ -13,8 +13,10 @@ from dash.development.base_component import Component
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
+from smemviz.figures.labels import finding_name
 from smemviz.figures.listing import parsed, spans
 from smemviz.figures.sentences import badge
+from smemviz.language import _
 from smemviz.model.summary import SiteSummary
 from smemviz.program import find_function
 from smemviz.recording import Finding, Launch, Recording
@@ -100,7 +102,7 @@ def _line(
     for (name, site), run in groupby(zip(text, kinds, strict=True), key=lambda pair: pair[1]):
         written = "".join(character for character, _ in run)
         parts.append(html.Span(written, className=f"tok-{name}" * bool(name) + " site" * site))
-    badges = [html.Span(kind.replace("_", " "), className="mistake") for kind in mistakes]
+    badges = [html.Span(finding_name(kind), className="mistake") for kind in mistakes]
     badges += [_badge(i, launch, rows[i]) for i in here]
     return html.Li(
         [
@@ -121,9 +123,11 @@ def _badge(i: int, launch: Launch, row: SiteSummary) -> Component:
     """A button that selects a site; a conflict has a mark besides its colour."""
     site = launch.sites[i]
     state = "conflict" if row.excess else "plain"
-    via = f" via line {site.calls[0][0]}" if site.calls else ""
+    said = badge(site, row)
+    if site.calls:
+        said = _("{badge} via line {line}", badge=said, line=site.calls[0][0])
     return html.Button(
-        [html.Span(site.source, className="badge-source"), html.Span(badge(site, row) + via)],
+        [html.Span(site.source, className="badge-source notranslate"), html.Span(said)],
         id={"type": "site", "index": i},
         className=f"badge {state}",
         type="button",

@@ -12,14 +12,17 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import download, graph
 from smemviz.app.library import Library, Shown
+from smemviz.app.rich import rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import RunState
-from smemviz.app.stopwatch import Stopwatch
+from smemviz.app.stopwatch import Running, Stopwatch
 from smemviz.errors import SmemvizError
-from smemviz.figures.labels import count, duration
+from smemviz.figures.conditions import told_conditions
+from smemviz.figures.labels import count, day, duration
 from smemviz.figures.matter import Measured, matter
 from smemviz.figures.style import ThemeName
 from smemviz.figures.times import times
+from smemviz.language import N_, _
 from smemviz.recording import Launch
 
 POLL_MILLISECONDS = 500
@@ -30,7 +33,7 @@ JOB_PROPERTIES = (
     "measure-status.children",
     "poll.disabled",
 )
-_BANDS = (
+_BANDS = N_(
     "Below, the samples under a lens: the pale band is the 5th to 95th percentile, the strong one the 95 % interval "
     "of the median."
 )
@@ -42,12 +45,12 @@ def timing_panel() -> Component:
         [
             html.Div(
                 [
-                    html.H2("Time", id="timing-title"),
+                    html.H2(_("Time"), id="timing-title"),
                     html.Div(
                         [
-                            html.Button("Measure", id="measure", type="button", className="text-button"),
+                            html.Button(_("Measure"), id="measure", type="button", className="text-button"),
                             html.Button(
-                                "Cancel", id="cancel-measure", type="button", className="text-button", hidden=True
+                                _("Cancel"), id="cancel-measure", type="button", className="text-button", hidden=True
                             ),
                         ],
                         id="measure-area",
@@ -78,14 +81,18 @@ def view_timing(stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: Theme
     picture.style = {"height": picture.figure.layout.height}
     return [
         html.Dl([html.Div([html.Dt(a), html.Dd(b)], className="fact") for a, b in _facts(one)], className="facts"),
-        html.H3("Does it matter?"),
-        html.P([html.Strong(f"{judged.answer}. "), judged.sentence], id="matter", className="matter"),
+        html.H3(_("Does it matter?")),
+        html.P(
+            rich("{answer} {sentence}", answer=html.Strong(f"{judged.answer}."), sentence=judged.sentence),
+            id="matter",
+            className="matter",
+        ),
         html.P(judged.basis, className="note"),
-        download("Times"),
+        download(_("Times")),
         picture,
-        html.P(_BANDS, className="note"),
+        html.P(_(_BANDS), className="note"),
         html.P(_origin(one), id="timing-origin", className="note origin-note"),
-        *(html.P(f"Note: {note}.", className="note") for note in one.time.notes),
+        *(html.P(rich("Note: {note}.", note=html.Span(note, lang="en")), className="note") for note in one.time.notes),
     ]
 
 
@@ -102,13 +109,12 @@ def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
     status: list[Component] = []
     if running:
         launches = len(shown.recording.launches)
-        text = f"Measuring {running.file}, {running.seconds:.0f} s: {running.kernel or 'starting'}"
         status = [
-            html.Span(text),
-            html.Progress(value=str(running.done), max=str(launches), **{"aria-label": "Launches measured"}),
+            html.Span(_measuring(running)),
+            html.Progress(value=str(running.done), max=str(launches), **{"aria-label": _("Launches measured")}),
         ]
     elif problem := stopwatch.problem(shown):
-        status = [dmc.Alert(problem, title="It could not be measured", color="red")]
+        status = [dmc.Alert(html.Span(problem, lang="en"), title=_("It could not be measured"), color="red")]
     return {
         "measure-area.hidden": False,
         "measure.disabled": running is not None,
@@ -118,39 +124,49 @@ def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
     }
 
 
+def _measuring(running: Running) -> str:
+    file, seconds = running.file, running.seconds
+    if not running.kernel:
+        return _("Measuring {file}, {seconds:.0f} s: starting", file=file, seconds=seconds)
+    return _("Measuring {file}, {seconds:.0f} s: {kernel}", file=file, seconds=seconds, kernel=running.kernel)
+
+
 def _facts(one: Measured) -> list[tuple[str, str]]:
     time = one.time
     return [
-        ("median", duration(time.median_us)),
-        ("95 % interval", f"{time.low_us:.5g} to {time.high_us:.5g} µs"),
-        ("floor", duration(time.floor_us)),
-        ("net", duration(time.net_us)),
-        ("5th to 95th percentile", f"{time.p5_us:.5g} to {time.p95_us:.5g} µs"),
-        ("samples", f"{time.samples} of {count(time.nodes, 'launch')}"),
+        (_("median"), duration(time.median_us)),
+        (_("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us)),
+        (_("floor"), duration(time.floor_us)),
+        (_("net"), duration(time.net_us)),
+        (_("5th to 95th percentile"), _("{low:.5g} to {high:.5g} µs", low=time.p5_us, high=time.p95_us)),
+        (_("samples"), _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch"))),
     ]
 
 
 def _origin(one: Measured) -> str:
     """Say what a time was measured on, when and how."""
     date = datetime.fromisoformat(one.time.date)
-    where = f"Measured {'here, ' if one.here else ''}on {one.device.name}, driver {one.device.driver}"
-    when = f"{date.day} {date:%B %Y}, {date:%H:%M} UTC"
-    conditions = ", ".join(f"{name} {value}" for name, value in one.time.conditions.items())
-    how = "with arrays out of the L2 cache" if one.time.cold else "by CUDA graph replay"
-    return (
-        f"{where}, {when}, {how}{'; ' + conditions if conditions else ''}. The floor is an empty kernel of this size."
+    message = (
+        N_("Measured here, on {card}, driver {driver}, {day}, {time:%H:%M} UTC, {how}")
+        if one.here
+        else N_("Measured on {card}, driver {driver}, {day}, {time:%H:%M} UTC, {how}")
     )
+    how = _("with arrays out of the L2 cache") if one.time.cold else _("by CUDA graph replay")
+    measured = _(message, card=one.device.name, driver=one.device.driver, day=day(date), time=date, how=how)
+    state = told_conditions(one.time.conditions)
+    if not state:
+        return _("{measured}. The floor is an empty kernel of this size.", measured=measured)
+    return _("{measured}; {state}. The floor is an empty kernel of this size.", measured=measured, state=state)
 
 
 def _no_time(shown: Shown) -> list[Component]:
     program = shown.program
-    why = shown.why or "The recording has no times."
+    why = shown.why or _("The recording has no times.")
     settings = [part for name, value in program.overrides.items() for part in ("--set", f"{name}={value}")]
     line = shlex.join(["smemviz", "time", Path(program.file).name, *settings])
-    return [
-        html.P(
-            [f"No time was measured with these constants. {why} On a machine with an NVIDIA GPU, ", html.Code(line),
-             " measures it."],
-            className="not-measured",
-        )
-    ]  # fmt: skip
+    said = rich(
+        "No time was measured with these constants. {why} On a machine with an NVIDIA GPU, {command} measures it.",
+        why=why,
+        command=html.Code(line),
+    )
+    return [html.P(said, className="not-measured")]

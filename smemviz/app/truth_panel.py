@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 
 import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.library import Shown
-from smemviz.figures.sentences import origin
+from smemviz.figures.labels import count
+from smemviz.figures.sentences import access_kind, origin
 from smemviz.figures.served import Hardware
+from smemviz.language import N_, _, ngettext
 from smemviz.model.devices import device, known
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.recording import Launch, Site, SiteHardware
 
 # A verdict is told by its word and its symbol; colour only helps.
 SYMBOLS = {"agrees": "✓", "explained": "∴", "inflated": "↑", "unexplained": "?"}
-_NOT_MEASURED = "not measured"
+VERDICTS = {
+    "agrees": N_("agrees"),
+    "explained": N_("explained"),
+    "inflated": N_("inflated"),
+    "unexplained": N_("unexplained"),
+}
+_COUNTED: Mapping[str, Callable[[int], str]] = {
+    "agrees": lambda n: ngettext("{n} agrees", "{n} agree", n),
+    "explained": lambda n: ngettext("{n} explained", "{n} explained", n),
+    "inflated": lambda n: ngettext("{n} inflated", "{n} inflated", n),
+    "unexplained": lambda n: ngettext("{n} unexplained", "{n} unexplained", n),
+}
 
 
 def truth_panel() -> Component:
     """Lay out the panel."""
     return html.Section(
-        [html.H2("Recorded, model, hardware", id="truth-title"), html.Div(id="truth-body")],
+        [html.H2(_("Recorded, model, hardware"), id="truth-title"), html.Div(id="truth-body")],
         className="panel truth-panel",
     )
 
@@ -39,8 +53,8 @@ def view_truth(shown: Shown, launch: Launch, hardware: Hardware) -> list[Compone
         html.Div(
             html.Table(
                 [
-                    html.Caption("Counts of each site", className="visually-hidden"),
-                    html.Thead(html.Tr([_head("Site"), _head("Recorded"), _head("Model"), _head("Hardware")])),
+                    html.Caption(_("Counts of each site"), className="visually-hidden"),
+                    html.Thead(html.Tr([*map(_head, (_("Site"), _("Recorded"), _("Model"), _("Hardware")))])),
                     *(_site(*row) for row in zip(launch.sites, rows, found, strict=True)),
                 ],
                 className="table truth",
@@ -74,12 +88,12 @@ def _capability(shown: Shown, otherwise: Hardware) -> Hardware:
 
 def _verdict(launch: Launch) -> str:
     if not launch.hardware:
-        return "The hardware was not asked: its counters were not read with these constants."
+        return _("The hardware was not asked: its counters were not read with these constants.")
     verdicts = [row.verdict for row in launch.hardware]
-    told = [f"{n} agree" if name == "agrees" and n > 1 else f"{n} {name}" for name, n in Counter(verdicts).items()]
+    told = [_COUNTED[name](n) for name, n in Counter(verdicts).items()]
     if len(told) == 1 and verdicts[0] == "agrees":
-        return f"All {len(verdicts)} sites agree with the hardware's counters."
-    return f"Of {len(verdicts)} sites: {', '.join(told)}."
+        return _("All {n} sites agree with the hardware's counters.", n=len(verdicts))
+    return _("Of {n} sites: {verdicts}.", n=len(verdicts), verdicts=", ".join(told))
 
 
 def _head(text: str) -> Component:
@@ -88,23 +102,26 @@ def _head(text: str) -> Component:
 
 def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component:
     """Show one site: its numbers in a row, its verdict in the row below."""
-    name = [html.Code(site.source), html.Span(f"line {site.line}, {site.space} {site.op.replace('_', ' ')}")]
+    where = _("line {n}, {access}", n=site.line, access=access_kind(site))
+    name = [html.Code(site.source), html.Span(where)]
     numbers = html.Tr(
         [
             html.Th(name, scope="row"),
             html.Td(_counts(row.requests, None, None, None)),
-            html.Td(row.reason or _counts(None, row.wavefronts, row.ideal, row.sectors)),
-            html.Td(_counts(found.requests, found.wavefronts, found.ideal, found.sectors) if found else _NOT_MEASURED),
+            html.Td(_(row.reason) if row.reason else _counts(None, row.wavefronts, row.ideal, row.sectors)),
+            html.Td(
+                _counts(found.requests, found.wavefronts, found.ideal, found.sectors) if found else _("not measured")
+            ),
         ]
     )
     if found is None:
         return html.Tbody(numbers)
     said = [
         html.Span(
-            [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), found.verdict],
+            [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), _(VERDICTS[found.verdict])],
             className=f"verdict {found.verdict}",
         ),
-        html.Span(found.because),
+        html.Span(found.because, lang="en"),
     ]
     return html.Tbody([numbers, html.Tr(html.Td(html.Div(said, className="because"), colSpan=4))])
 
@@ -114,10 +131,11 @@ def _counts(requests: int | None, wavefronts: int | None, ideal: int | None, sec
     told = []
     for value, noun in ((requests, "request"), (wavefronts, "wavefront"), (sectors, "sector")):
         if value is not None:
-            unit = noun if value == 1 else f"{noun}s"
-            told.append(html.Div([html.Strong(f"{value:,}"), html.Span(f" {unit}", className="unit")]))
+            before, number, unit = count(value, noun).partition(f"{value:,}")
+            words = [before, html.Strong(number), html.Span(unit, className="unit")]
+            told.append(html.Div([word for word in words if word]))
     if ideal is not None:
-        told.append(html.Div(f"{ideal:,} ideal", className="unit"))
+        told.append(html.Div(_("{n:,} ideal", n=ideal), className="unit"))
     return told
 
 
@@ -125,20 +143,26 @@ def _unaccounted(launch: Launch) -> list[Component]:
     if not launch.unaccounted:
         return []
     return [
-        html.P("Instructions that belong to no site:"),
-        html.Ul([html.Li(text) for text in launch.unaccounted], className="note"),
+        html.P(_("Instructions that belong to no site:")),
+        html.Ul([html.Li(text) for text in launch.unaccounted], className="note", lang="en"),
     ]
 
 
 def _sources(shown: Shown, verified: Launch, counted_for: Hardware) -> str:
     """Say where each number comes from."""
-    basis = device(counted_for.cc).basis.kind
-    recorded = f"Requests {origin(shown.recording)}."
-    model = f"Model: the rule for compute capability {counted_for.name}, {basis}, applied to their addresses."
-    if not verified.hardware or shown.recorded is None or shown.recorded.device is None:
-        return f"{recorded} {model} smemviz verify reads the hardware's counters, where Nsight Compute is installed."
-    card = shown.recorded.device
-    return f"{recorded} {model} Hardware: the clean kernel under Nsight Compute on {card.name}, driver {card.driver}."
+    rule = (
+        N_("Model: the rule for compute capability {capability}, measured, applied to their addresses.")
+        if device(counted_for.cc).basis.kind == "measured"
+        else N_("Model: the rule for compute capability {capability}, documented, applied to their addresses.")
+    )
+    card = shown.recorded.device if shown.recorded else None
+    if verified.hardware and card:
+        message = N_("Hardware: the clean kernel under Nsight Compute on {card}, driver {driver}.")
+        counted = _(message, card=card.name, driver=card.driver)
+    else:
+        counted = _("smemviz verify reads the hardware's counters, where Nsight Compute is installed.")
+    recorded = _("Requests {origin}.", origin=origin(shown.recording))
+    return f"{recorded} {_(rule, capability=counted_for.name)} {counted}"
 
 
 def _counters(launch: Launch) -> list[Component]:
@@ -147,18 +171,21 @@ def _counters(launch: Launch) -> list[Component]:
     rows = [[f"{value:,.0f}", name] for name, value in launch.counters.items()]
     # One component for all rows: each one on the page costs the browser time at every step.
     table = dmc.Table(
-        data={"head": ["count", "metric"], "body": rows}, withRowBorders=False, verticalSpacing=2, className="counters"
+        data={"head": [_("count"), _("metric")], "body": rows},
+        withRowBorders=False,
+        verticalSpacing=2,
+        className="counters",
     )
     return [
         html.Details(
             [
-                html.Summary(f"All {len(rows)} raw counters of the launch"),
+                html.Summary(_("All {n} raw counters of the launch", n=len(rows))),
                 html.Div(
                     table,
                     className="scroller",
                     tabIndex=0,
                     role="region",
-                    **{"aria-label": "Raw counters"},
+                    **{"aria-label": _("Raw counters")},
                 ),
             ],
             className="details",

@@ -17,10 +17,10 @@ from dash.development.base_component import Component
 
 from smemviz import language
 
-TAG = "qps"
+TAG = "ja"  # Babel has its dates, and nothing else here speaks it
 # Read alike in every language: units, formats, and what things call themselves.
 ALIKE = (
-    *("x", "B", "KiB", "MiB", "GiB", "s", "ms", "us", "µs", "ns", "GB", "TB", "MHz", "GFLOP", "TFLOP"),
+    *("x", "B", "KiB", "MiB", "GiB", "s", "ms", "us", "µs", "ns", "GB", "TB", "MHz", "W", "C", "GFLOP", "TFLOP", "UTC"),
     *("SVG", "PNG", "HTML", "smemviz", "NVIDIA H200", "H200"),
 )
 # Where components keep what people read, or have read out to them.

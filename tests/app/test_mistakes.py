@@ -72,8 +72,8 @@ def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: st
     assert len(shown["notices.children"]) == len(findings)
     for notice, finding in zip(shown["notices.children"], findings, strict=True):
         assert notice.title == kind.capitalize()
-        assert notice.children.startswith(f"Line {finding.line}: {kind} in {kernel}, block {finding.block}, thread")
-        assert notice.children.endswith(finding.message)
+        assert text(notice).startswith(f"Line {finding.line}: {kind} in {kernel}, block {finding.block}, thread")
+        assert text(notice).endswith(finding.message)
 
 
 def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Library) -> None:
