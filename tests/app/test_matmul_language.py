@@ -1,0 +1,179 @@
+"""The matrix product page in a language in brackets: every text is a message or data, and none stays for the next."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from dash._utils import to_json
+from measured_app import printing
+from pseudo import forgotten, pseudo
+from swept import SIZES, at_rate, sweep
+
+from smemviz.app import matmul_data as module
+from smemviz.app.jobs import Job
+from smemviz.app.matmul_data import PICTURED, Products, ProductState
+from smemviz.app.matmul_page import matmul_page
+from smemviz.app.matmul_view import view_job, view_products, view_step
+from smemviz.app.run_view import Filling, Query
+from smemviz.commands.progress import LINES
+from smemviz.model.matmul import Size
+from smemviz.sweep_file import CUBLAS, NUMPY, Sweep, digests, sweep_facts
+
+NAMES = [
+    *("cuBLAS", "float32", "int32", "naive", "sgemm", "NumPy", "host", "c", "k", "S", "T", "M", "K", "N"),
+    *("a", "b", "a_tile", "b_tile"),
+    *("S³", "65x66x67"),  # the formula, and a size
+]
+
+
+@pytest.fixture(scope="module")
+def data() -> Products:
+    """Keep what is counted from test to test: nothing of a language may be kept with it."""
+    return Products(Job(environment=LINES))
+
+
+def names(data: Products) -> list[str]:
+    """Return what the page shows that is no message: names of kernels, of arrays, of what was measured on."""
+    found = [*NAMES, *data.program.kernels]
+    for known in (data.recorded, sweep()):
+        assert known
+        host = known.host
+        found += [known.device.name, known.library, host.processor, host.numpy, known.device.driver]
+        found += [point.size.name for point in known.points]
+        found += [f"{point.error:.1e}" for point in known.points if point.error is not None]
+    return found
+
+
+def shown(data: Products, query: Query, theme: str = "light") -> Filling:
+    return view_products(data, query, theme, True)
+
+
+def test_what_stands_on_the_page_before_it_is_filled(data: Products) -> None:
+    with pseudo():
+        assert forgotten(matmul_page(), names(data)) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},  # measured and scaled
+        {"SIZE": "64", "TILE": "32"},  # counted now
+        {"SIZE": "228x240x112"},  # counted on the card
+        {"SIZE": "2000"},  # with what was skipped
+        {"SIZE": "96", "TILE": "8"},  # nothing measured with such tiles
+        {"SIZE": "no size"},
+    ],
+)
+def test_what_is_shown_of_a_size(data: Products, query: Query) -> None:
+    with pseudo():
+        assert forgotten(list(shown(data, query).values()), names(data)) == []
+
+
+def older(data: Products) -> Sweep:
+    """Return a sweep of another version of the file, whose ``main()`` failed, with a size that nobody counted."""
+    other = {**digests(data.program), "tiled": "0" * 16}
+    odd = Size(65, 66, 67)
+    points = (*sweep().points, replace(at_rate("tiled", odd, 1e12), moved=None, grid=()))
+    return replace(sweep(), kernels=other, notes=("main() raised at 8192: out of memory",), points=points)
+
+
+@pytest.mark.parametrize("query", [{}, {"SIZE": "1024"}, {"SIZE": "4096"}, {"SIZE": "65x66x67"}, {"SIZE": "70"}])
+def test_what_is_shown_of_another_version(data: Products, monkeypatch: pytest.MonkeyPatch, query: Query) -> None:
+    monkeypatch.setattr(Products, "recorded", older(data))
+    with pseudo():
+        assert forgotten(list(shown(data, query).values()), names(data)) == []
+
+
+@pytest.mark.parametrize("size", ["64", "65x66x67"])
+def test_what_is_shown_without_a_sweep(data: Products, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+    words = names(data)
+    monkeypatch.setattr(Products, "recorded", None)
+    with pseudo():
+        assert forgotten(list(shown(data, {"SIZE": size}).values()), words) == []
+
+
+# Of the first block: a load, the barrier after it, a multiplication, the barrier before the next load, the last barrier,
+# which guards nothing, and the store.
+@pytest.mark.parametrize("step", [1, 2, 3, 11, 22, 23])
+def test_every_kind_of_step(data: Products, step: int) -> None:
+    with pseudo():
+        filling = view_step(data, {"PICTURED": "16-8"}, {"step": str(step)})
+        assert forgotten(list(filling.values()), NAMES) == []
+    assert filling["step-text.children"].startswith("⟦Step ⟧")
+
+
+@pytest.mark.parametrize("pictured", list(PICTURED))
+def test_every_product_that_is_pictured(data: Products, pictured: str) -> None:
+    with pseudo():
+        assert forgotten(list(view_step(data, {"PICTURED": pictured}, {}).values()), NAMES) == []
+
+
+def test_a_product_that_cannot_be_pictured(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_pictured: str) -> None:
+        raise KeyError("tiled")
+
+    monkeypatch.setattr(data, "steps", fails)
+    with pseudo():
+        filling = view_step(data, {}, {})
+        assert forgotten(list(filling.values())) == []
+    assert filling["step-text.children"][0] == "⟦There is nothing to picture: ⟧"
+
+
+def until(done: Callable[[], object]) -> None:
+    end = time.monotonic() + 120
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_measurement_as_it_runs_fails_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Products(Job(environment=LINES))
+    state = ProductState(Size(96, 96, 96), 32, "")
+    points = (
+        at_rate("tiled", state.size, 1e12),
+        at_rate(CUBLAS, state.size, 4e12, None),
+        at_rate(NUMPY, SIZES[0], 1e9, None),
+    )
+    here = json.dumps(sweep_facts(replace(sweep(), sha256=data.program.sha256, points=points)))
+    commands = iter([printing("", seconds=600, said="3/9 tiled 64"), printing("no json"), printing(here)])
+    monkeypatch.setattr(module, "command", lambda path, state: next(commands))
+    with pseudo():
+        assert data.measure(state)
+        assert forgotten(list(view_job(data, True).values()), names(data)) == []
+        until(lambda: (now := data.running()) and now.said)
+        assert forgotten(list(view_job(data, True).values()), names(data)) == []
+        data.cancel()
+        until(lambda: data.running() is None)
+        assert data.measure(state)
+        until(lambda: data.running() is None)
+        status = view_job(data, True)["products-measure-status.children"]
+        assert forgotten(status) == []
+        assert status[0].title == "⟦It could not be measured⟧"
+        assert data.measure(state)
+        until(lambda: data.running() is None)
+        filling = shown(data, {"SIZE": "96"})
+        assert "⟦; times ⟧⟦measured here, on ⟧" in filling["products-origin.children"]
+        assert forgotten(list(filling.values()), names(data)) == []
+
+
+def test_one_language_leaves_nothing_for_the_next(data: Products) -> None:
+    def everything() -> str:
+        parts = [
+            matmul_page(),
+            shown(data, {}),
+            shown(data, {"SIZE": "48"}, "dark"),
+            view_step(data, {}, {"step": "3"}),
+        ]
+        return str(to_json(parts))
+
+    with pseudo():
+        first = everything()
+    english = everything()
+    with pseudo():
+        assert everything() == first
+    assert "⟦" not in english
+    assert everything() == english
