@@ -109,11 +109,11 @@ def _samples(time: Timing, colours: Theme) -> go.Scatter:
 def _bands(time: Timing, colours: Theme) -> list[dict[str, object]]:
     across = {"xref": "x2", "yref": "y2 domain", "y0": 0, "y1": 1, "layer": "below"}
     return [
-        {**across, "name": "5th to 95th percentile", "type": "rect", "x0": time.p5_us, "x1": time.p95_us,
+        {**across, "name": _("5th to 95th percentile"), "type": "rect", "x0": time.p5_us, "x1": time.p95_us,
          "fillcolor": colours.idle, "line": {"width": 0}},
-        {**across, "name": "95 % interval", "type": "rect", "x0": time.low_us, "x1": time.high_us,
+        {**across, "name": _("95 % interval"), "type": "rect", "x0": time.low_us, "x1": time.high_us,
          "fillcolor": colours.ramp[0], "line": {"width": 0}},
-        {**across, "name": "median", "type": "line", "x0": time.median_us, "x1": time.median_us,
+        {**across, "name": _("median"), "type": "line", "x0": time.median_us, "x1": time.median_us,
          "line": {"color": colours.ink, "width": 2}},
     ]  # fmt: skip
 

@@ -1,0 +1,286 @@
+"""Figures and sentences in a language in brackets: every text is a message or data, and none stays for the next."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from pseudo import forgotten, pseudo
+
+from smemviz.figures import compared
+from smemviz.figures.banks import banks
+from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
+from smemviz.figures.compared import Entry, time_origin, to_csv
+from smemviz.figures.elements import accessed, look_at, told_touches, touched_elements
+from smemviz.figures.labels import COUNTED, count, duration, percent
+from smemviz.figures.matter import Measured
+from smemviz.figures.moment import Moment, moment
+from smemviz.figures.published import published
+from smemviz.figures.sectors import largest_moment, sectors, spread, used_of
+from smemviz.figures.sentences import badge, degree_of, facts, findings_of, headline, origin, present, rule, told
+from smemviz.figures.served import H200, Hardware
+from smemviz.figures.source import source
+from smemviz.figures.style import FONT, font, mono
+from smemviz.figures.text import CHARACTERS, characters
+from smemviz.figures.thumbnail import thumbnail
+from smemviz.figures.tile import tile
+from smemviz.figures.timeline import timeline
+from smemviz.figures.times import times
+from smemviz.figures.warps import warps
+from smemviz.figures.worst import worst_moment
+from smemviz.language import speaking
+from smemviz.model.summary import summarize
+from smemviz.model.traffic import traffic_of
+from smemviz.recording import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording
+from smemviz.recording_file import load
+
+ROOT = Path(__file__).resolve().parents[2]
+EIGHT_BYTE_BANKS = Hardware((3, 5), 8)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A launch of a recording that came from an H200, and what it is counted for."""
+
+    file: str
+    kernel: str
+    hardware: Hardware = H200
+
+
+# Conflicts, padding, dynamic arrays; atomics whose wavefronts depend on data; arrays of many elements; no shared array.
+SEEN = (
+    Seen("square", "set_row_read_col"),
+    Seen("square", "set_row_read_col_pad", EIGHT_BYTE_BANKS),
+    Seen("histogram", "weigh_in_shared_memory"),
+    Seen("histogram", "count_in_shared_memory", EIGHT_BYTE_BANKS),
+    Seen("histogram", "count_in_global_memory"),
+    Seen("reduce", "neighbours_by_spread_threads"),
+    Seen("transpose", "copy"),
+    Seen("matmul", "vector_loads"),
+)
+
+
+@cache
+def recording(file: str) -> Recording:
+    return load(ROOT / f"kernels/recordings/h200/{file}.smem.npz")
+
+
+def pictures(now: Moment, seen: Seen) -> Iterator[go.Figure]:
+    """Draw every figure of a launch that is drawn at a moment."""
+    launch, hardware = now.launch, seen.hardware
+    names = [array.name for array in launch.shared_arrays] or [""]
+    for view in ("declared", "physical"):
+        yield tile(now, names[0], view=view, hardware=hardware)
+    yield banks(now, hardware=hardware)
+    yield sectors(now)
+    yield timeline(now, hardware=hardware)
+    yield warps(launch, now.block, site=0, warp=0, hardware=hardware)
+    for whole in (False, True):
+        for array in accessed(launch):
+            yield touched_elements(now, look_at(now, array, whole=whole))
+
+
+def sentences(now: Moment, seen: Seen) -> Iterator[str]:
+    """Say everything there is to say of a launch at a moment."""
+    yield present(now, seen.hardware)
+    yield from (told_touches(now, look_at(now, array)) for array in accessed(now.launch))
+
+
+def drawn(seen: Seen) -> list[Any]:
+    """Draw all figures of a launch, and say all sentences."""
+    found, hardware = recording(seen.file), seen.hardware
+    launch = found[seen.kernel]
+    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    at = [worst_moment(launch, hardware), largest_moment(launch, len(launch.sites) - 1), moment(launch, step=10**6)]
+    shown: list[Any] = []
+    for now in filter(None, at):
+        shown += [*pictures(now, seen), *sentences(now, seen)]
+    for i in range(len(launch.sites)):
+        traffic = traffic_of(launch, i)
+        shown += [spread(traffic), used_of(traffic)] if traffic else []
+    shown += [source(found, launch, site=0, hardware=hardware), thumbnail(launch, hardware=hardware)]
+    shown += [headline(launch, hardware), degree_of(facts(launch, hardware)), origin(found), rule(hardware)]
+    shown += [badge(site, row) for site, row in zip(launch.sites, rows, strict=True)]
+    return shown + ([times(launch.time)] if launch.time else [])
+
+
+def entries(*, timed: bool = True) -> list[Entry]:
+    """Compare three launches, the last of which was not timed."""
+    found = recording("square")
+    assert found.device
+    kernels = ("set_row_read_row", "set_row_read_col", "set_col_read_col")
+    measured = [Measured(found[k], found[k].time, found.device, found.calibration) for k in kernels if found[k].time]
+    shown = [*measured[:2], None] if timed else [None] * 3
+    return [
+        Entry(kernel, found.file, found[kernel], H200, origin(found), one)
+        for kernel, one in zip(kernels, shown, strict=True)
+    ]
+
+
+def side_by_side() -> list[Any]:
+    """Draw and say everything of launches side by side."""
+    shown: list[Any] = []
+    for timed in (True, False):
+        rows = compared.compared(entries(timed=timed))
+        shown += [wavefront_bars(rows), sector_bars(rows), time_bars(rows), compared.headline(rows)]
+        shown += [time_origin(row.entry.measured) for row in rows if row.entry.measured]
+    naive = compared.compared([replace(entries()[0], launch=recording("transpose")["copy"], measured=None)])
+    return [*shown, compared.headline(naive), wavefront_bars(naive), sector_bars(naive)]
+
+
+def names(found: Recording, launch: Launch | None = None) -> list[str]:
+    """Return what is shown of a recording and no language translates: its source with every name in it."""
+    assert found.device
+    known = [found.device.name, found.device.driver, *(one.kernel for one in found.launches)]
+    known += [node.id for node in ast.walk(ast.parse(found.source)) if isinstance(node, ast.Name)]
+    for one in [launch] if launch else found.launches:
+        known += [array.name for array in one.arrays]
+        known += [site.source for site in one.sites] + [site.op.replace("_", " ") for site in one.sites]
+        known += [site.op.partition("_")[2] for site in one.sites]
+    return known
+
+
+def read(shown: list[Any]) -> list[Any]:
+    """Return figures without the source of the kernel in them, with what they say to those who do not see them."""
+    found: list[Any] = []
+    for one in shown:
+        if isinstance(one, go.Figure):
+            traces = [trace for trace in one.data if trace.meta != CHARACTERS]
+            found += [go.Figure(traces, one.layout), *strings(one.layout.meta), *(strings([t.meta for t in traces]))]
+            # Of the source, what stands beside the lines: the badge after the access.
+            found += [text.rpartition("\N{NO-BREAK SPACE}" * 2)[2] for text in badges(one)]
+        else:
+            found.append(one)
+    return found
+
+
+def badges(figure: go.Figure) -> list[str]:
+    """Return the lines of a picture of source that say what an access costs."""
+    rows = [text for trace in figure.data if trace.meta == CHARACTERS for text in trace.text]
+    return [text.replace("</b>", "") for text in rows if "⟦" in text or "·" in text]
+
+
+def strings(value: object) -> list[str]:
+    """Return every string in a value of JSON."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return [text for part in value for text in strings(part)] if isinstance(value, list | tuple) else []
+
+
+def as_json(shown: list[Any]) -> list[str]:
+    return [one.to_json() if isinstance(one, go.Figure) else json.dumps(one) for one in shown]
+
+
+@pytest.mark.parametrize("seen", SEEN, ids=lambda seen: f"{seen.file}-{seen.kernel}-{seen.hardware.key}")
+def test_every_text_of_a_launch_is_a_message_or_data_and_none_stays_for_the_next(seen: Seen) -> None:
+    english = as_json(drawn(seen))
+    with pseudo():
+        shown = drawn(seen)
+        known = names(recording(seen.file), recording(seen.file)[seen.kernel])
+        assert forgotten(read(shown), known) == []
+    assert as_json(shown) != english
+    assert as_json(drawn(seen)) == english
+
+
+def test_launches_side_by_side_are_compared_in_messages() -> None:
+    english = as_json(side_by_side())
+    with pseudo():
+        shown = side_by_side()
+        dates = [entry.measured.time.date for entry in entries() if entry.measured]
+        assert forgotten(read(shown), [*names(recording("square")), *names(recording("transpose")), *dates]) == []
+    assert as_json(side_by_side()) == english
+
+
+def test_a_csv_stays_english() -> None:
+    rows = compared.compared(entries())
+    english = to_csv(rows)
+    with pseudo():
+        assert to_csv(rows) == english
+
+
+@pytest.mark.parametrize("file", ["latency", "square", "rectangle", "reverse"])
+def test_published_figures_are_told_in_messages(file: str) -> None:
+    english = published(recording(file))
+    with pseudo():
+        rows = published(recording(file))
+        texts = [text for row in rows for text in vars(row).values()]
+        assert forgotten(texts, [one.kernel for one in recording(file).launches]) == []
+    assert len(rows) == len(english) > 0
+    assert published(recording(file)) == english
+
+
+def test_mistakes_are_told_in_messages_around_what_the_engine_said() -> None:
+    found = recording("square")
+    kinds = ("race", "out_of_bounds", "unwritten_read", "barrier_divergence", "raised", LAUNCH_REFUSED, MAIN_FAILED)
+    threads = ((0, 0, 0), (1, 0, 0), (2, 0, 0))
+    met = tuple(
+        Finding(kind, "set_row_read_row", 1, (0, 0, 0), threads[: i % 4], "as the engine said", 0)
+        for i, kind in enumerate(kinds)
+    )
+    found = replace(found, findings=met)
+    with pseudo():
+        texts = [told(finding, found) for finding in findings_of(found, found.launches[0])]
+        assert forgotten(texts, ["as the engine said", "set_row_read_row"]) == []
+    assert len(texts) == len(kinds)
+
+
+def test_numbers_with_their_nouns_are_messages() -> None:
+    with pseudo():
+        assert forgotten([count(n, noun) for noun in COUNTED for n in (0, 1, 2)]) == []
+        assert forgotten([duration(0.0001), percent(0.0001)]) == []
+
+
+def test_every_noun_that_is_counted_anywhere_is_a_message() -> None:
+    nouns = {noun for file in (ROOT / "smemviz").rglob("*.py") for noun in _counted(ast.parse(file.read_text()))}
+    assert {"wavefront", "lane", "sector"} <= nouns
+    assert nouns - set(COUNTED) == set()
+
+
+def _counted(tree: ast.Module) -> set[str]:
+    """Return the nouns that a module gives to ``labels.count``, where it takes that name from there."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    if not any(node.module == "smemviz.figures.labels" and "count" in {a.name for a in node.names} for node in imports):
+        return set()
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    given = [node.args[1] for node in calls if node.func.id == "count" and len(node.args) == 2]  # type: ignore[attr-defined]
+    return {str(noun.value) for noun in given if isinstance(noun, ast.Constant)}
+
+
+@pytest.mark.parametrize(
+    ("say", "korean", "chinese"),
+    [
+        (font, "Malgun Gothic", "Microsoft YaHei"),
+        (mono, "Malgun Gothic", "Microsoft YaHei"),
+    ],
+)
+def test_fonts_with_the_letters_of_a_language_come_first_of_those_with_chinese_characters(
+    say: Callable[[], str], korean: str, chinese: str
+) -> None:
+    english = say()
+    assert korean not in english
+    generic = english.rpartition(", ")[2]
+    for tag, first, second in (("ko", korean, chinese), ("zh-Hans", chinese, korean)):
+        with speaking(tag):
+            named = say()
+        assert named.startswith(english.removesuffix(generic))
+        assert named.endswith(generic)
+        assert named.index(first) < named.index(second)
+
+
+def test_english_pictures_name_the_fonts_they_did() -> None:
+    assert banks(worst_moment(recording("square")["set_row_read_col"])).layout.font.family == FONT
+
+
+def test_a_letter_of_korean_or_chinese_is_as_wide_as_the_type_is_high() -> None:
+    assert characters("32 lanes") == 8
+    assert characters("32개 레인") == 3 + 6  # three such letters, each 1 / 0.58 digits wide
+    assert characters("冲突") == 4  # rounded up
