@@ -96,8 +96,8 @@ def test_what_is_shown_without_a_sweep(data: Products, monkeypatch: pytest.Monke
         assert forgotten(list(shown(data, {"SIZE": size}).values()), words) == []
 
 
-# Of the first block: a load, the barrier after it, a multiplication, the barrier before the next load, the last barrier,
-# which guards nothing, and the store.
+# Of the first block: a load, the barrier after it, a multiplication, the barrier before the next load, the last
+# barrier, which guards nothing, and the store.
 @pytest.mark.parametrize("step", [1, 2, 3, 11, 22, 23])
 def test_every_kind_of_step(data: Products, step: int) -> None:
     with pseudo():
