@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from smemviz.figures.cures import pad_said, swizzle_said
-from smemviz.figures.labels import count
+from smemviz.figures.cures import change_said
 from smemviz.model.cure import Pad
 from smemviz.model.occupancy import blocks_per_multiprocessor
 from smemviz.recording import Recording, Timing
 from smemviz.report import output_console, own_cc, time_facts
-from smemviz.rewrite import Answer, Refused, Suggestion, Verified
+from smemviz.rewrite import Answer, Refused, Rewrite, Suggestion, Verified
+from smemviz.rewrite.said import messages
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,12 +25,8 @@ _ENGINES = {"lockstep": "in lockstep", "gpu": "on the GPU"}
 
 def suggested_in_words(one: Suggestion) -> str:
     """Say what to change: ``pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)``."""
-    if one.rewrite and one.rewrite.constants:
-        set_to = ", ".join(f"{name} = {value}" for name, value in one.rewrite.constants.items())
-        return f"{set_to}{'' if one.rewrite.edits else ', as the file has it'} ({count(one.more_bytes, 'byte')} more)"
-    if isinstance(one.layout, Pad):
-        return pad_said(one.array, one.layout, one.more_bytes)
-    return swizzle_said(one.array, one.layout)
+    rewrite = one.rewrite or Rewrite(())
+    return change_said(one.array, one.layout, one.more_bytes, rewrite.constants, written=bool(rewrite.edits))
 
 
 def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, as_json: bool) -> None:
@@ -73,7 +69,12 @@ def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, a
 
 
 def answer_facts(recording: Recording, found: Answer, notes: Sequence[str]) -> dict[str, Any]:
-    """Return an answer ready for JSON."""
+    """Return an answer ready for JSON.
+
+    ``messages`` holds, by the English text, what reasons, problems and notes are made of, for other languages.
+    """
+    checks = [check for one in found.suggested for check in one.checks]
+    reasons = [one.suggestion.reason for one in found.suggested] + [one.reason for one in found.refused]
     return {
         "schema": 1,
         "engine": recording.engine,
@@ -85,6 +86,7 @@ def answer_facts(recording: Recording, found: Answer, notes: Sequence[str]) -> d
         "suggestions": [_suggestion_facts(recording, one) for one in found.suggested],
         "refused": [_refused_facts(one) for one in found.refused],
         "notes": list(notes),
+        "messages": messages(*reasons, *(text for check in checks for text in (check.problem, *check.notes))),
         "diff": found.diff,
     }
 

@@ -13,7 +13,9 @@ from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import RunState
 from smemviz.app.suggester import Facts, Suggester
 from smemviz.errors import SmemvizError
-from smemviz.figures.suggested import excess_in, suggested_rows
+from smemviz.figures.suggested import Note, excess_in, refused_notes, suggested_rows
+from smemviz.language import N_, _
+from smemviz.recording import Launch
 from smemviz.report import own_cc
 
 POLL_MILLISECONDS = 500
@@ -25,8 +27,7 @@ PROPERTIES = (
     "suggestions.children",
     "suggest-poll.disabled",
 )
-_MEASURED = "So written, the kernel is one that this file has under another name and that was recorded on"
-_HEAD = ["change", "wavefronts now", "predicted", "counted", "time"]
+_HEAD = (N_("change"), N_("wavefronts now"), N_("predicted"), N_("counted"), N_("time"))
 
 
 def suggest_panel() -> Component:
@@ -35,12 +36,12 @@ def suggest_panel() -> Component:
         [
             html.Div(
                 [
-                    html.H2("Another layout", id="suggest-title"),
+                    html.H2(_("Another layout"), id="suggest-title"),
                     html.Div(
                         [
-                            html.Button("Suggest", id="suggest", type="button", className="text-button"),
+                            html.Button(_("Suggest"), id="suggest", type="button", className="text-button"),
                             html.Button(
-                                "Cancel", id="cancel-suggest", type="button", className="text-button", hidden=True
+                                _("Cancel"), id="cancel-suggest", type="button", className="text-button", hidden=True
                             ),
                         ],
                         className="panel-controls",
@@ -75,52 +76,62 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
     running = suggester.running()
     status: list[Component] = []
     if running:
-        status = [html.Span(f"Searching, rewriting, running: {running.seconds:.0f} s")]
+        status = [html.Span(_("Searching, rewriting, running: {seconds:.0f} s", seconds=running.seconds))]
     elif busy:
-        status = [html.Span("Something else is being measured; try again when that is done.")]
+        status = [html.Span(_("Something else is being measured; try again when that is done."))]
     elif problem := suggester.problem(shown, launch.kernel):
-        status = [dmc.Alert(problem, title="Nothing can be suggested", color="red")]
+        status = [dmc.Alert(html.Span(problem, lang="en"), title=_("Nothing can be suggested"), color="red")]
     facts = suggester.found(shown, path, launch.kernel)
     return {
         "suggest-panel.hidden": False,
         "suggest.disabled": running is not None or not library.local,
         "cancel-suggest.hidden": running is None,
         "suggest-status.children": status,
-        "suggestions.children": _found(facts, launch.kernel) if facts else [_nothing_yet()],
+        "suggestions.children": _found(facts, launch) if facts else [_nothing_yet()],
         "suggest-poll.disabled": running is None,
     }
 
 
 def _nothing_yet() -> Component:
-    said = (
+    said = _(
         "Counts what was recorded with every pad and XOR swizzle, writes the best into a copy of the file, and runs it."
     )
     return html.P(said, className="note")
 
 
-def _found(facts: Facts, kernel: str) -> list[Component]:
-    """Show the suggestions for one kernel, each with its difference."""
-    rows = [row for row in suggested_rows(facts) if row.kernel == kernel]
+def _found(facts: Facts, launch: Launch) -> list[Component]:
+    """Show the suggestions for the kernel of a launch, each with its difference."""
+    rows = suggested_rows(facts, launch)
     parts: list[Component] = []
     if rows:
         # One component for all rows: each one on the page costs the browser time at every step.
         body = [[row.change, row.now, row.predicted, row.counted, row.time] for row in rows]
-        table = dmc.Table(data={"head": _HEAD, "body": body}, verticalSpacing=6, className="suggested")
+        table = dmc.Table(data={"head": list(map(_, _HEAD)), "body": body}, verticalSpacing=6, className="suggested")
         region = {"role": "region", "aria-labelledby": "suggest-title"}
         parts.append(html.Div(table, className="scroller", tabIndex=0, **region))
-    parts += [html.P(text, className="note") for row in rows for text in row.said]
-    parts += [html.P(f"{one['array']}: {one['reason']}.") for one in facts["refused"] if one["kernel"] == kernel]
+    parts += [html.P(_noted(note), className="note") for row in rows for note in row.notes]
+    parts += [html.P(_noted(note)) for note in refused_notes(facts, launch)]
     parts += [_difference(row.change, row.diff) for row in rows if row.diff]
     on = facts.get("measured_on")
     if on and any(row.measured for row in rows):
-        parts.append(html.P(f"{_MEASURED} an {on}, counted by Nsight Compute and timed.", className="note"))
+        said = _(
+            "So written, the kernel is one that this file has under another name and that was recorded on an {gpu}, "
+            "counted by Nsight Compute and timed.",
+            gpu=on,
+        )
+        parts.append(html.P(said, className="note"))
     return parts
 
 
+def _noted(note: Note) -> str | list[Component | str]:
+    return [f"{note.text} ", html.Span(note.quoted, lang="en")] if note.quoted else note.text
+
+
 def _difference(change: str, diff: str) -> Component:
-    region = {"role": "region", "aria-label": f"Difference: {change}"}
+    title = _("Difference: {change}", change=change)
+    region = {"role": "region", "aria-label": title}
     return html.Details(
-        [html.Summary(f"Difference: {change}"), html.Pre(diff, className="difference scroller", tabIndex=0, **region)],
+        [html.Summary(title), html.Pre(diff, className="difference scroller", tabIndex=0, **region)],
         className="details",
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from smemviz.figures.grammar import capital
 from smemviz.figures.labels import count
 from smemviz.language import _, ngettext
@@ -29,6 +31,23 @@ def cure_said(array: ArrayInfo, pad: Cure[Pad] | None, swizzle: Cure[Swizzle] | 
         swizzle_outcome=outcomes[1],
     )
     return capital(said)
+
+
+def change_said(
+    array: ArrayInfo, layout: Pad | Swizzle, more_bytes: int, constants: Mapping[str, object], *, written: bool
+) -> str:
+    """Say what to change: constants, where they make the layout, else the array.
+
+    ``written`` is whether the file has to be changed for that.
+    """
+    if constants:
+        set_to, more = ", ".join(f"{name} = {value}" for name, value in constants.items()), more_said(more_bytes)
+        if written:
+            return _("{constants} ({more})", constants=set_to, more=more)
+        return _("{constants}, as the file has it ({more})", constants=set_to, more=more)
+    if isinstance(layout, Pad):
+        return pad_said(array, layout, more_bytes)
+    return swizzle_said(array, layout)
 
 
 def pad_said(array: ArrayInfo, pad: Pad, more_bytes: int) -> str:

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from smemviz.figures.cures import change_said
+from smemviz.figures.grammar import clauses
 from smemviz.figures.labels import duration
+from smemviz.language import N_, _
+from smemviz.model.cure import Pad, Swizzle
 from smemviz.model.summary import summarize
 from smemviz.recording import Launch
 
 
+class Note(NamedTuple):
+    """What else is to be known: a text, and what it quotes in English behind it, "" for nothing."""
+
+    text: str
+    quoted: str = ""
+
+
 class Row(NamedTuple):
-    """One suggestion: counts as texts, ``said`` what else is to be known, ``diff`` of the kernel file.
+    """One suggestion: counts as texts, ``notes`` what else is to be known, ``diff`` of the kernel file.
 
     ``measured`` is whether the file has the rewritten kernel, too, and it was recorded on a GPU.
     """
 
-    kernel: str
     change: str
     now: str
     predicted: str
     counted: str
     time: str
-    said: tuple[str, ...]
+    notes: tuple[Note, ...]
     diff: str
     measured: bool
 
@@ -32,31 +42,50 @@ def excess_in(launch: Launch, cc: tuple[int, int]) -> bool:
     return any(row.excess for row in summarize(launch, cc))
 
 
-def suggested_rows(facts: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of all kernels, in order."""
-    return [_row(one) for one in facts["suggestions"]]
+def suggested_rows(facts: Mapping[str, Any], launch: Launch) -> list[Row]:
+    """Return the rows of a launch's kernel, in order."""
+    return [_row(one, launch, facts) for one in facts["suggestions"] if one["kernel"] == launch.kernel]
 
 
-def _row(one: Mapping[str, Any]) -> Row:
+def refused_notes(facts: Mapping[str, Any], launch: Launch) -> list[Note]:
+    """Say for which arrays of a launch's kernel nothing is suggested, and why."""
+    refused = [one for one in facts["refused"] if one["kernel"] == launch.kernel]
+    return [_noted(facts, one["reason"], N_("{subject}: {said}."), N_("{subject}:"), one["array"]) for one in refused]
+
+
+def _row(one: Mapping[str, Any], launch: Launch, facts: Mapping[str, Any]) -> Row:
     hardware = one.get("hardware")
     counted = [_counted(engine, check) for engine, check in one["verified"].items()]
-    counted += [f"{hardware['after']['ncu_wavefronts']:,} by Nsight Compute"] if hardware else []
+    if hardware:
+        counted.append(_("{wavefronts:,} by Nsight Compute", wavefronts=hardware["after"]["ncu_wavefronts"]))
+    change = _change(one, launch)
     return Row(
-        one["kernel"],
-        one["text"],
+        change,
         f"{one['wavefronts']:,}",
         f"{one['predicted']:,}",
-        ", ".join(counted) or "not written",
+        clauses(*counted) if counted else _("not written"),
         _time(one["time"], hardware),
-        tuple(_said(one)),
+        tuple(_notes(one, change, facts)),
         one["diff"],
         hardware is not None,
     )
 
 
+def _change(one: Mapping[str, Any], launch: Launch) -> str:
+    """Say what to change in the spoken language; the text of the facts is English."""
+    place = one["array"], one["line"]
+    array = next(array for array in launch.shared_arrays if (array.name, array.line) == place)
+    kinds: dict[str, type[Pad | Swizzle]] = {"pad": Pad, "swizzle": Swizzle}
+    layout = kinds[one["layout"]["kind"]](**{name: n for name, n in one["layout"].items() if name != "kind"})
+    return change_said(array, layout, one["more_bytes"], one["constants"], written=bool(one["diff"]))
+
+
 def _counted(engine: str, check: Mapping[str, Any]) -> str:
-    where = "in lockstep" if engine == "lockstep" else "on the GPU"
-    return f"failed {where}" if check["problem"] else f"{check['wavefronts']:,} {where}"
+    if check["problem"]:
+        return _("failed in lockstep") if engine == "lockstep" else _("failed on the GPU")
+    if engine == "lockstep":
+        return _("{wavefronts:,} in lockstep", wavefronts=check["wavefronts"])
+    return _("{wavefronts:,} on the GPU", wavefronts=check["wavefronts"])
 
 
 def _time(times: list[Mapping[str, Any]], hardware: Mapping[str, Any] | None) -> str:
@@ -66,14 +95,35 @@ def _time(times: list[Mapping[str, Any]], hardware: Mapping[str, Any] | None) ->
     elif hardware:
         before, after = (hardware[when]["median_us"] for when in ("before", "after"))
     else:
-        return "not timed"
+        return _("not timed")
     return f"{duration(before)} → {duration(after)}"
 
 
-def _said(one: Mapping[str, Any]) -> list[str]:
-    said = [f"{one['text']}: not written, {one['reason']}."] if one["reason"] else []
-    said += [f"{one['text']}: {check['problem']}." for check in one["verified"].values() if check["problem"]]
-    said += [f"{one['text']} {note}." for check in one["verified"].values() for note in check["notes"]]
+def _notes(one: Mapping[str, Any], change: str, facts: Mapping[str, Any]) -> Iterator[Note]:
+    if one["reason"]:
+        whole, lead = N_("{subject}: not written, {said}."), N_("{subject}: not written,")
+        yield _noted(facts, one["reason"], whole, lead, change)
+    for check in one["verified"].values():
+        if check["problem"]:
+            yield _noted(facts, check["problem"], N_("{subject}: {said}."), N_("{subject}:"), change)
+    for check in one["verified"].values():
+        for note in check["notes"]:
+            yield _noted(facts, note, N_("{subject} {said}."), N_("{subject}:"), change)
     if not one["complete"]:
-        said.append("Counts are of the requests that were logged.")
-    return said
+        yield Note(_("Counts are of the requests that were logged."))
+
+
+def _noted(facts: Mapping[str, Any], text: str, whole: str, lead: str, subject: str) -> Note:
+    """Say a text of the facts of a subject, in ``whole``; one that is no message is quoted behind ``lead``."""
+    said = _said(facts, text)
+    return Note(_(lead, subject=subject), f"{text}.") if said is None else Note(_(whole, subject=subject, said=said))
+
+
+def _said(facts: Mapping[str, Any], text: str) -> str | None:
+    """Say an English text of the facts in the spoken language, None where it is no message."""
+    made = facts.get("messages", {}).get(text)
+    if made is None:
+        return None
+    values = made["values"].items()
+    filled = {name: (_said(facts, one) or one) if isinstance(one, str) else one for name, one in values}
+    return _(made["message"], **filled)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from smemviz.language import N_
 from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, score, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic
@@ -15,6 +16,7 @@ from smemviz.model.pattern import data_decides
 from smemviz.program import Program
 from smemviz.recording import ArrayInfo, Launch, Recording
 from smemviz.rewrite.rewriting import Rewrite, Rewriting
+from smemviz.rewrite.said import Said
 from smemviz.rewrite.uses import NotRewrittenError
 
 
@@ -132,30 +134,34 @@ def _of_array(
 def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str | None:
     """Say why no layout can be found for an array, None when one can be looked for."""
     if len({(one.shape, one.dtype) for one in arrays}) > 1:
-        return "its launches give it different sizes"
+        return Said(N_("its launches give it different sizes"))
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
-        return f"it shares its memory or a site with {', '.join(sorted(others))}"
+        return Said(N_("it shares its memory or a site with {arrays}"), arrays=", ".join(sorted(others)))
     steady = [not data_decides(access.offsets, access.times) for _, access in asked.accesses]
     if not any(one.excess and keeps for one, keeps in zip(asked.scores(), steady, strict=True)):
-        return "data decides which words collide, so no pad or swizzle is sure to help"
+        return Said(N_("data decides which words collide, so no pad or swizzle is sure to help"))
     return None
 
 
 def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
     """Return the best pad and the best swizzle that can be written, or that cannot, the cheaper first."""
-    rewriting, reason = None, f"its kernel stands in {launch.file}"
+    rewriting, reason = None, Said(N_("its kernel stands in {file}"), file=launch.file)
     if not launch.file:
         try:
             rewriting = Rewriting(program, asked.array)
         except NotRewrittenError as error:
-            reason = str(error)
+            reason = error.said
     limit, shared_bytes = device(asked.cc).static_shared, launch.shared_bytes
 
     def why_not(layout: Layout) -> str | None:
         more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
         if shared_bytes <= limit < shared_bytes + more:
-            return f"a block would take {shared_bytes + more:,} bytes, more than the {limit:,} of static shared memory"
+            return Said(
+                N_("a block would take {taken:,} bytes, more than the {limit:,} of static shared memory"),
+                taken=shared_bytes + more,
+                limit=limit,
+            )
         return rewriting.refuses(layout) if rewriting else reason
 
     made = []
@@ -197,5 +203,5 @@ def _cost(one: Suggestion) -> tuple[bool, int, int, int]:
 def _nothing_helps(asked: _Asked, launch: Launch) -> str:
     ops = {launch.sites[access.site].op for _, access in asked.accesses}
     if any(is_atomic(op) and op != POPULATION_COUNT for op in ops):
-        return "lanes that update the same element collide wherever it lies"
-    return "no pad and no XOR swizzle helps"
+        return Said(N_("lanes that update the same element collide wherever it lies"))
+    return Said(N_("no pad and no XOR swizzle helps"))

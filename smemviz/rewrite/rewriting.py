@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from smemviz.constants import DTYPES, ConstantValue, dotted_name
+from smemviz.language import N_
 from smemviz.model.cure import Layout, Pad, Swizzle
 from smemviz.program import Program, parse_program
 from smemviz.recording import ArrayInfo
 from smemviz.rewrite.edits import Edit, edited, replacing
 from smemviz.rewrite.pitch import longer, pad_constant
+from smemviz.rewrite.said import Said
 from smemviz.rewrite.uses import NotRewrittenError, check_named_once, declaration, elements, views
 from smemviz.sites.names import source_text
 
@@ -64,7 +66,7 @@ class Rewriting:
         try:
             self.rewrite(layout)
         except NotRewrittenError as error:
-            return str(error)
+            return error.said
         return None
 
     def rewrite(self, layout: Layout) -> Rewrite:
@@ -86,7 +88,8 @@ class Rewriting:
             raise NotRewrittenError(line, what)
         shape = self.declared.shape
         if not (isinstance(shape, ast.Tuple) and len(shape.elts) == len(self.array.shape)):
-            raise NotRewrittenError(shape.lineno, f"the sizes of {self.array.name} are not written out here")
+            what = Said(N_("the sizes of {array} are not written out here"), array=self.array.name)
+            raise NotRewrittenError(shape.lineno, what)
         edits, constants = longer(self.program, self.declared, shape.elts[-1], pad.row + pad.pad)
         return Rewrite(edits, constants)
 
@@ -96,12 +99,16 @@ class Rewriting:
         if found is not None:
             return Rewrite(*found)
         if self.array.dynamic:
-            what = f"{self.array.name} is dynamic: the launch states its size, and no constant is its pitch"
+            what = Said(
+                N_("{array} is dynamic: the launch states its size, and no constant is its pitch"),
+                array=self.array.name,
+            )
             raise NotRewrittenError(self.declared.line, what)
         shape = self.declared.shape
         if isinstance(shape, ast.Tuple):
             if len(shape.elts) != 1:
-                raise NotRewrittenError(shape.lineno, f"the size of {self.array.name} is not written out here")
+                what = Said(N_("the size of {array} is not written out here"), array=self.array.name)
+                raise NotRewrittenError(shape.lineno, what)
             shape = shape.elts[0]
         elements_now = self.array.shape[0]
         size = elements_now + pad.more_elements(elements_now)
@@ -118,7 +125,8 @@ class Rewriting:
         for index in elements(self.program, self.declared.function, self.declared.name):
             parts = index.elts if isinstance(index, ast.Tuple) else [index]
             if len(parts) != len(self.array.shape):
-                raise NotRewrittenError(index.lineno, f"{ast.unparse(index)} is not an index for each axis")
+                what = Said(N_("{code} is not an index for each axis"), code=ast.unparse(index))
+                raise NotRewrittenError(index.lineno, what)
             for part in parts[-2:]:
                 _check_plain(part)
             text = self._known(parts[-2:], layout)
@@ -175,11 +183,17 @@ class Rewriting:
         if len(shape) == 1:
             block = 1 << swizzle.bits + swizzle.base
             if shape[0] % block:
-                what = f"{self.array.name} has {shape[0]} elements, no multiple of {block}; swizzled it would need more"
+                what = Said(
+                    N_("{array} has {elements} elements, no multiple of {block}; swizzled it would need more"),
+                    array=self.array.name,
+                    elements=shape[0],
+                    block=block,
+                )
                 raise NotRewrittenError(self.declared.line, what)
             return -(-shape[0] // swizzle.row)
         if len(shape) > 2 and shape[-2] % (1 << swizzle.bits + swizzle.shift):
-            raise NotRewrittenError(self.declared.line, f"the swizzle goes on from plane to plane of {self.array.name}")
+            what = Said(N_("the swizzle goes on from plane to plane of {array}"), array=self.array.name)
+            raise NotRewrittenError(self.declared.line, what)
         return shape[-2]
 
 
@@ -192,12 +206,14 @@ def _check_plain(index: ast.expr) -> None:
     for node in ast.walk(index):
         repeatable = isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2] in _REPEATABLE
         if isinstance(node, ast.Subscript | ast.Call | ast.NamedExpr) and not repeatable:
-            what = f"the index {ast.unparse(index)} would be written twice; give it a name first"
+            what = Said(N_("the index {code} would be written twice; give it a name first"), code=ast.unparse(index))
             raise NotRewrittenError(index.lineno, what)
         if isinstance(node, ast.Slice | ast.Tuple):
-            raise NotRewrittenError(index.lineno, f"{ast.unparse(index)} is not the index of one element")
+            what = Said(N_("{code} is not the index of one element"), code=ast.unparse(index))
+            raise NotRewrittenError(index.lineno, what)
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
-        raise NotRewrittenError(index.lineno, f"the index {ast.unparse(index)} counts from the end")
+        what = Said(N_("the index {code} counts from the end"), code=ast.unparse(index))
+        raise NotRewrittenError(index.lineno, what)
 
 
 def _term(text: str) -> str:

@@ -11,15 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smemviz.constants import dotted_name
+from smemviz.language import N_
 from smemviz.program import Program
 from smemviz.recording import ArrayInfo
+from smemviz.rewrite.said import Said
 
 
 class NotRewrittenError(Exception):
     """Why a layout is not written into a kernel file, in a line: ``line 14: held is given another name``."""
 
     def __init__(self, line: int, why: str) -> None:
-        super().__init__(f"line {line}: {why}")
+        self.said = Said(N_("line {line}: {why}"), line=line, why=why)
+        super().__init__(self.said)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ def declaration(program: Program, array: ArrayInfo) -> Declaration:
                 ):
                     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "shape")]
                     return Declaration(name, given[0], function, array.line)
-    raise NotRewrittenError(array.line, f"no statement {array.name} = cuda.shared.array(...) declares it")
+    raise NotRewrittenError(
+        array.line, Said(N_("no statement {code} declares it"), code=f"{array.name} = cuda.shared.array(...)")
+    )
 
 
 def check_named_once(declared: Declaration) -> None:
@@ -55,7 +60,7 @@ def check_named_once(declared: Declaration) -> None:
         if not (isinstance(node, ast.Name) and node.id == declared.name and isinstance(node.ctx, ast.Store)):
             continue
         if node.lineno != declared.line:
-            raise NotRewrittenError(node.lineno, f"{declared.name} is given something else here")
+            raise NotRewrittenError(node.lineno, _given(declared.name))
 
 
 def elements(program: Program, function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
@@ -98,28 +103,40 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
         isinstance(node, ast.Call) and dotted_name(node.func) == function.name for node in ast.walk(program.tree)
     )
     if callers > 1:
-        what = f"{array.id} goes to the device function {function.name}, which is called in {callers} places"
+        what = Said(
+            N_("{array} goes to the device function {function}, which is called in {callers} places"),
+            array=array.id,
+            function=function.name,
+            callers=callers,
+        )
         raise NotRewrittenError(call.lineno, what)
     parameters = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     names = [n for n, given in zip(parameters, call.args, strict=False) if given is array]
     names += [k.arg for k in call.keywords if k.value is array and k.arg]
     if len(names) != 1:
-        raise NotRewrittenError(call.lineno, f"which argument of {function.name} {array.id} is cannot be told")
+        what = Said(
+            N_("which argument of {function} {array} is cannot be told"), function=function.name, array=array.id
+        )
+        raise NotRewrittenError(call.lineno, what)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == names[0]:
-            raise NotRewrittenError(node.lineno, f"{names[0]} is given something else here")
+            raise NotRewrittenError(node.lineno, _given(names[0]))
     yield from elements(program, function, names[0])
+
+
+def _given(name: str) -> str:
+    return Said(N_("{array} is given something else here"), array=name)
 
 
 def _use(parent: ast.AST, name: str) -> str:
     """Say what is made of an array."""
     match parent:
         case ast.Attribute(attr="view" | "reshape" | "ravel" | "flatten" | "transpose" | "T"):
-            return f"a view of {name} is taken here"
+            return Said(N_("a view of {array} is taken here"), array=name)
         case ast.Attribute():
-            return f"{name}.{parent.attr} is asked for here"
+            return Said(N_("{code} is asked for here"), code=f"{name}.{parent.attr}")
         case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
-            return f"{name} is given another name here"
+            return Said(N_("{array} is given another name here"), array=name)
         case ast.Call():
-            return f"{name} goes to {ast.unparse(parent.func)} here"
-    return f"{name} is used here as a whole"
+            return Said(N_("{array} goes to {function} here"), array=name, function=ast.unparse(parent.func))
+    return Said(N_("{array} is used here as a whole"), array=name)

@@ -22,6 +22,8 @@ from smemviz.resources import gallery
 
 TILE = {"file": "transpose", "kernel": "tile"}
 REDUCE = {"file": "reduce", "kernel": "neighbours_by_close_threads"}
+PADDED = "leave 1 element of held unused after every 32, index i + i // 32 (32 bytes more)"
+NOTE = "changes halves too: 180 -> 170 wavefronts"
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +49,19 @@ def an_answer(library: Library, **more: Any) -> str:
     """Write what ``smemviz suggest --json`` prints about the kernel of reduce.py."""
     shown = library.show(RunState.read(REDUCE))
     suggestion = {
-        "kernel": REDUCE["kernel"], "text": "pad it", "wavefronts": 600, "predicted": 180, "reason": None,
-        "verified": {"lockstep": {"wavefronts": 180, "problem": None, "notes": ["changes halves too: 180 -> 170"]}},
+        "kernel": REDUCE["kernel"], "array": "held", "line": 52, "layout": {"kind": "pad", "row": 32, "pad": 1},
+        "more_bytes": 32, "constants": {}, "text": PADDED, "wavefronts": 600, "predicted": 180, "reason": None,
+        "verified": {"lockstep": {"wavefronts": 180, "problem": None, "notes": [NOTE]}},
         "time": [], "complete": True, "diff": "--- a\n+++ b\n",
     }  # fmt: skip
+    messages = {
+        NOTE: {
+            "message": "changes {kernel} too: {before:,} -> {after:,} wavefronts",
+            "values": {"kernel": "halves", "before": 180, "after": 170},
+        }
+    }
     facts = {"sha256": shown.program.sha256, "suggestions": [suggestion | more], "refused": [], "notes": []}
-    return json.dumps(facts)
+    return json.dumps(facts | {"messages": messages})
 
 
 def test_the_command_is_our_own_on_one_kernel_with_the_constants_that_differ() -> None:
@@ -102,23 +111,23 @@ def test_what_is_found_here_is_shown_with_its_difference(library: Library, monke
     finish(suggester)
     filling = view_suggest(library, suggester, REDUCE)
     table = filling["suggestions.children"][0].children
-    assert table.data["body"] == [["pad it", "600", "180", "180 in lockstep", "not timed"]]
+    assert table.data["body"] == [[PADDED, "600", "180", "180 in lockstep", "not timed"]]
     said = text(filling, "suggestions.children")
-    assert "pad it changes halves too: 180 -> 170." in said
-    assert said.endswith("Difference: pad it--- a\n+++ b\n")
+    assert f"{PADDED} changes halves too: 180 -> 170 wavefronts." in said
+    assert said.endswith(f"Difference: {PADDED}--- a\n+++ b\n")
 
 
 def test_a_suggestion_that_failed_says_so(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     suggester = Suggester()
     failed = {"lockstep": {"wavefronts": None, "problem": "line 9: 4 were promised", "notes": []}}
     printed = printing(an_answer(library, verified=failed))
-    printed[2] += "; sys.exit(1)"
+    printed[2] += "sys.exit(1)\n"
     monkeypatch.setattr(module, "command", lambda *_: printed)
     start(suggester, library, REDUCE)
     finish(suggester)
     filling = view_suggest(library, suggester, REDUCE)
     assert filling["suggestions.children"][0].children.data["body"][0][3] == "failed in lockstep"
-    assert "pad it: line 9: 4 were promised." in text(filling, "suggestions.children")
+    assert f"{PADDED}: line 9: 4 were promised." in text(filling, "suggestions.children")
 
 
 @pytest.mark.parametrize(
