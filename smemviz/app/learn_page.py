@@ -13,8 +13,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import download, graph
 from smemviz.app.rich import rich
-from smemviz.language import gettext as _
-from smemviz.language import ngettext
+from smemviz.language import _, ngettext
 from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Said, lesson_of
 
 PATH = "/learn"

@@ -10,7 +10,7 @@ from smemviz.app.learn_page import PANELS, PATH
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.errors import InputError
-from smemviz.language import gettext as _
+from smemviz.language import _
 from smemviz.lessons import SHOW, Lesson, Panel, Stage, lesson_of, read_answer, written
 
 _OF_PANEL = ("panel.hidden", "title.children", "figure.figure", "figure.style", "region.aria-label", "sheet.className")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from smemviz.errors import InputError
 from smemviz.lessons.first import BANK, COLUMN, ROW, SHARED_WORD
 from smemviz.lessons.lesson import Lesson
+from smemviz.lessons.pads import BY_HAND, PADDING, RECTANGLE
+from smemviz.lessons.traffic import COMPILER, SECTORS, TILES
 
-LESSONS: tuple[Lesson, ...] = (BANK, ROW, COLUMN, SHARED_WORD)
+LESSONS = (BANK, ROW, COLUMN, SHARED_WORD, PADDING, RECTANGLE, BY_HAND, SECTORS, TILES, COMPILER)
 
 
 def lesson_of(name: str) -> Lesson:

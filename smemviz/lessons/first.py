@@ -10,8 +10,7 @@ from smemviz.figures.lab_tile import lab_banks, lab_tile
 from smemviz.figures.labels import lane_ranges
 from smemviz.figures.served import H200
 from smemviz.figures.style import ThemeName
-from smemviz.language import N_, ngettext
-from smemviz.language import gettext as _
+from smemviz.language import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
 from smemviz.lessons.words import by_model, wavefronts_said
 from smemviz.model.accesses import Access
@@ -150,9 +149,7 @@ def _column(values: Values) -> Stage:
     def hint(given: str) -> str:
         number = int(given)
         if number == len(banks):
-            return _(
-                "That is how many banks are asked. What counts is how many words the busiest one has to deliver."
-            )
+            return _("That is how many banks are asked. What counts is how many words the busiest one has to deliver.")
         if number == 1:
             return _("For that each lane has to be in a bank of its own. Lanes 0, 1, 2, 3 are in {a}, {b}, {c}, {d}.",
                      a=first[0], b=first[1], c=first[2], d=first[3])  # fmt: skip

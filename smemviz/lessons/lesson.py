@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from smemviz.errors import InputError
 from smemviz.figures.labels import lane_ranges
 from smemviz.figures.style import ThemeName
-from smemviz.language import gettext as _
+from smemviz.language import _
 from smemviz.model.rules import WARP
 
 Kind = Literal["number", "choice", "lanes"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from smemviz.figures.served import Hardware
-from smemviz.language import gettext as _
-from smemviz.language import ngettext
+from smemviz.language import _, ngettext
 from smemviz.model.devices import device
 from smemviz.recording import Recording
 

@@ -1,0 +1,232 @@
+"""The lessons on padding: by one, in a rectangle, and by hand; counted from recordings of the gallery's kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.figures.banks import banks
+from smemviz.figures.lab_setup import SetUp
+from smemviz.figures.lesson_bars import Bar, lesson_bars
+from smemviz.figures.served import H200, bank_layout
+from smemviz.figures.style import ThemeName
+from smemviz.figures.tile import View, tile
+from smemviz.language import N_, _, ngettext
+from smemviz.lessons.bench import Seen, look, recorded
+from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Said, Stage, Values
+from smemviz.lessons.words import by_recording, wavefronts_said
+from smemviz.model.accesses import Access
+from smemviz.model.banks import count
+from smemviz.model.layouts import Layout
+from smemviz.recording import WARP_SIZE
+
+_MOST_PAD = 32  # words; from there on rows begin where they began before
+
+
+def _cost(seen: Seen) -> tuple[int, int]:
+    """Return the wavefronts of the request, and those that would do."""
+    site = seen.launch.sites[seen.site]
+    found = count(seen.addresses, site.width, site.op)
+    return int(found.wavefronts), int(found.ideal)
+
+
+def _pictures(seen: Seen, said: str, theme: ThemeName, view: View = "declared") -> tuple[Panel, ...]:
+    array = seen.launch.sites[seen.site].array
+    served = _("Each column is a bank, each row a wavefront. {said}", said=said)
+    return (
+        Panel(_("Tile"), tile(seen.moment, array, view=view, theme=theme), said),
+        Panel(_("Banks by wavefront"), banks(seen.moment, theme=theme), served),
+    )
+
+
+# By one
+
+
+def _by_one(values: Values) -> Stage:
+    pad = int(values["IPAD"])
+    seen = look(recorded("square", {"IPAD": pad}, ("set_row_read_col_pad",)), "set_row_read_col_pad", "load", "shared")
+    where = bank_layout(seen.launch)
+    in_bank = [int(bank) for bank in where.bank(seen.addresses)]
+    pitch = int(where.word(seen.addresses)[1] - where.word(seen.addresses)[0])
+    right, ideal = _cost(seen)
+
+    def hint(given: str) -> str:
+        number = int(given)
+        if number == WARP_SIZE:
+            return _("That is what it takes without a pad. Now lane 0 is in bank {a}, lane 1 in bank {b}.",
+                     a=in_bank[0], b=in_bank[1])  # fmt: skip
+        if number == 1:
+            twin = in_bank[1:].index(in_bank[0]) + 1
+            return _("Lane 0 is in bank {a}, and so is lane {lane}.", a=in_bank[0], lane=twin)
+        return _("Rows begin {pitch} words apart. Lanes 0, 1, 2, 3 are in banks {a}, {b}, {c}, {d}.",
+                 pitch=pitch, a=in_bank[0], b=in_bank[1], c=in_bank[2], d=in_bank[3])  # fmt: skip
+
+    because = ngettext(
+        "Rows begin {pitch} words apart, so the column lies in {n} bank. {said}",
+        "Rows begin {pitch} words apart, so the column is spread over {n} banks. {said}",
+        len(set(in_bank)), pitch=pitch, said=wavefronts_said(right, ideal),
+    )  # fmt: skip
+    question = ngettext(
+        "The tile is declared with {n} column more than it needs. How many wavefronts does a load down a column take?",
+        "The tile is declared with {n} columns more than it needs. How many wavefronts does a load down a column take?",
+        pad,
+    )
+    return Stage(
+        Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
+        lambda theme: _pictures(seen, because, theme),
+    )  # fmt: skip
+
+
+PADDING = Lesson(
+    "padding",
+    N_("A pad of one"),
+    N_("One unused word in each row turns a column into a diagonal through the banks."),
+    (
+        Said(N_("A tile of 32 x 32 words has each column in one bank. Declare it as {code}, and use it as before."),
+             {"code": "tile[32, 32 + IPAD]"}),
+        Said(N_("The unused words move each row on by as many banks. That costs memory, and no instruction.")),
+    ),
+    (Knob("IPAD", ("0", "1", "2", "3", "4", "8"), "1"),),
+    _by_one,
+    ({}, {"IPAD": "2"}, {"IPAD": "3"}, {"IPAD": "4"}),
+)  # fmt: skip
+
+
+# In a rectangle
+
+_WIDE = 32
+
+
+class _Pad(NamedTuple):
+    wavefronts: int
+    ideal: int
+
+
+@cache
+def _column_cost(rows: int, pad: int) -> _Pad:
+    """Count all loads down the columns of a tile of ``rows`` x 32 words."""
+    layout = Layout((rows, _WIDE), "int32", pad=pad)
+    totals = SetUp(layout, (Access("column"),), H200).totals(0)
+    return _Pad(totals.wavefronts, totals.ideal)
+
+
+def _rectangle(values: Values) -> Stage:
+    rows = int(values["BDIMY"])
+    costs = [_column_cost(rows, pad) for pad in range(_MOST_PAD)]
+    smallest = next(pad for pad, cost in enumerate(costs) if cost.wavefronts == cost.ideal)
+    columns = WARP_SIZE // rows
+
+    def hint(given: str) -> str:
+        pad = int(given)
+        if not 0 <= pad < _MOST_PAD:
+            return _("Look between 0 and {most} words.", most=_MOST_PAD - 1)
+        cost = costs[pad]
+        if cost.wavefronts == cost.ideal:
+            return ngettext(
+                "{n} word does it, but a smaller pad does, too.", "{n} words do it, but a smaller pad does, too.", pad
+            )
+        return ngettext(
+            "With a pad of {n} word the loads down the columns take {wavefronts} wavefronts where {ideal} would do.",
+            "With a pad of {n} words the loads down the columns take {wavefronts} wavefronts where {ideal} would do.",
+            pad, wavefronts=cost.wavefronts, ideal=cost.ideal,
+        )  # fmt: skip
+
+    because = ngettext(
+        "A column has {rows} words, so a warp takes {n} column: a pad of {pad} keeps all its lanes apart.",
+        "A column has {rows} words, so a warp takes {n} columns: a pad of {pad} keeps all its lanes apart.",
+        columns, rows=rows, pad=smallest,
+    )  # fmt: skip
+    question = _("The tile has {rows} rows of 32 words. Which pad is the smallest that rids its columns of conflicts?",
+                 rows=rows)  # fmt: skip
+    recording = recorded("rectangle", {"BDIMY": rows, "IPAD": smallest}, ("set_row_read_col_pad",))
+
+    def panels(theme: ThemeName) -> tuple[Panel, ...]:
+        seen = look(recording, "set_row_read_col_pad", "load", "shared")
+        shown = range(max(8, smallest) + 1)
+        said = _("Wavefronts of all loads by pad: {list}.",
+                 list=", ".join(f"{pad}: {costs[pad].wavefronts}" for pad in shown))  # fmt: skip
+        bars = [Bar(str(pad), costs[pad].wavefronts, pad == smallest) for pad in shown]
+        return (
+            Panel(
+                _("Wavefronts by pad"), lesson_bars(bars, _("pad in words"), _("wavefronts"), said, theme=theme), said
+            ),
+            Panel(_("Tile with the smallest pad"), tile(seen.moment, "tile", theme=theme), because),
+        )
+
+    return Stage(
+        Question("number", question), frozenset([str(smallest)]), hint, because, by_recording(recording), panels
+    )
+
+
+RECTANGLE = Lesson(
+    "rectangles",
+    N_("Rectangles need another pad"),
+    N_("Where a column is shorter than a warp, a warp takes several columns at once."),
+    (
+        Said(N_("In a tile with fewer than 32 rows a warp goes down one column and on with the next.")),
+        Said(N_("Its lanes then have to be apart along the columns and between them. A pad of one no longer does.")),
+    ),
+    (Knob("BDIMY", ("4", "8", "16", "32"), "16"),),
+    _rectangle,
+    ({}, {"BDIMY": "8"}, {"BDIMY": "32"}),
+)
+
+
+# By hand
+
+_LANES = np.arange(WARP_SIZE)
+_Index = Callable[[NDArray[np.int64], NDArray[np.int64], Mapping[str, int]], NDArray[np.int64]]
+_INDICES: Mapping[str, tuple[str, _Index]] = {
+    "flat": ("tx * BDIMY + ty", lambda tx, ty, of: tx * of["BDIMY"] + ty),
+    "row": ("ty * PITCH + tx", lambda tx, ty, of: ty * of["PITCH"] + tx),
+    "column": ("tx * PITCH + ty", lambda tx, ty, of: tx * of["PITCH"] + ty),
+    "after": ("tx * BDIMY + ty + IPAD", lambda tx, ty, of: tx * of["BDIMY"] + ty + of["IPAD"]),
+}
+_KERNEL = "set_row_read_col_dyn_pad"
+
+
+def _by_hand(values: Values) -> Stage:
+    recording = recorded("square", {"IPAD": int(values["IPAD"])}, (_KERNEL,))
+    seen = look(recording, _KERNEL, "load", "shared")
+    constants = {name: int(value) for name, value in recording.constants.items()}
+    first = seen.launch.shared_arrays[0].address
+    at_site = seen.launch.requests.site == seen.site
+    warp = seen.launch.requests.warp[at_site].astype(np.int64)
+    read = (seen.launch.requests.addresses[at_site] - first) // seen.launch.shared_arrays[0].itemsize
+    words = {key: index(_LANES, warp[:, np.newaxis], constants) for key, (_text, index) in _INDICES.items()}
+    right = frozenset(key for key, each in words.items() if np.array_equal(each, read))
+
+    def hint(given: str) -> str:
+        row, lane = (int(place[0]) for place in np.nonzero(words[given] != read))
+        return _("Lane {lane} of warp {warp} wants {element}, which lies at word {word}. This index gives {wrong}.",
+                 lane=lane, warp=int(warp[row]), element=f"[{lane}, {int(warp[row])}]", word=int(read[row, lane]),
+                 wrong=int(words[given][row, lane]))  # fmt: skip
+
+    wavefronts, ideal = _cost(seen)
+    because = _("Each row takes {pitch} words, its unused ones and all, so row tx begins at {start}. {said}",
+                pitch=constants["PITCH"], start="tx * PITCH", said=wavefronts_said(wavefronts, ideal))  # fmt: skip
+    question = _("PITCH is BDIMX + IPAD. Which index reads down the columns, as {code} does with two dimensions?",
+                 code="tile[tx, ty]")  # fmt: skip
+    options = tuple(Option(key, f"tile[{text}]") for key, (text, _index) in _INDICES.items())
+    return Stage(
+        Question("choice", question, options), right, hint, because, by_recording(recording),
+        lambda theme: _pictures(seen, because, theme, "physical"),
+    )  # fmt: skip
+
+
+BY_HAND = Lesson(
+    "by-hand",
+    N_("Padding by hand"),
+    N_("Dynamic shared memory has one dimension. The pad is in the index."),
+    (
+        Said(N_("Shared memory whose size is given at launch has no rows: the kernel computes every index itself.")),
+        Said(N_("The store and the load have to skip the unused words alike. The output has none, and its own index.")),
+    ),
+    (Knob("IPAD", ("1", "2", "3"), "1"),),
+    _by_hand,
+    ({}, {"IPAD": "2"}),
+)
