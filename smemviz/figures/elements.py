@@ -119,7 +119,7 @@ def _times_done(kind: Kind) -> str:
 def _palette(colours: Theme, shades: int) -> list[str]:
     """Return the colour of what is never touched, then one for each shade, the stronger the more often."""
     pale = blend((colours.faint[0], colours.ramp[0]), 4)[1]
-    deep = blend((colours.ramp[0], colours.ink), 4)[1]
+    deep = blend((colours.ramp[0], colours.ink), 7)[1]  # its text stays legible
     if shades == 1:
         return [colours.idle, colours.ramp[0]]
     return [colours.idle, *blend((pale, colours.ramp[0], deep), shades)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smemviz.figures.alternative import alternative
 from smemviz.figures.labels import space_name
 from smemviz.figures.matmul_steps import Step, Touched, sentence, touched
-from smemviz.figures.style import THEMES, Theme, ThemeName, font, layout, steps
+from smemviz.figures.style import THEMES, Theme, ThemeName, blend, font, layout, steps
 from smemviz.figures.text import cell_text
 from smemviz.language import N_, _, ngettext
 from smemviz.recording import ArrayInfo, Launch
@@ -130,7 +130,8 @@ def _times(array: ArrayInfo, every: Sequence[Touched]) -> NDArray[np.int64]:
 
 def _drawn(board: _Board, colours: Theme, height: float) -> list[go.Heatmap | go.Scatter]:
     rows, columns = board.state.shape
-    fills = [colours.idle, colours.faint[0], colours.ramp[4], colours.ramp[0]]
+    held = blend((colours.ramp[0], colours.paper), 5)[2]
+    fills = [colours.idle, held, colours.ramp[4], colours.ramp[0]]
     x, y = board.x + np.arange(columns), board.y + np.arange(rows)
     cells = go.Heatmap(
         name=board.array.name,

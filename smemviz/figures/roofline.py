@@ -145,7 +145,7 @@ def _roof(memory: Ceiling, float32: Ceiling, ends: tuple[float, float], dash: st
 def _once(once: float, colours: Theme) -> dict[str, object]:
     return {
         "type": "line", "x0": once, "x1": once, "yref": "y domain", "y0": 0, "y1": 1, "layer": "below",
-        "line": {"color": colours.unused, "width": 1.2, "dash": "dot"},
+        "line": {"color": colours.muted, "width": 1.2, "dash": "dot"},
     }  # fmt: skip
 
 

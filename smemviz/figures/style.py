@@ -30,7 +30,10 @@ LEFT, RIGHT = 52, 16
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of one theme; ``ramp`` runs from the first bank to the last."""
+    """The colours of one theme; ``ramp`` runs from the first bank to the last, ``lines`` from the first curve on.
+
+    tests/figures/test_colours.py holds them to the contrast of WCAG 2.2 AA and to what the colour-blind tell apart.
+    """
 
     paper: str
     ink: str
@@ -42,6 +45,7 @@ class Theme:
     unused: str
     ramp: tuple[str, ...]
     degree: tuple[str, ...]
+    lines: tuple[str, ...]
 
     @property
     def faint(self) -> tuple[str, ...]:
@@ -54,25 +58,27 @@ THEMES: dict[ThemeName, Theme] = {
         paper="#ffffff",
         ink="#1a2029",
         muted="#59636f",
-        value="#465160",
+        value="#394350",
         idle="#eceff3",
         frame="#1a2029",
-        conflict="#b83a00",
-        unused="#d5d9de",
-        ramp=("#8aa9ee", "#a3c2e2", "#bdd5c8", "#dbe2a0", "#fae873"),
-        degree=("#eef2f7", "#fbdcc0", "#f2a873", "#dd7433", "#b83a00"),
+        conflict="#ad3600",
+        unused="#a2a9b1",
+        ramp=("#96b2f1", "#a9c6e6", "#bfd7c9", "#dbe2a0", "#fae873"),
+        degree=("#eef2f7", "#fbdcc0", "#f2a873", "#c04c0a", "#8f2c00"),
+        lines=("#3f66c9", "#59636f", "#8a6a00"),
     ),
     "dark": Theme(
         paper="#161b22",
         ink="#e8ecf1",
         muted="#9aa5b1",
-        value="#c3cbd4",
+        value="#d8dee5",
         idle="#1f262f",
         frame="#e8ecf1",
         conflict="#ff9a5c",
-        unused="#3a414b",
-        ramp=("#27458c", "#2b587c", "#386a68", "#56734a", "#7d6f22"),
-        degree=("#222a34", "#5a3a22", "#8a4a1e", "#bb5b1c", "#ff9a5c"),
+        unused="#343c44",
+        ramp=("#26428a", "#2a4e76", "#325558", "#4b5a3c", "#6b5e1d"),
+        degree=("#222a34", "#5a3a22", "#7c4018", "#cc6a2a", "#ff9a5c"),
+        lines=("#8fb0ff", "#9aa5b1", "#d9c24a"),
     ),
 }
 

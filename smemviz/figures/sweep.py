@@ -100,7 +100,7 @@ def _line(name: str, points: Sequence[Point], index: int, count: int, colours: T
 
 
 def _colour(index: int, count: int, colours: Theme) -> str:
-    return blend((colours.ramp[0], colours.value, colours.ramp[4]), max(count, 2))[index]
+    return blend(colours.lines, max(count, 2))[index]
 
 
 def _ends(lines: dict[str, list[Point]], ends: tuple[float, float], colours: Theme) -> list[dict[str, object]]:

@@ -57,7 +57,7 @@ def warps(
     sites, columns = counts.worst.shape
     x, y = np.arange(columns), np.arange(2 * sites)
     shared = np.array([s.space == "shared" for s in launch.sites])
-    colour = np.where(shared[:, np.newaxis], np.log2(np.maximum(counts.worst, 1)), 0.0)
+    colour = np.where(shared[:, np.newaxis], np.ceil(np.log2(np.maximum(counts.worst, 1))), 0.0)
     values, hover = np.full((2 * sites, columns), np.nan), np.full((2 * sites, columns), "", dtype=object)
     texts = np.full((2 * sites, columns), "", dtype=object)
     active = counts.requests > 0
