@@ -115,7 +115,7 @@
       const head = table.heads ? table.heads[i] : row[0];
       const cells = (table.heads ? row : row.slice(1)).slice(0, columns);
       return element("tr", {}, element("th", { scope: "row" }, written(head)),
-        ...cells.map((value) => element("td", {}, written(value))));
+        ...cells.map((value) => element("td", typeof value === "number" ? { class: "amount" } : {}, written(value))));
     });
   }
 

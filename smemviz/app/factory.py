@@ -22,6 +22,7 @@ from smemviz.app import (
     numbers_page,
 )
 from smemviz.app import follow as following
+from smemviz.app.help import help_button, help_sheet
 from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.lab_callbacks import add_callbacks as add_lab_callbacks
@@ -214,6 +215,7 @@ def _frame(library: Library) -> Component:
                         **{"aria-label": _("Pages")},
                     ),
                     _languages(),
+                    help_button(),
                     html.Button(
                         id="toggle-theme",
                         className="icon-button theme",
@@ -223,6 +225,7 @@ def _frame(library: Library) -> Component:
                 ],
                 className="site-header",
             ),
+            help_sheet(),
             html.Main(html.P(_("Loading"), className="origin"), id="page", tabIndex=-1),
             html.Footer(
                 [
