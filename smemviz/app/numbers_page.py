@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from dash import dcc, html
 from dash.development.base_component import Component
@@ -13,7 +14,7 @@ from smemviz.figures.sentences import origin
 from smemviz.language import _, pgettext
 from smemviz.recording import Recording
 from smemviz.recording_file import load
-from smemviz.resources import kernels_dir, recording_for
+from smemviz.resources import kernels_dir, plain_name, recording_for
 
 PATH = "/numbers"
 _FILE, _KERNEL = "square.py", "set_row_read_col"  # whose numbers are the examples
@@ -24,7 +25,7 @@ def numbers_page() -> list[Component]:
     recording = _examples()
     lead = rich(
         "Examples are of {kernel} in {file}, {recorded}.",
-        kernel=dcc.Link(html.Code(_KERNEL), href=f"/kernel?file={_FILE}&kernel={_KERNEL}"),
+        kernel=dcc.Link(html.Code(_KERNEL), href=f"/kernel?file={plain_name(Path(_FILE))}&kernel={_KERNEL}"),
         file=html.Code(_FILE),
         recorded=origin(recording),
     )

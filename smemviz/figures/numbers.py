@@ -58,7 +58,7 @@ def _requests(launch: Launch) -> Section:
         (
             Number(
                 "requests",
-                (_("requests"),),
+                (_("requests"), _("shared requests")),
                 _(
                     "One warp at one place of the source, once: the addresses that its {lanes} lanes ask for together.",
                     lanes=WARP_SIZE,
@@ -112,8 +112,23 @@ def _shared(launch: Launch, hardware: Hardware) -> Section:
                 rule,
             ),
             Number(
+                "shared-bytes",
+                (_("shared bytes"),),
+                _(
+                    "Bytes of shared memory a block takes, static and dynamic, pads and gaps between arrays included."
+                ),
+                _("Recorded: the lengths and places of the arrays as the launch had them."),
+                f"{launch.shared_bytes:,}",
+            ),
+            Number(
                 "wavefronts",
-                (_("wavefronts"),),
+                (
+                    _("wavefronts"),
+                    _("shared wavefronts"),
+                    _("store wavefronts"),
+                    _("load wavefronts"),
+                    _("update wavefronts"),
+                ),
                 _(
                     "Passes through shared memory. Each gives one word of every bank; a request takes as many as its "
                     "busiest bank has different words to give, in each of the groups its lanes are served in."
@@ -166,7 +181,7 @@ def _global(launch: Launch) -> Section:
         (
             Number(
                 "sectors",
-                (_("sectors"),),
+                (_("sectors"), _("global sectors"), _("sectors loaded"), _("sectors stored")),
                 _(
                     "Pieces of {bytes} bytes that requests move, each counted once a request. Caches are not "
                     "modelled: a sector counts whether it comes from L1, L2 or memory.",
@@ -212,7 +227,7 @@ def _time(launch: Launch) -> Section:
             ),
             Number(
                 "interval",
-                (_("95 % interval"), _("5th to 95th percentile")),
+                (_("95 % interval"), _("5th to 95th percentile"), _("samples")),
                 _(
                     "The interval holds the true median with 95 % certainty; between the percentiles lie nine of ten "
                     "samples."
@@ -288,6 +303,12 @@ def _layouts(hardware: Hardware) -> Section:
                 _("Shared memory of the part, from NVIDIA's documentation, less what is reserved for each block."),
             ),
             Number(
+                "instructions",
+                (_("more instructions"),),
+                _("Integer instructions that a swizzled index takes more than the plain one, at each access."),
+                _("Counted in the index's formula; a compiler may fold some of them."),
+            ),
+            Number(
                 "pad",
                 (_("smallest pad"), _("swizzle")),
                 _(
@@ -301,6 +322,7 @@ def _layouts(hardware: Hardware) -> Section:
 
 
 def _products() -> Section:
+    measured = _("Both measured in one run.")
     return Section(
         _("Matrix products"),
         (
@@ -312,7 +334,7 @@ def _products() -> Section:
             ),
             Number(
                 "formula",
-                (_("elements loaded, formula"),),
+                (_("elements loaded, formula"), _("elements counted")),
                 _(
                     "2 S³ elements when every thread loads for itself, 2 S³ / T with tiles of T x T; beside it what "
                     "was counted."
@@ -330,12 +352,18 @@ def _products() -> Section:
             ),
             Number(
                 "ceilings",
-                (_("ceiling"), _("roofline")),
+                (_("ceiling"), _("nearest ceiling"), _("roofline")),
                 _("What the card can do at most: bytes per second of each memory and float32 operations per second."),
                 _(
                     "Measured by kernels that do nothing else, on the card named beside it; not taken from a data "
                     "sheet."
                 ),
+            ),
+            Number(
+                "yardsticks",
+                (_("of cuBLAS"), _("against best")),
+                _("A kernel's rate as a share of cuBLAS's on the same card, and its time as a multiple of the best."),
+                measured,
             ),
             Number(
                 "error",

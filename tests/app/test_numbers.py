@@ -1,0 +1,96 @@
+"""The page that explains the numbers: none that is shown is left out, and its examples are those of the recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from dash import html
+from playwright.sync_api import Page, expect
+from pseudo import forgotten, pseudo
+
+from smemviz.app.compare_page import compare_page
+from smemviz.app.jobs import Job
+from smemviz.app.kernel_page import kernel_page
+from smemviz.app.lab_state import LabState
+from smemviz.app.library import Library
+from smemviz.app.numbers_page import numbers_page
+from smemviz.app.stopwatch import Stopwatch
+from smemviz.figures.gpus import GPU_HEADS
+from smemviz.figures.lab_found import found_heads
+from smemviz.figures.lab_setup import COUNT_HEADS, LANE_HEADS
+from smemviz.figures.numbers import Number, numbers
+from smemviz.recording_file import load
+from smemviz.resources import gallery, kernels_dir, recording_for
+
+# What heads a column or a row and is no number.
+NAMES = {"grid", "block", "site", "recorded", "model", "what", "ours", "on", "launch", "layout", "in a kernel", "part"}
+NAMES |= {"access", "element", "address", "difference", "rests on", "wavefront"}
+
+
+@pytest.fixture(scope="module")
+def explained() -> dict[str, Number]:
+    path = recording_for(kernels_dir() / "square.py")
+    assert path is not None
+    sections = numbers(load(path)["set_row_read_col"])
+    return {name.lower(): number for section in sections for number in section.numbers for name in number.names}
+
+
+def heads(shown: Any) -> Iterator[str]:
+    """Yield what heads the numbers of a page: terms of lists, and columns of tables."""
+    if isinstance(shown, list | tuple):
+        for part in shown:
+            yield from heads(part)
+    elif isinstance(shown, html.Dt) or (isinstance(shown, html.Th) and getattr(shown, "scope", "") == "col"):
+        if isinstance(shown.children, str):
+            yield shown.children.lower()
+    elif hasattr(shown, "children"):
+        yield from heads(shown.children)
+
+
+def test_every_number_of_the_kernel_page_is_explained(explained: dict[str, Number]) -> None:
+    library = Library(gallery())
+    stopwatch = Stopwatch(Job(environment={}), allowed=False)
+    shown: set[str] = set()
+    for query in ({"file": "square", "kernel": "set_row_read_col"}, {"file": "transpose", "kernel": "copy"}):
+        shown |= set(heads(kernel_page(library, stopwatch, query, {"theme": "light"})))
+    assert {"excess", "median", "efficiency", "hardware"} <= shown
+    assert shown - NAMES - set(explained) == set()
+
+
+def test_every_number_of_a_comparison_is_explained(explained: dict[str, Number]) -> None:
+    library = Library(gallery())
+    page = compare_page(library, Stopwatch(Job(environment={}), allowed=False), {"file": "square"}, "light")
+    shown = {head for head in heads(page) if not head.startswith("set_")}  # kernels, and what their conflicts cost
+    assert {"store wavefronts", "net"} <= shown
+    assert shown - NAMES - set(explained) == set()
+
+
+def test_every_number_of_layouts_and_parts_is_explained(explained: dict[str, Number]) -> None:
+    setup = LabState.read({}).sides["A"].setup
+    assert setup is not None
+    shown = {head.lower() for head in (*GPU_HEADS, *COUNT_HEADS, *LANE_HEADS, *found_heads(setup))}
+    shown = {head for head in shown if not head.startswith("access ")}
+    assert shown - NAMES - set(explained) == set()
+
+
+def test_examples_are_those_of_the_recording(explained: dict[str, Number]) -> None:
+    # The H200's: 32 warps store a row in 1 wavefront each and load a column in 32, and store 32 rows of out.
+    wanted = {"requests": "96", "wavefronts": "1,056", "ideal": "64", "excess": "992", "degree": "32", "sectors": "128"}
+    assert {name: explained[name].example for name in wanted} == wanted
+    assert explained["shared bytes"].example == "4,096"
+    assert explained["efficiency"].example == "100 %"
+
+
+def test_the_page_is_spoken_in_every_language() -> None:
+    with pseudo():
+        assert forgotten(numbers_page()) == []
+
+
+@pytest.mark.browser
+def test_a_link_to_a_number_leads_there(page: Page, server: str) -> None:
+    page.goto("/numbers#floor")
+    expect(page.get_by_text("The floor is the time of an empty kernel")).to_be_in_viewport()
+    page.get_by_role("link", name="set_row_read_col").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("32-way conflict")
