@@ -152,11 +152,12 @@ def _told(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
         return _("store. Every thread writes its sum to c, {elements}.", elements=count(stored, "element"))
     if step.kind == "load":
         moved = [one for one in what if one.array.space == "global"]
+        elements = [_("{n} of {array}", n=len(one.cells), array=one.array.name) for one in moved]
         return _(
             "load tile {tile} of {tiles}. {elements} come in, {sectors}, and go into shared memory.",
             tile=step.tile,
             tiles=max(one.tile for one in own),
-            elements=listed([_("{n} of {array}", n=len(one.cells), array=one.array.name) for one in moved]),
+            elements=listed(elements),
             sectors=count(sum(one.cost for one in moved), "sector"),
         )
     return _(
