@@ -12,11 +12,13 @@ from smemviz.figures.compared import KINDS, Row, time_text, wavefronts
 from smemviz.figures.labels import count, duration, operation_name
 from smemviz.figures.sectors import used_of
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout, mono
+from smemviz.figures.text import characters
 from smemviz.language import _
 
 _BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
 _TOP, _BOTTOM, _LEFT, _RIGHT, _WIDE_RIGHT = 34, 44, 52, 118, 170
 _TICKS = 4
+_DIGIT = 6  # pixels
 
 
 def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -68,7 +70,9 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
             for launch, kind, t in zip(launches, names, traffic, strict=True)
         ],
     )
-    return go.Figure(traces, _layout(colours, places, names, _("wavefronts"), max(total), meta))
+    return go.Figure(
+        traces, _layout(colours, places, names, _("wavefronts"), max(total), meta, right=_room(total, labels, _RIGHT))
+    )
 
 
 def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -92,6 +96,7 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
         else f"{one.sectors:,}"
         for one in moved
     ]
+    total = [one.sectors for one in moved]
     traces = [
         _bar(_("would do"), places.bars, [0] * len(moved), fewest, hover, _plain(colours)),
         _bar(
@@ -102,10 +107,9 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
             [hover[i] for i in over],
             _hatched(colours),
         ),
-        _at_end([one.sectors for one in moved], places.bars, labels, [i in over for i in range(len(moved))], colours),
+        _at_end(total, places.bars, labels, [i in over for i in range(len(moved))], colours),
         _names(rows, places, colours),
     ]
-    most = max(one.sectors for one in moved)
     launches = [row.entry.name for row in rows for _kind in kinds]
     meta = alternative(
         _said([(row.entry.name, count(row.sectors, "sector")) for row in rows]),
@@ -115,7 +119,9 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
             for launch, kind, one in zip(launches, names, moved, strict=True)
         ],
     )
-    return go.Figure(traces, _layout(colours, places, names, _("sectors"), most, meta, right=_WIDE_RIGHT))
+    return go.Figure(
+        traces, _layout(colours, places, names, _("sectors"), max(total), meta, right=_room(total, labels, _WIDE_RIGHT))
+    )
 
 
 def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -263,6 +269,12 @@ def _at_end(
         hoverinfo="skip",
         showlegend=False,
     )
+
+
+def _room(x: Sequence[float], texts: Sequence[str], least: int) -> int:
+    """Return the pixels that the text beside the longest bar takes, and no fewer than ``least``."""
+    longest = max(zip(x, map(characters, texts), strict=True))
+    return max(least, _DIGIT * (longest[1] + 1))
 
 
 def _names(rows: Sequence[Row], places: _Places, colours: Theme) -> go.Scatter:

@@ -110,6 +110,14 @@ def test_every_launch_has_the_same_room(launches: int) -> None:
     assert figure.layout.margin.r + figure.layout.margin.l < 200  # leaves half of a 400 px screen to the bars
 
 
+def test_a_long_text_beside_the_longest_bar_has_room() -> None:
+    most = {**SIX[1].traffic, "load": Traffic(1_048_576, 32_768)}
+    figure = wavefront_bars([SIX[0], replace(SIX[1], traffic=most)])
+    assert "1,048,576 (1,015,808 excess)" in texts(figure)  # 28 characters and a space, 6 pixels each
+    assert figure.layout.margin.r == 29 * 6
+    assert wavefront_bars(SIX).layout.margin.r == 118
+
+
 def test_the_csv_quotes_what_it_must_and_says_where_numbers_are_from() -> None:
     rows = compared([replace(entry("set_col_read_col"), name='a "name", quoted'), entry("set_row_read_row", False)])
     text = to_csv(rows)

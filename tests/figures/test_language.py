@@ -63,7 +63,6 @@ SEEN = (
     Seen("histogram", "count_in_global_memory"),
     Seen("reduce", "neighbours_by_spread_threads"),
     Seen("transpose", "copy"),
-    Seen("matmul", "vector_loads"),
 )
 
 
