@@ -124,6 +124,6 @@ def _said(facts: Mapping[str, Any], text: str) -> str | None:
     made = facts.get("messages", {}).get(text)
     if made is None:
         return None
-    values = made["values"].items()
+    message, values = made["message"], made["values"].items()
     filled = {name: (_said(facts, one) or one) if isinstance(one, str) else one for name, one in values}
-    return _(made["message"], **filled)
+    return _(message, **filled)
