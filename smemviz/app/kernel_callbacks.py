@@ -11,6 +11,7 @@ from dash import Dash, Input, Output, State, ctx, no_update
 
 from smemviz.app.controls import knob_kinds, knobs
 from smemviz.app.global_view import GLOBAL_PROPERTIES, view_global
+from smemviz.app.kept import Kept
 from smemviz.app.library import Library
 from smemviz.app.look_view import LOOK_PROPERTIES, view_look, view_order
 from smemviz.app.run_view import RUN_PROPERTIES, Filling, Query, view_run
@@ -23,6 +24,8 @@ _PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
 
 def add_callbacks(app: Dash, library: Library) -> None:
     """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
+    kept = Kept()
+    looked, touched = kept.keep(view_look), kept.keep(view_global)
 
     @app.callback(  # type: ignore[untyped-decorator]
         _outputs(_PROPERTIES),
@@ -40,7 +43,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
         run_before: dict[str, Any] | None,
         look_before: dict[str, Any] | None,
     ) -> list[Any]:
-        filling = view_look(library, run, look)
+        filling = looked(library, run, look)
         if filling.get("shown-look.data") == look_before:  # a step changes no control, so none need be looked at
             filling.pop("shown-look.data", None)
         if not {"run.data", "version.data"}.isdisjoint(ctx.triggered_prop_ids):
@@ -56,7 +59,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
         prevent_initial_call=True,
     )
     def show_global(run: Query, present: object, look: Query) -> list[Any]:
-        return _values(GLOBAL_PROPERTIES, view_global(library, run, look))
+        return _values(GLOBAL_PROPERTIES, touched(library, run, look))
 
     @app.callback(  # type: ignore[untyped-decorator]
         _outputs(WHY_PROPERTIES),

@@ -1,0 +1,118 @@
+"""Pictures are drawn once for whoever asks for them in the same words."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+
+from smemviz.app.kept import Kept
+from smemviz.app.library import Library
+from smemviz.app.look_view import view_look
+from smemviz.app.run_view import Filling, Query
+from smemviz.language import speak
+from smemviz.resources import gallery, kernels_dir
+
+RUN = {"file": "square", "kernel": "set_row_read_col"}
+STEP = {"site": "1", "warp": "3", "step": "1"}
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library(gallery())
+
+
+class Counted:
+    """A view that counts how often it draws, and fails when told to."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+        self.fails = False
+        self.may_end = threading.Event()
+        self.may_end.set()
+
+    def __call__(self, library: Library, run: Query, look: Query) -> Filling:
+        self.drawn += 1
+        self.may_end.wait(60)
+        if self.fails:
+            raise MemoryError
+        return {"tile.figure": go.Figure(layout={"height": 100 + self.drawn}), "note.children": "said"}
+
+
+@pytest.fixture
+def view() -> Counted:
+    return Counted()
+
+
+def test_what_is_kept_is_what_was_drawn(library: Library) -> None:
+    drawn, again = view_look(library, RUN, STEP), Kept().keep(view_look)
+    for _ in range(2):
+        filling = again(library, RUN, STEP)
+        assert list(filling) == [name for name in drawn if not name.endswith("figure")] + [
+            name for name in drawn if name.endswith("figure")
+        ]
+        assert all(go.Figure(filling[name]) == drawn[name] for name in drawn if name.endswith("figure"))
+        assert all(filling[name] == drawn[name] for name in drawn if not name.endswith("figure"))
+
+
+def test_a_picture_is_drawn_again_only_when_something_else_is_asked_for(library: Library, view: Counted) -> None:
+    looked = Kept().keep(view)
+    first = looked(library, RUN, STEP)
+    assert first["tile.figure"]["layout"]["height"] == 101
+    first.pop("note.children")  # what is handed out may be changed
+    assert looked(library, RUN, STEP)["note.children"] == "said"
+    assert view.drawn == 1
+    for run, look in ((RUN, STEP | {"warp": "4"}), (RUN | {"cc": "3.5"}, STEP), (RUN | {"BDIMX": "16"}, STEP)):
+        looked(library, run, look)
+    assert view.drawn == 4
+    copy_context().run(lambda: (speak("ko"), looked(library, RUN, STEP)))
+    assert view.drawn == 5
+
+
+def test_a_file_that_was_changed_is_drawn_anew(tmp_path: Path, view: Counted) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text((kernels_dir() / "square.py").read_text("utf-8"), "utf-8")
+    looked, library = Kept().keep(view), Library([path])
+    for expected, text in ((1, "\n# one\n"), (2, "\n# two\n")):
+        looked(library, {"file": "mine"}, {})
+        looked(library, {"file": "mine"}, {})
+        assert view.drawn == expected
+        path.write_text(path.read_text("utf-8") + text, "utf-8")
+
+
+def test_what_two_ask_for_at_once_is_drawn_once(library: Library, view: Counted) -> None:
+    looked = Kept().keep(view)
+    view.may_end.clear()
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(looked, library, RUN, STEP) for _ in range(8)]
+        view.may_end.set()
+        assert [one.result(60)["tile.figure"]["layout"]["height"] for one in asked] == [101] * 8
+    assert view.drawn == 1
+
+
+def test_a_picture_that_failed_is_not_kept(library: Library, view: Counted) -> None:
+    looked = Kept().keep(view)
+    view.fails = True
+    with pytest.raises(MemoryError):
+        looked(library, RUN, STEP)
+    view.fails = False
+    assert looked(library, RUN, STEP)["note.children"] == "said"
+
+
+def test_a_run_that_is_refused_is_asked_for_again(library: Library, view: Counted) -> None:
+    looked = Kept().keep(view)
+    for _ in range(2):
+        looked(library, {"file": "square", "BDIMX": "64"}, {})
+    assert view.drawn == 2
+
+
+def test_the_latest_are_kept(library: Library, view: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smemviz.app.kept._MOST", 2)
+    looked = Kept().keep(view)
+    for warp in ("1", "2", "1", "3", "1", "2"):  # 2 had to make room for 3
+        looked(library, RUN, STEP | {"warp": warp})
+    assert view.drawn == 4
