@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -82,12 +83,13 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
     elif problem := suggester.problem(shown, launch.kernel):
         status = [dmc.Alert(html.Span(problem, lang="en"), title=_("Nothing can be suggested"), color="red")]
     facts = suggester.found(shown, path, launch.kernel)
+    launches = [one for one in shown.recording.launches if one.kernel == launch.kernel]
     return {
         "suggest-panel.hidden": False,
         "suggest.disabled": running is not None or not library.local,
         "cancel-suggest.hidden": running is None,
         "suggest-status.children": status,
-        "suggestions.children": _found(facts, launch) if facts else [_nothing_yet()],
+        "suggestions.children": _found(facts, launches) if facts else [_nothing_yet()],
         "suggest-poll.disabled": running is None,
     }
 
@@ -99,9 +101,9 @@ def _nothing_yet() -> Component:
     return html.P(said, className="note")
 
 
-def _found(facts: Facts, launch: Launch) -> list[Component]:
-    """Show the suggestions for the kernel of a launch, each with its difference."""
-    rows = suggested_rows(facts, launch)
+def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
+    """Show the suggestions for one kernel, whose launches these are, each with its difference."""
+    rows = suggested_rows(facts, launches)
     parts: list[Component] = []
     if rows:
         # One component for all rows: each one on the page costs the browser time at every step.
@@ -110,7 +112,7 @@ def _found(facts: Facts, launch: Launch) -> list[Component]:
         region = {"role": "region", "aria-labelledby": "suggest-title"}
         parts.append(html.Div(table, className="scroller", tabIndex=0, **region))
     parts += [html.P(_noted(note), className="note") for row in rows for note in row.notes]
-    parts += [html.P(_noted(note)) for note in refused_notes(facts, launch)]
+    parts += [html.P(_noted(note)) for note in refused_notes(facts, launches[0].kernel)]
     parts += [_difference(row.change, row.diff) for row in rows if row.diff]
     on = facts.get("measured_on")
     if on and any(row.measured for row in rows):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from smemviz.figures.cures import change_said
@@ -42,23 +42,23 @@ def excess_in(launch: Launch, cc: tuple[int, int]) -> bool:
     return any(row.excess for row in summarize(launch, cc))
 
 
-def suggested_rows(facts: Mapping[str, Any], launch: Launch) -> list[Row]:
-    """Return the rows of a launch's kernel, in order."""
-    return [_row(one, launch, facts) for one in facts["suggestions"] if one["kernel"] == launch.kernel]
+def suggested_rows(facts: Mapping[str, Any], launches: Sequence[Launch]) -> list[Row]:
+    """Return the rows of one kernel, whose launches these are, in order."""
+    return [_row(one, launches, facts) for one in facts["suggestions"] if one["kernel"] == launches[0].kernel]
 
 
-def refused_notes(facts: Mapping[str, Any], launch: Launch) -> list[Note]:
-    """Say for which arrays of a launch's kernel nothing is suggested, and why."""
-    refused = [one for one in facts["refused"] if one["kernel"] == launch.kernel]
+def refused_notes(facts: Mapping[str, Any], kernel: str) -> list[Note]:
+    """Say for which arrays of a kernel nothing is suggested, and why."""
+    refused = [one for one in facts["refused"] if one["kernel"] == kernel]
     return [_noted(facts, one["reason"], N_("{subject}: {said}."), N_("{subject}:"), one["array"]) for one in refused]
 
 
-def _row(one: Mapping[str, Any], launch: Launch, facts: Mapping[str, Any]) -> Row:
+def _row(one: Mapping[str, Any], launches: Sequence[Launch], facts: Mapping[str, Any]) -> Row:
     hardware = one.get("hardware")
     counted = [_counted(engine, check) for engine, check in one["verified"].items()]
     if hardware:
         counted.append(_("{wavefronts:,} by Nsight Compute", wavefronts=hardware["after"]["ncu_wavefronts"]))
-    change = _change(one, launch)
+    change = _change(one, launches)
     return Row(
         change,
         f"{one['wavefronts']:,}",
@@ -71,10 +71,10 @@ def _row(one: Mapping[str, Any], launch: Launch, facts: Mapping[str, Any]) -> Ro
     )
 
 
-def _change(one: Mapping[str, Any], launch: Launch) -> str:
+def _change(one: Mapping[str, Any], launches: Sequence[Launch]) -> str:
     """Say what to change in the spoken language; the text of the facts is English."""
     place = one["array"], one["line"]
-    array = next(array for array in launch.shared_arrays if (array.name, array.line) == place)
+    array = next(info for launch in launches for info in launch.shared_arrays if (info.name, info.line) == place)
     kinds: dict[str, type[Pad | Swizzle]] = {"pad": Pad, "swizzle": Swizzle}
     layout = kinds[one["layout"]["kind"]](**{name: n for name, n in one["layout"].items() if name != "kind"})
     return change_said(array, layout, one["more_bytes"], one["constants"], written=bool(one["diff"]))

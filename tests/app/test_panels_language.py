@@ -65,17 +65,20 @@ def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_ar
     failed = facts | {"suggestions": [padded | {"verified": {"gpu": check}, "complete": False}]}
     failed["refused"] = [{"kernel": launch.kernel, "array": "tile", "reason": text} for text in (reason, "else")]
     with pseudo():
-        shown = _found(failed, launch)
+        shown = _found(failed, [launch])
         assert forgotten(shown, CODE) == []
-        assert forgotten([note.text for note in refused_notes(failed, launch)], CODE) == []
-    (row,), change = suggested_rows(failed, launch), "leave 1 element of tile unused after every 32, index i + i // 32"
+        assert forgotten([note.text for note in refused_notes(failed, launch.kernel)], CODE) == []
+    (row,), change = (
+        suggested_rows(failed, [launch]),
+        "leave 1 element of tile unused after every 32, index i + i // 32",
+    )
     assert row.notes == (
         Note(f"{change} (128 bytes more): not written, {reason}."),
         Note(f"{change} (128 bytes more):", "it does not run: 5."),
         Note(f"{change} (128 bytes more) {reason}."),
         Note("Counts are of the requests that were logged."),
     )
-    assert refused_notes(failed, launch) == [Note(f"tile: {reason}."), Note("tile:", "else.")]
+    assert refused_notes(failed, launch.kernel) == [Note(f"tile: {reason}."), Note("tile:", "else.")]
 
 
 def test_one_access_on_every_gpu(library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
