@@ -68,6 +68,44 @@
     return [look, highlight];
   }
 
+  // What CodeMirror says by itself.
+  const phrases = () => ({
+    Find: gettext("Find"),
+    Replace: gettext("Replace"),
+    next: gettext("next"),
+    previous: gettext("previous"),
+    // TRANSLATORS: a button that selects all matches of a search
+    all: gettext("all"),
+    "match case": gettext("match case"),
+    regexp: gettext("regexp"),
+    "by word": gettext("by word"),
+    replace: gettext("replace"),
+    "replace all": gettext("replace all"),
+    close: gettext("close"),
+    "current match": gettext("current match"),
+    // TRANSLATORS: followed by the number of a line
+    "on line": gettext("on line"),
+    // TRANSLATORS: $ is a number
+    "replaced $ matches": gettext("replaced $ matches"),
+    "replaced match on line $": gettext("replaced match on line $"),
+    "Go to line": gettext("Go to line"),
+    // TRANSLATORS: a button, after the number of the line to go to
+    go: gettext("go"),
+    "Selection deleted": gettext("Selection deleted"),
+    Completions: gettext("Completions"),
+    "Control character": gettext("Control character"),
+    "Fold line": gettext("Fold line"),
+    "Unfold line": gettext("Unfold line"),
+    "Folded lines": gettext("Folded lines"),
+    "Unfolded lines": gettext("Unfolded lines"),
+    // TRANSLATORS: between the numbers of the first and the last line that are folded
+    to: gettext("to"),
+    "folded code": gettext("folded code"),
+    unfold: gettext("unfold"),
+    Diagnostics: gettext("Diagnostics"),
+    "No diagnostics": gettext("No diagnostics"),
+  });
+
   async function place(text) {
     parts = parts || (await import("/assets/codemirror/codemirror.mjs"));
     const host = document.getElementById("editor");
@@ -88,15 +126,16 @@
         keymap.of([indentWithTab]),
         indentUnit.of("    "),
         EditorState.tabSize.of(4),
+        EditorState.phrases.of(phrases()),
         python(),
         parts.lintGutter(),
         look,
         parts.syntaxHighlighting(highlight),
-        EditorView.contentAttributes.of({ "aria-label": "Text of the kernel file" }),
+        EditorView.contentAttributes.of({ "aria-label": gettext("Text of the kernel file") }),
       ],
     });
     // A region that scrolls has to be reachable by keyboard.
-    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Text, scrolling"]]) {
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", gettext("Text, scrolling")]]) {
       view.scrollDOM.setAttribute(name, value);
     }
   }
@@ -106,24 +145,26 @@
     const lines = view.state.doc.lines;
     const found = marks.map(({ line, message, severity }) => {
       const { from, to, text } = view.state.doc.line(Math.min(Math.max(line, 1), lines));
-      return { from: from + (text.length - text.trimStart().length), to, message, severity };
+      const renderMessage = () => Object.assign(document.createElement("span"), { lang: "en", textContent: message });
+      return { from: from + (text.length - text.trimStart().length), to, message, severity, renderMessage };
     });
     view.dispatch(parts.setDiagnostics(view.state, found));
     if (found.length) view.dispatch({ effects: parts.EditorView.scrollIntoView(found[0].from, { y: "nearest" }) });
   }
 
-  const say = (text) => window.dash_clientside.set_props("editor-status", { children: text });
+  const say = (text) =>
+    window.dash_clientside.set_props("editor-status", { children: text, lang: document.documentElement.lang });
 
   // The text as it is sent to the server, with the time, by which a late answer to an older text is known.
   function question() {
     asked = Date.now();
-    say("Running");
+    say(gettext("Running"));
     return { source: view.state.doc.toString(), at: asked };
   }
 
   function ask() {
     if (!view) return;
-    if (view.state.doc.length > MOST) say("The text is longer than any that the editor takes.");
+    if (view.state.doc.length > MOST) say(gettext("The text is longer than any that the editor takes."));
     else window.dash_clientside.set_props("editor-text", { data: question() });
   }
 
@@ -144,7 +185,7 @@
       const text = code ? await unsqueeze(code) : start;
       await place(text === null ? start : text);
       if (text !== null) return question();
-      say("The link holds no text that can be read; this is a file of the gallery.");
+      say(gettext("The link holds no text that can be read; this is a file of the gallery."));
       return unchanged();
     },
 
@@ -164,15 +205,17 @@
       url.hash = `code=${await squeeze(view.state.doc.toString())}`;
       url.searchParams.delete("file"); // the server's name for the text, which may forget it
       const copied = await navigator.clipboard.writeText(url.href).then(() => true, () => false);
-      const said = copied ? "The link is copied; it carries the text." : `Copy it by hand: ${url.href}`;
+      const said = copied
+        ? gettext("The link is copied; it carries the text.")
+        : gettext("Copy it by hand: {link}", { link: url.href });
       say(said);
     },
 
     async show(answer) {
-      if (!answer || !view || answer.at !== asked) return unchanged();
+      if (!answer || !view || answer.at !== asked) return [unchanged(), unchanged()];
       mark(answer.marks);
       if (answer.file) visit({ file: answer.file }, await squeeze(view.state.doc.toString()));
-      return answer.said;
+      return [answer.said, answer.lang];
     },
   };
 })();

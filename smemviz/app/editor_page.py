@@ -19,7 +19,9 @@ from smemviz.app.run_view import Query
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.errors import PlaceError, SmemvizError
+from smemviz.figures.labels import count
 from smemviz.figures.served import H200
+from smemviz.language import _, spoken
 from smemviz.recording import Finding
 from smemviz.resources import gallery
 
@@ -35,7 +37,7 @@ def editor_page(texts: Texts, run: Query) -> Component:
     page = kernel_layout(program, state.hardware or H200, [_panel(), dcc.Store(id="editor-start-text", data=start)])
     page["results"].className = "columns nothing"
     page["drawn-run"].data = run
-    page["headline"].children = "Write a kernel"
+    page["headline"].children = _("Write a kernel")
     return page
 
 
@@ -51,7 +53,9 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
     clientside("load", Input("editor-start", "data"))
     clientside("ask", Input("editor-run", "n_clicks"))
     clientside("copy_link", Input("editor-link", "n_clicks"))
-    clientside("show", Output("editor-status", "children"), Input("editor-answer", "data"))
+    clientside(
+        "show", Output("editor-status", "children"), Output("editor-status", "lang"), Input("editor-answer", "data")
+    )
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("editor-start", "data"), Input("editor-choice", "value"), prevent_initial_call=True
@@ -76,26 +80,30 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
 def run_asked(texts: Texts, source: str) -> tuple[dict[str, Any], str]:
     """Run a text; return what the browser is told, and what the text printed.
 
-    The browser gets the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence.
+    The browser gets the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence with
+    its language: errors are in English.
     """
     began = time.perf_counter()
     try:
         text = texts.add(source)
         ran = texts.run(text.name, {})
     except PlaceError as error:
-        return {"file": None, "marks": [_mark(error.line, error.what, "error")], "said": _refused(error)}, ""
+        return _refused(f"Line {error.line}: {error.what}", _mark(error.line, error.what, "error")), ""
     except SmemvizError as error:
-        return {"file": None, "marks": [], "said": str(error)}, ""
+        return _refused(str(error)), ""
     recording = ran.recording
-    number = len(recording.launches)
-    said = f"Ran in {time.perf_counter() - began:.2f} s: {number} launch{'' if number == 1 else 'es'}"
+    values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
     if recording.findings:
-        said += f", {len(recording.findings)} mistake{'' if len(recording.findings) == 1 else 's'}"
-    return {"file": text.name, "marks": list(map(_of_finding, recording.findings)), "said": f"{said}."}, ran.printed
+        mistakes = count(len(recording.findings), "mistake")
+        said = _("Ran in {seconds:.2f} s: {launches}, {mistakes}.", mistakes=mistakes, **values)
+    else:
+        said = _("Ran in {seconds:.2f} s: {launches}.", **values)
+    marks = list(map(_of_finding, recording.findings))
+    return {"file": text.name, "marks": marks, "said": said, "lang": spoken()}, ran.printed
 
 
-def _refused(error: PlaceError) -> str:
-    return f"Line {error.line}: {error.what}"
+def _refused(said: str, *marks: dict[str, Any]) -> dict[str, Any]:
+    return {"file": None, "marks": list(marks), "said": said, "lang": "en"}
 
 
 def _of_finding(finding: Finding) -> dict[str, Any]:
@@ -117,20 +125,20 @@ def _panel() -> Component:
         [
             html.Div(
                 [
-                    html.H2("Kernel file", id="editor-title"),
+                    html.H2(_("Kernel file"), id="editor-title"),
                     html.Div(
                         [
                             dmc.Select(
                                 id="editor-choice",
                                 data=starts,
-                                placeholder="Start from",
+                                placeholder=_("Start from"),
                                 size="xs",
                                 w=130,
-                                **{"aria-label": "Start from a file of the gallery"},
+                                **{"aria-label": _("Start from a file of the gallery")},
                             ),
-                            html.Button("Copy link", id="editor-link", className="text-button", type="button"),
+                            html.Button(_("Copy link"), id="editor-link", className="text-button", type="button"),
                             html.Button(
-                                "Run", id="editor-run", className="run-button", type="button", title="Ctrl+Enter"
+                                _("Run"), id="editor-run", className="run-button", type="button", title=_("Ctrl+Enter")
                             ),
                         ],
                         className="panel-controls",
@@ -141,12 +149,14 @@ def _panel() -> Component:
             html.Output("", id="editor-status", className="editor-status"),  # above, where small screens show it
             html.Div(id="editor", className="editor"),
             html.P(
-                "Ctrl+Enter runs it; Esc, then Tab leaves the text. A copied link carries the text; the server keeps "
-                "it in memory only.",
+                _(
+                    "Ctrl+Enter runs it; Esc, then Tab leaves the text. A copied link carries the text; the server "
+                    "keeps it in memory only."
+                ),
                 className="note",
             ),
             html.Div(
-                [html.H3("Printed"), html.Pre(id="editor-printed", tabIndex=0)],
+                [html.H3(_("Printed")), html.Pre(id="editor-printed", tabIndex=0)],
                 id="editor-printed-panel",
                 className="printed",
                 hidden=True,

@@ -12,6 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from dash.development.base_component import Component
 from playwright.sync_api import Page, expect
+from waiting import settle
 
 from smemviz import calibration
 from smemviz.app.gpus_page import view_gpus
@@ -291,6 +292,35 @@ def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(quiet
     second.get_by_role("button", name="Close").click()
     headline(page, "32-way conflict, 1,056 wavefronts where 64 would do")
     expect(page.locator("#lab-B-results")).to_be_hidden()
+
+
+@pytest.mark.browser
+def test_what_a_control_reports_late_does_not_undo_back_and_what_is_typed_counts(quiet: Page) -> None:
+    """A control that waits for typing to pause may report what Swap put into it when Back has taken it out again."""
+    page = quiet
+    page.goto("/lab?B=32x32%20float32;%20pad=1")
+    plain = "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts"
+    headline(page, plain)
+    page.get_by_role("region", name="Set-up B").get_by_role("button", name="Swap").click()
+    headline(page, "A: no conflict, 64 wavefronts; B: 32-way conflict, 1,056 wavefronts where 64 would do")
+    page.go_back()
+    headline(page, plain)
+    pad = page.get_by_role("region", name="Set-up A").get_by_label("Pad", exact=True)
+    late = """() => {
+        const { history } = window, push = history.pushState;
+        window.pushed = 0;
+        history.pushState = function (...all) { window.pushed += 1; return push.apply(this, all); };
+        window.dash_clientside.set_props({ type: "lab", side: "A", name: "pad", at: 0 }, { value: 1 });
+    }"""
+    page.evaluate(late)
+    settle(page)
+    expect(pad).to_have_value("0")
+    headline(page, plain)
+    assert query(page) == {"B": ["32x32 float32; pad=1"]}
+    assert page.evaluate("window.pushed") == 0
+    pad.fill("1")
+    headline(page, "A: no conflict, 64 wavefronts; B: no conflict, 64 wavefronts")
+    assert query(page)["A"] == ["32x32 float32; pad=1"]
 
 
 @pytest.mark.browser
