@@ -18,6 +18,7 @@ from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
 from smemviz.errors import PlaceError, SmemvizError
+from smemviz.figures.grammar import capital, sentences
 from smemviz.figures.labels import finding_name
 from smemviz.figures.sentences import degree_of, facts, findings_of, headline, origin, rule, told_where
 from smemviz.figures.served import H200, Hardware
@@ -168,7 +169,7 @@ def _origin(shown: Shown, hardware: Hardware) -> str:
     if shown.recording.unrecorded:
         one = "{n:,} more launch of the run not recorded, as asked."
         said.append(ngettext(one, "{n:,} more launches of the run not recorded, as asked.", shown.recording.unrecorded))
-    return " ".join(said if shown.why is None else [*said, shown.why])
+    return sentences(*said, shown.why or "")
 
 
 def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding]) -> list[Component]:
@@ -185,7 +186,7 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding]) -> list[
         (finding.kind, finding.line, told_where(finding, shown.recording), finding.message) for finding in findings
     )
     return notices + [
-        dmc.Alert(_told(line, where, message), title=finding_name(kind).capitalize(), color="orange")
+        dmc.Alert(_told(line, where, message), title=capital(finding_name(kind)), color="orange")
         for kind, line, where, message in found
     ]
 

@@ -83,7 +83,7 @@ def view_timing(stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: Theme
         html.Dl([html.Div([html.Dt(a), html.Dd(b)], className="fact") for a, b in _facts(one)], className="facts"),
         html.H3(_("Does it matter?")),
         html.P(
-            rich("{answer} {sentence}", answer=html.Strong(f"{judged.answer}."), sentence=judged.sentence),
+            rich("{answer}. {sentence}", answer=html.Strong(judged.answer), sentence=judged.sentence),
             id="matter",
             className="matter",
         ),

@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.library import Shown
+from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count
 from smemviz.figures.sentences import access_kind, origin
 from smemviz.figures.served import Hardware
@@ -162,7 +163,7 @@ def _sources(shown: Shown, verified: Launch, counted_for: Hardware) -> str:
     else:
         counted = _("smemviz verify reads the hardware's counters, where Nsight Compute is installed.")
     recorded = _("Requests {origin}.", origin=origin(shown.recording))
-    return f"{recorded} {_(rule, capability=counted_for.name)} {counted}"
+    return sentences(recorded, _(rule, capability=counted_for.name), counted)
 
 
 def _counters(launch: Launch) -> list[Component]:

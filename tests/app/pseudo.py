@@ -14,8 +14,15 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 from dash.development.base_component import Component
+from playwright.sync_api import Page
 
 from smemviz import language
+from smemviz.constants import DTYPES
+from smemviz.export import scripts
+from smemviz.model.devices import known
+from smemviz.program import Program
+from smemviz.recording import Recording
+from smemviz.resources import assets_dir
 
 TAG = "ja"  # Babel has its dates, and nothing else here speaks it
 # Read alike in every language: units, formats, and what things call themselves.
@@ -29,6 +36,17 @@ _SPOKEN = (
     *("placeholder", "leftSection", "rightSection", "nothingFoundMessage", "options", "data"),
 )
 _DRAWN = ("text", "title", "name", "hovertext", "hovertemplate", "texttemplate", "ticktext", "customdata", "label")
+_READ = """() => {
+  const data = "code, pre, kbd, script, style, .notranslate, body [lang]";
+  const said = [document.title];
+  for (const one of document.body.querySelectorAll("*")) {
+    if (one.closest(data)) continue;
+    for (const name of ["aria-label", "aria-valuetext", "title", "placeholder", "alt"])
+      if (one.hasAttribute(name)) said.push(one.getAttribute(name));
+    for (const node of one.childNodes) if (node.nodeType === Node.TEXT_NODE) said.push(node.textContent.trim());
+  }
+  return said;
+}"""
 _FIELD = re.compile(r"((?<!\{)\{[^{}]*\}(?!\}))")
 _MESSAGE = re.compile("⟦[^⟧]*⟧")
 _MARKUP = re.compile(r"<[^>]*>|%\{[^}]*\}|&\w+;")
@@ -52,8 +70,21 @@ def pseudo() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(language.LANGUAGES, TAG, "⟦⟧")
         patch.setattr(language, "_catalogue", lambda tag: bracketed if tag == TAG else english)
+        patch.setattr(scripts, "script_messages", lambda tag: _of_scripts(bracketed) if tag == TAG else {})
         with language.speaking(TAG):
             yield
+
+
+def _of_scripts(catalogue: NullTranslations) -> dict[str, str]:
+    """Return what the scripts of the pages say, by their English."""
+    texts = "".join(path.read_text(encoding="utf-8") for path in sorted(assets_dir().glob("*.js")))
+    return {message: catalogue.gettext(message) for message in re.findall(r'\bgettext\(\s*"([^"]*)"', texts)}
+
+
+def said_by(page: Page) -> list[str]:
+    """Return what a page in a browser says, shown or read out, but for what is data; ``forgotten`` takes it."""
+    said: list[str] = page.evaluate(_READ)
+    return said
 
 
 def forgotten(shown: object, data: Iterable[str] = ()) -> list[str]:
@@ -66,6 +97,27 @@ def forgotten(shown: object, data: Iterable[str] = ()) -> list[str]:
     alike = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in known if word))
     texts = {re.sub(r"[\d,.]+", "0", text): text for text in _texts(shown)}  # one of those that differ by numbers
     return [text for text in texts.values() if re.search("[A-Za-z]", alike.sub("", _outside(text)))]
+
+
+def names_in(program: Program, recording: Recording) -> list[str]:
+    """Return what a page about a recording shows of the code and the hardware: names no language translates."""
+    words = [
+        recording.file.rpartition("/")[2],
+        recording.engine,
+        *recording.constants,
+        *(row.family for row in known()),
+    ]
+    words += [*DTYPES.values(), *("gcd", "r", "c")]  # r and c as cures write the row and column of an element
+    words += [constant.text for constant in program.constants.values()]
+    words += [constant.name for constant in program.constants.values()]
+    if recording.device:
+        words.append(recording.device.name)
+    for launch in recording.launches:
+        words += [launch.kernel, *(array.name for array in launch.arrays), *(site.source for site in launch.sites)]
+        words += [*launch.counters, *(site.op.partition("_")[2] for site in launch.sites)]
+    for finding in recording.findings:
+        words += [finding.kernel, finding.message]
+    return words
 
 
 def _outside(text: str) -> str:
@@ -117,4 +169,8 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _is_data(component: Component) -> bool:
     props = component.to_plotly_json()["props"]
-    return component._type in ("Code", "Pre") or "lang" in props or "notranslate" in props.get("className", "").split()
+    return (
+        component._type in ("Code", "Pre", "Kbd")
+        or "lang" in props
+        or "notranslate" in props.get("className", "").split()
+    )
