@@ -98,5 +98,5 @@ def help_button() -> Component:
 
 
 def _row(keys: tuple[str, ...], what: str) -> Component:
-    names = [html.Kbd(key) for key in keys]
+    names = [html.Kbd(key, className="notranslate") for key in keys]
     return html.Div([html.Dt(names), html.Dd(_(what))])
