@@ -71,9 +71,9 @@ def recording(file: str) -> Recording:
     return load(ROOT / f"kernels/recordings/h200/{file}.smem.npz")
 
 
-def pictures(now: Moment, seen: Seen) -> Iterator[go.Figure]:
+def pictures(now: Moment, hardware: Hardware) -> Iterator[go.Figure]:
     """Draw every figure of a launch that is drawn at a moment."""
-    launch, hardware = now.launch, seen.hardware
+    launch = now.launch
     names = [array.name for array in launch.shared_arrays] or [""]
     for view in ("declared", "physical"):
         yield tile(now, names[0], view=view, hardware=hardware)
@@ -82,28 +82,27 @@ def pictures(now: Moment, seen: Seen) -> Iterator[go.Figure]:
     yield timeline(now, hardware=hardware)
     yield warps(launch, now.block, site=0, warp=0, hardware=hardware)
     for whole in (False, True):
-        for array in accessed(launch):
+        for array in accessed(launch) or [None]:
             yield touched_elements(now, look_at(now, array, whole=whole))
 
 
-def sentences(now: Moment, seen: Seen) -> Iterator[str]:
+def sentences(now: Moment, hardware: Hardware) -> Iterator[str]:
     """Say everything there is to say of a launch at a moment."""
-    yield present(now, seen.hardware)
+    yield present(now, hardware)
     yield from (told_touches(now, look_at(now, array)) for array in accessed(now.launch))
 
 
-def drawn(seen: Seen) -> list[Any]:
+def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[Any]:
     """Draw all figures of a launch, and say all sentences."""
-    found, hardware = recording(seen.file), seen.hardware
-    launch = found[seen.kernel]
     rows = summarize(launch, hardware.cc, hardware.bank_bytes)
     at = [worst_moment(launch, hardware), largest_moment(launch, len(launch.sites) - 1), moment(launch, step=10**6)]
     shown: list[Any] = []
     for now in filter(None, at):
-        shown += [*pictures(now, seen), *sentences(now, seen)]
+        shown += [*pictures(now, hardware), *sentences(now, hardware)]
     for i in range(len(launch.sites)):
         traffic = traffic_of(launch, i)
         shown += [spread(traffic), used_of(traffic)] if traffic else []
+        shown += [used_of(replace(traffic, requests=traffic.requests + 1))] if traffic else []
     shown += [source(found, launch, site=0, hardware=hardware), thumbnail(launch, hardware=hardware)]
     shown += [headline(launch, hardware), degree_of(facts(launch, hardware)), origin(found), rule(hardware)]
     shown += [badge(site, row) for site, row in zip(launch.sites, rows, strict=True)]
@@ -181,13 +180,25 @@ def as_json(shown: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize("seen", SEEN, ids=lambda seen: f"{seen.file}-{seen.kernel}-{seen.hardware.key}")
 def test_every_text_of_a_launch_is_a_message_or_data_and_none_stays_for_the_next(seen: Seen) -> None:
-    english = as_json(drawn(seen))
+    found, launch = recording(seen.file), recording(seen.file)[seen.kernel]
+    english = as_json(drawn(found, launch, seen.hardware))
     with pseudo():
-        shown = drawn(seen)
-        known = names(recording(seen.file), recording(seen.file)[seen.kernel])
-        assert forgotten(read(shown), known) == []
+        shown = drawn(found, launch, seen.hardware)
+        assert forgotten(read(shown), names(found, launch)) == []
     assert as_json(shown) != english
-    assert as_json(drawn(seen)) == english
+    assert as_json(drawn(found, launch, seen.hardware)) == english
+
+
+@pytest.mark.parametrize("sites", [True, False])
+def test_what_there_is_not_is_said_in_messages(sites: bool) -> None:
+    found = replace(recording("square"), device=None, engine="lockstep")
+    launch = found["set_row_read_col"]
+    none = launch.requests.select(launch.requests.site < 0)
+    launch = replace(launch, requests=none, sites=launch.sites if sites else (), arrays=launch.arrays * sites)
+    with pseudo():
+        shown = drawn(found, launch)
+        assert forgotten(read(shown), [*names(recording("square")), "lockstep"]) == []
+    assert len(shown) > 10
 
 
 def test_launches_side_by_side_are_compared_in_messages() -> None:
@@ -250,7 +261,7 @@ def _counted(tree: ast.Module) -> set[str]:
     if not any(node.module == "smemviz.figures.labels" and "count" in {a.name for a in node.names} for node in imports):
         return set()
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    given = [node.args[1] for node in calls if node.func.id == "count" and len(node.args) == 2]  # type: ignore[attr-defined]
+    given = [node.args[1] for node in calls if node.func.id == "count" and len(node.args) == 2]
     return {str(noun.value) for noun in given if isinstance(noun, ast.Constant)}
 
 
