@@ -179,10 +179,10 @@ def _page(
             return learn_page(place["path"])
         return kernel_page(library, stopwatch, run, look, follow=follow)
     except SmemvizError as error:
-        return _nothing(str(error))
+        return _nothing(html.Span(str(error), lang="en"))
 
 
-def _nothing(text: str) -> list[Component]:
+def _nothing(text: str | Component) -> list[Component]:
     return [
         html.Header(
             [html.H1(_("Not here"), className="headline"), html.P(text, className="origin")], className="title"

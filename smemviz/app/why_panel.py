@@ -9,11 +9,9 @@ from dash.development.base_component import Component
 
 from smemviz.app.gpus_page import access_query
 from smemviz.app.library import Library
-from smemviz.app.look_view import moment_of
+from smemviz.app.look_view import looked_at
 from smemviz.app.rich import rich
-from smemviz.app.run_view import Filling, Query, hardware_of
-from smemviz.app.state import LookState, RunState
-from smemviz.errors import SmemvizError
+from smemviz.app.run_view import Filling, Query
 from smemviz.figures.explained import Explained, Explaining
 from smemviz.figures.grammar import capital
 from smemviz.figures.served import Hardware
@@ -35,22 +33,18 @@ def why_panel() -> Component:
 
 
 def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
-    """Explain the site that is looked at; nothing where the run is refused, which ``view_run`` says."""
-    state, look = RunState.read(run_query), LookState.read(look_query)
-    try:
-        shown = library.show(state)
-        launch = shown.launch(state)
-    except SmemvizError:
+    """Explain the site that is looked at; nothing where the run is refused."""
+    found = looked_at(library, run_query, look_query)
+    if found is None:
         return {}
-    hardware = hardware_of(shown, state)
-    row = moment_of(launch, hardware, look).row
+    launch, row = found.launch, found.now.row
     if row is None:
         return {"why-panel.hidden": True}
     site = int(launch.requests.site[row])
     return {
         "why-panel.hidden": False,
         "why-title.children": rich("Why {source} costs what it costs", source=html.Code(launch.sites[site].source)),
-        "why.children": _paragraphs(_explaining(_Same(launch), hardware).site(site)),
+        "why.children": _paragraphs(_explaining(_Same(launch), found.hardware).site(site)),
         "why-gpus.children": _on_every_gpu(run_query, look_query, launch, row),
     }
 
