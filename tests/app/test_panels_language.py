@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dash import html
 from pseudo import forgotten, pseudo
 
 from smemviz import calibration
 from smemviz.app.gpus_page import gpus_page, view_gpus
 from smemviz.app.library import Library
+from smemviz.app.rich import rich
 from smemviz.app.state import RunState
 from smemviz.app.suggest_panel import _found, suggest_panel, view_suggest
 from smemviz.app.suggester import Suggester
@@ -79,6 +81,19 @@ def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_ar
         Note("Counts are of the requests that were logged."),
     )
     assert refused_notes(failed, launch.kernel) == [Note(f"tile: {reason}."), Note("tile:", "else.")]
+
+
+def test_a_message_with_components_has_its_texts_in_one_piece() -> None:
+    code = html.Code("tile")
+    assert rich("{n:,} of {code}: {more}.", n=1024, code=code, more=["a", code]) == [
+        "1,024 of ",
+        code,
+        ": a",
+        code,
+        ".",
+    ]
+    with pseudo():
+        assert rich("{access}; compared with {part}.", access=code, part="9.0") == [code, "⟦; compared with ⟧9.0⟦.⟧"]
 
 
 def test_one_access_on_every_gpu(library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
