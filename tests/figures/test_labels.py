@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from smemviz.figures.labels import count, duration, percent
+from smemviz.figures.labels import count, day, duration, finding_name, lanes_named, operation_name, percent
+from smemviz.language import speaking
 
 
 @pytest.mark.parametrize(
@@ -38,3 +41,27 @@ def test_a_count_has_its_noun_in_the_plural() -> None:
         "2 launches",
         "1,024 wavefronts",
     ]
+
+
+def test_a_noun_that_no_language_knows_is_refused() -> None:
+    with pytest.raises(KeyError, match="wave"):
+        count(1, "wave")
+
+
+def test_words_of_the_schema_are_written_as_a_reader_would() -> None:
+    assert [operation_name(op) for op in ("load", "atomic_add", "reduce_inc", "ldmatrix_x4")] == [
+        "load",
+        "atomic add",
+        "reduce inc",
+        "ldmatrix x4",
+    ]
+    assert [finding_name(kind) for kind in ("out_of_bounds", "not_known_yet")] == ["out of bounds", "not known yet"]
+    assert [lanes_named(lanes) for lanes in ([3], [0, 1, 2, 7])] == ["lane 3", "lanes 0-2, 7"]
+
+
+def test_a_day_is_written_as_its_language_does() -> None:
+    written = {}
+    for tag in ("en", "ko", "zh-Hans"):
+        with speaking(tag):
+            written[tag] = day(date(2025, 11, 21))
+    assert written == {"en": "21 November 2025", "ko": "2025년 11월 21일", "zh-Hans": "2025年11月21日"}
