@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from smemviz.commands.settings import main_output, setting
 from smemviz.commands.show import hardware
 from smemviz.errors import InputError
+from smemviz.language import LANGUAGES, _, speaking
 
 if TYPE_CHECKING:
     from smemviz.export.choice import Wanted
@@ -35,7 +36,12 @@ FIGURES = ("tile", "banks", "warps", "sectors", "timeline", "compare", "source")
 _ALWAYS = ("recording", "output", "force", "figure", "kernel", "launch", "cc", "set", "engine", "arguments")
 _OF_FIGURES = ("theme", "caption")
 _OF_IMAGES = ("width", "font_size", "background")
-_OF_KIND: dict[str, tuple[str, ...]] = {"image": (), "html": ("theme",), "table": ("rows",), "trace": ("block",)}
+_OF_KIND: dict[str, tuple[str, ...]] = {
+    "image": ("lang",),
+    "html": ("lang", "theme"),
+    "table": ("rows",),
+    "trace": ("block",),
+}
 _REQUEST = ("site", "block", "warp", "step")
 _OF_ONE_FIGURE: dict[str | None, tuple[str, ...]] = {
     "tile": (*_REQUEST, "view", "array", "banks"),
@@ -77,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     look.add_argument(
         "--theme", choices=("light", "dark"), help="the colours (default: light; of a whole recording the reader's own)"
     )
+    look.add_argument("--lang", choices=tuple(LANGUAGES), help="the language of figures and pages (default: en)")
     look.add_argument("--background", action="store_true", help="paint the paper behind an image")
     look.add_argument("--caption", metavar="TEXT", help="the text below a figure; '' for none (default: what it shows)")
     run = parser.add_argument_group("of a kernel file")
@@ -106,7 +113,8 @@ def execute(arguments: argparse.Namespace) -> int:
         require_parquet()
     with main_output(True):
         recording = recorded(arguments.recording, dict(arguments.set), arguments.engine)
-    _write(recording, arguments, kind)
+    with speaking(arguments.lang or "en"):
+        _write(recording, arguments, kind)
     lost = missing(recording, recording.launches)
     print(f"{output}: {output.stat().st_size:,} bytes" + (f"; {lost}" if lost else ""))
     return 0
@@ -145,7 +153,7 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
     from dataclasses import replace
 
     from smemviz.export import files
-    from smemviz.export.pictures import picture
+    from smemviz.export.pictures import NAMES, picture
     from smemviz.export.press import Sheet
     from smemviz.figures.served import Hardware
     from smemviz.report import own_cc
@@ -167,7 +175,8 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
         if arguments.caption is not None:
             drawn = replace(drawn, caption=arguments.caption)
         if kind == "html":
-            files.write_figure_page(output, drawn, f"{arguments.figure}, {recording.file}", theme)
+            title = _("{figure}, {file}", figure=_(NAMES[arguments.figure]), file=recording.file)
+            files.write_figure_page(output, drawn, title, theme)
         else:
             sheet = Sheet(arguments.width or 8.0, arguments.font_size or 7.0, arguments.background)
             files.write_image(output, drawn, sheet, round(arguments.dpi or 300), theme)

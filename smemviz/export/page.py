@@ -12,7 +12,8 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from smemviz.figures.style import FONT, THEMES, ThemeName
+from smemviz.figures.style import THEMES, ThemeName, font
+from smemviz.language import spoken
 
 # Nothing of a figure leaves the file: no upload button, no server to upload to.
 CONFIG: Mapping[str, Any] = {
@@ -32,7 +33,7 @@ def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme
     policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
     ran = "\n".join(f"<script>{script}</script>" for script in scripts)
     return f"""<!doctype html>
-<html lang="en">
+<html lang="{spoken()}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
@@ -55,16 +56,18 @@ def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = 
     """Write a figure that answers to the mouse, with its caption, as one file that works offline."""
     colours = THEMES[theme]
     style = (
-        f"body {{ margin: 0; padding: 1.5rem; font: 15px/1.5 {FONT}; }}"
+        f"body {{ margin: 0; padding: 1.5rem; font: 15px/1.5 {font()}; }}"
         f" body {{ background: {colours.paper}; color: {colours.ink}; }}"
         " main { margin: 0 auto; max-width: 1000px; } h1 { font-size: 20px; }"
         " figure { margin: 0; } .scroller { overflow-x: auto; }"
         f" #figure {{ min-width: 640px; height: {figure.layout.height}px; }}"
         f" figcaption {{ color: {colours.muted}; max-width: 75ch; margin-top: 0.75rem; }}"
     )
+    told = (figure.layout.meta or {}).get("says", title)
     said = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
     body = f"""<main><h1>{escape(title)}</h1>
-<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}"><div id="figure"></div></div>
+<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}">\
+<div id="figure" role="img" aria-label="{escape(told)}"></div></div>
 <figcaption>{said}</figcaption></figure></main>"""
     drawn = json.loads(figure.to_json())
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from smemviz.errors import InputError
 from smemviz.export.choice import Wanted, choose, launch_name, launches
 from smemviz.figures.banks import banks
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
-from smemviz.figures.compared import Entry, Row, compared
+from smemviz.figures.compared import Entry, compared
+from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count
 from smemviz.figures.matter import Measured
 from smemviz.figures.moment import Moment
@@ -24,9 +25,19 @@ from smemviz.figures.style import ThemeName
 from smemviz.figures.tile import tile
 from smemviz.figures.timeline import timeline
 from smemviz.figures.warps import warps
+from smemviz.language import N_, _
 from smemviz.recording import Launch, Recording
 
 FIGURES = ("tile", "banks", "warps", "sectors", "timeline", "compare", "source")
+NAMES: Mapping[str, str] = {
+    "tile": N_("tile"),
+    "banks": N_("banks"),
+    "warps": N_("warps"),
+    "sectors": N_("sectors"),
+    "timeline": N_("timeline"),
+    "compare": N_("compare"),
+    "source": N_("source"),
+}
 VIEWS = {"tile": ("declared", "physical"), "compare": ("wavefronts", "sectors", "times")}
 
 
@@ -95,10 +106,12 @@ def missing(recording: Recording, shown: Sequence[Launch]) -> str:
     requests = sum(launch.missing for launch in shown)
     if requests:
         made = sum(launch.request_count for launch in shown)
-        said.append(f"{requests:,} of {count(made, 'request')} were counted but not logged.")
+        total = count(made, "request")
+        said.append(_("{lost:,} of {requests} were counted but not logged.", lost=requests, requests=total))
     if recording.unrecorded:
-        said.append(f"{count(recording.unrecorded, 'more launch')} of the run not recorded, as asked.")
-    return " ".join(said)
+        more = count(recording.unrecorded, "more launch")
+        said.append(_("{launches} of the run not recorded, as asked.", launches=more))
+    return sentences(*said) if said else ""
 
 
 def _array(launch: Launch, now: Moment, name: str | None) -> str:
@@ -112,28 +125,38 @@ def _array(launch: Launch, now: Moment, name: str | None) -> str:
 
 def _caption(recording: Recording, launch: Launch, now: Moment, hardware: Hardware, of_launch: bool) -> str:
     """Say what is drawn, where it stands in the source, and where the numbers come from."""
-    file = Path(recording.file_of(launch)).name
     constants = ", ".join(f"{name} = {value}" for name, value in recording.constants.items())
-    with_constants = f" with {constants}" if constants else ""
-    from_where = f"Requests {origin(recording)}; {rule(hardware)}."
     if of_launch or now.row is None:
-        return f"{launch.kernel} in {file}{with_constants}. {headline(launch, hardware)}. {from_where}"
-    site = launch.sites[launch.requests.site[now.row]]
-    block = f", block {now.block}" if launch.grid != (1, 1, 1) else ""
-    where = f"{launch.kernel}, {Path(recording.file_of(launch, site)).name}:{site.line}, {site.source}"
-    return f"{where}{with_constants}{block}: {present(now, hardware)}. {from_where}"
+        file = Path(recording.file_of(launch)).name
+        where = _("{kernel} in {file}", kernel=launch.kernel, file=file)
+        told = headline(launch, hardware)
+    else:
+        site = launch.sites[launch.requests.site[now.row]]
+        where = f"{launch.kernel}, {Path(recording.file_of(launch, site)).name}:{site.line}, {site.source}"
+        told = present(now, hardware)
+    if constants:
+        where = _("{place} with {constants}", place=where, constants=constants)
+    if of_launch or now.row is None:
+        said = _("{place}. {sentence}.", place=where, sentence=told)
+    elif launch.grid != (1, 1, 1):
+        said = _("{place}, block {block}: {request}.", place=where, block=now.block, request=told)
+    else:
+        said = _("{place}: {request}.", place=where, request=told)
+    return sentences(said, provenance(recording, hardware))
+
+
+def provenance(recording: Recording, hardware: Hardware) -> str:
+    """Say where the numbers of a recording come from, as a sentence."""
+    return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware))
 
 
 def _comparison(recording: Recording, wanted: Wanted, view: str, hardware: Hardware, theme: ThemeName) -> Picture:
     found = launches(recording, wanted)
     rows = compared([_entry(recording, launch, number, hardware) for launch, number in found])
     draw = {"wavefronts": wavefront_bars, "sectors": sector_bars, "times": time_bars}[view]
-    caption = f"{Path(recording.file).name}: {_launches(rows)}. Requests {origin(recording)}; {rule(hardware)}."
-    return Picture(draw(rows, theme=theme), caption, missing(recording, [launch for launch, _ in found]))
-
-
-def _launches(rows: tuple[Row, ...]) -> str:
-    return f"{count(len(rows), 'launch')} side by side"
+    said = _("{file}: {launches} side by side.", file=Path(recording.file).name, launches=count(len(rows), "launch"))
+    caption = sentences(said, provenance(recording, hardware))
+    return Picture(draw(rows, theme=theme), caption, missing(recording, [launch for launch, _number in found]))
 
 
 def _entry(recording: Recording, launch: Launch, number: int, hardware: Hardware) -> Entry:

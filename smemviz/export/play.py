@@ -16,7 +16,7 @@ from smemviz.figures.labels import number
 from smemviz.figures.listing import parsed, spans
 from smemviz.figures.moment import Moment, blocks, playback_order
 from smemviz.figures.sectors import LINE_BYTES
-from smemviz.figures.sentences import badge, headline, operation, present
+from smemviz.figures.sentences import access_kind, badge, cost, headline, operation
 from smemviz.figures.served import BankLayout, Hardware, bank_layout, serve_request
 from smemviz.figures.worst import worst_moment
 from smemviz.model.summary import summarize
@@ -102,7 +102,7 @@ class _Shapes:
         served = serve_request(now, self._where, self._hardware)
         columns = (served.lane, served.address - base, served.wavefront, served.conflict.astype(np.int64))
         return {
-            "said": present(now, self._hardware).split(": ", 1)[1],
+            "said": cost(now, self._hardware),
             "lanes": lanes.tolist(),
             "wavefronts": served.wavefronts,
             "words": np.stack(columns, axis=1).tolist() if served.reason is None else [],
@@ -115,7 +115,7 @@ def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
     return [
         {
             "source": site.source,
-            "does": ("global " if site.space == "global" else "") + operation(site),
+            "does": access_kind(site) if site.space == "global" else operation(site),
             "badge": badge(site, row),
             "excess": bool(row.excess),
             "shared": site.space == "shared",

@@ -7,7 +7,6 @@ sizes, and the whole sheet is then scaled to the width asked for, so that all pr
 from __future__ import annotations
 
 import re
-import textwrap
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -16,7 +15,7 @@ import plotly.graph_objects as go
 
 from smemviz.export.vectors import in_vectors
 from smemviz.figures.style import THEMES, ThemeName
-from smemviz.figures.text import CHARACTERS
+from smemviz.figures.text import CHARACTERS, characters
 
 _BODY = 12  # pixels: the type of a figure as it is drawn
 _LEAST_POINTS = 3.5  # on paper; a text in a cell that would be smaller is left out, as the figures do on a screen
@@ -26,6 +25,8 @@ _BETWEEN = 1.5  # pixels free between the texts of two cells
 _AVERAGE = 0.54  # of the letters of a sentence
 _CAPTION, _CAPTION_LINE = 11, 15
 _KEY_LINE, _KEY_ENTRY, _KEY_TYPE = 19, 42, 11.5  # pixels: a row of the key, its symbol with its gaps, its type
+# What stays on one line, with the space behind it: a word; a Chinese letter with marks that may not begin a line.
+_PIECE = re.compile(r"[\u3400-\u9fff][\u3001-\u3011\uff00-\uff5e.,;:)]*\s*|[^\s\u3400-\u9fff]+\s*|\s+")
 _POINT, _CENTIMETRE = 96 / 72, 96 / 2.54  # CSS pixels
 
 
@@ -65,7 +66,7 @@ def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: 
     margin = printed.layout.margin
     names = printed.layout.yaxis.ticktext
     if names is not None and len(names):
-        margin.l = min(margin.l, 8 + _CAPTION * 0.6 * max(map(len, names)))
+        margin.l = min(margin.l, 8 + _CAPTION * 0.6 * max(map(characters, names)))
     plot = width - margin.l - margin.r
     smallest = _LEAST_POINTS * _POINT / sheet.scale
     for trace in printed.data:
@@ -114,7 +115,7 @@ def _fit(trace: Any, layout: Any, plot: float, smallest: float) -> None:
         trace.textfont.size = min(trace.textfont.size, unit / _MONO)
     elif is_cells or trace.textposition in (None, "middle center"):
         texts = [str(t) for row in trace.text for t in row] if is_cells else map(str, trace.text)
-        longest = max((len(text) for text in texts), default=0) or 1
+        longest = max(map(characters, texts), default=0) or 1
         size = min(trace.textfont.size, (unit - _BETWEEN) / (_CHARACTER * longest))
         trace.textfont.size = max(size, 1)
         if size < smallest:
@@ -129,7 +130,10 @@ def _fit_pairs(figure: go.Figure, plot: float) -> None:
         for right in ends[1]:
             if list(left.y) != list(right.y):
                 continue
-            longest = max(len(_letters(a)) + len(_letters(b)) + 2 for a, b in zip(left.text, right.text, strict=True))
+            longest = max(
+                characters(_letters(a)) + characters(_letters(b)) + 2
+                for a, b in zip(left.text, right.text, strict=True)
+            )
             size = min(left.textfont.size, plot / (_AVERAGE * longest))
             left.textfont.size = right.textfont.size = size
 
@@ -146,7 +150,7 @@ def _wrap_key(figure: go.Figure, plot: float) -> int:
     rows: list[list[Any]] = [[]]
     room = plot
     for trace in shown:
-        need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * len(trace.name)
+        need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * characters(trace.name)
         if need > room and rows[-1]:
             rows.append([])
             room = plot
@@ -165,4 +169,14 @@ def _wrap_key(figure: go.Figure, plot: float) -> int:
 
 def _wrapped(caption: str, width: float) -> list[str]:
     columns = max(int((width - 8) / (_AVERAGE * _CAPTION)), 20)
-    return [line for paragraph in caption.splitlines() for line in textwrap.wrap(paragraph, columns)]
+    return [line for paragraph in caption.splitlines() for line in _lines(paragraph, columns)]
+
+
+def _lines(text: str, columns: int) -> list[str]:
+    """Break a text between words, between Chinese letters, and within words that are longer than a line."""
+    lines = [""]
+    for piece in (word[i : i + columns] for word in _PIECE.findall(text) for i in range(0, len(word), columns)):
+        if lines[-1] and characters(lines[-1] + piece.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    return [line.rstrip() for line in lines]

@@ -108,7 +108,7 @@
   function drawTile() {
     at("tile-title").hidden = at("array-label").hidden = !array;
     at("tile").textContent = "";
-    at("tile-note").textContent = array ? "" : "This launch has no shared array.";
+    at("tile-note").textContent = array ? "" : gettext("This launch has no shared array.");
     if (!array) return;
     const cells = contents();
     const lanes = lanesIn();
@@ -130,7 +130,11 @@
         const value = cells.get(address);
         const bank = bankOf(address);
         const fill = !array.touched[i] ? "unused" : value === undefined ? `faint${bank}` : `bank${bank}`;
-        parts.push(`<g><title>${escaped(`${array.names[i]}, bank ${bank}${value === undefined ? "" : `, holds ${value}`}`)}</title>`);
+        const told = { element: array.names[i], bank, value };
+        const title = value === undefined
+          ? gettext("{element}, bank {bank}", told)
+          : gettext("{element}, bank {bank}, holds {value}", told);
+        parts.push(`<g><title>${escaped(title)}</title>`);
         parts.push(box(x, y, width, ROW, `fill="var(--${fill})"`));
         const here = lanes.get(address);
         if (here) {
@@ -149,11 +153,14 @@
     const across = LEFT + (right - left) * width;
     const high = (bottom - top) * ROW + FOOT;
     parts.push(text((LEFT + across) / 2, high - 4, array.titles[0], "axis"));
-    draw("tile", across + 2, high, `${array.name} with the lanes of this request`, parts);
-    const part = bottom - top < rows || right - left < columns ? ` Shown is a part of ${rows} x ${columns} elements.` : "";
-    at("tile-note").textContent =
-      `Colour is the bank, from 0 (blue) to ${banks - 1} (yellow); framed are the lanes of this request, ` +
-      `those in conflict bold with a marked corner; faint cells hold nothing yet, grey ones are never touched.${part}`;
+    draw("tile", across + 2, high, gettext("{array} with the lanes of this request", { array: array.name }), parts);
+    const isPart = bottom - top < rows || right - left < columns;
+    const note = gettext(
+      "Colour is the bank, from 0 (blue) to {last} (yellow); framed are the lanes of this request, those in conflict bold with a marked corner; faint cells hold nothing yet, grey ones are never touched.",
+      { last: banks - 1 },
+    );
+    const part = gettext("Shown is a part of {rows} x {columns} elements.", { rows, columns });
+    at("tile-note").textContent = isPart ? `${note} ${part}` : note;
   }
 
   function drawBanks() {
@@ -183,10 +190,11 @@
     }
     for (let bank = 0; bank < banks; bank += 4) parts.push(text(LEFT + (bank + 0.5) * CELL, rows * ROW + 13, bank, "axis"));
     const width = LEFT + banks * CELL;
-    parts.push(text((LEFT + width) / 2, rows * ROW + FOOT - 4, "bank", "axis"));
-    draw("banks", width, rows * ROW + FOOT, `Lanes by bank and wavefront: ${shape.said}`, parts);
-    const more = shape.wavefronts > rows ? ` The first ${rows} of ${shape.wavefronts} are shown.` : "";
-    at("banks-note").textContent = `A row per wavefront, from 1; in each cell the lanes it serves.${more}`;
+    parts.push(text((LEFT + width) / 2, rows * ROW + FOOT - 4, gettext("bank"), "axis"));
+    draw("banks", width, rows * ROW + FOOT, gettext("Lanes by bank and wavefront: {cost}", { cost: shape.said }), parts);
+    const note = gettext("A row per wavefront, from 1; in each cell the lanes it serves.");
+    const more = gettext("The first {n} of {total} are shown.", { n: rows, total: shape.wavefronts });
+    at("banks-note").textContent = shape.wavefronts > rows ? `${note} ${more}` : note;
   }
 
   function drawSectors() {
@@ -225,16 +233,18 @@
         parts.push(`<rect class="sector" x="${LEFT + sector * each}" y="${row * ROW + 1}" width="${each - 1}" height="${ROW - 3}"/>`);
       }
     });
-    draw("banks", LEFT + CELL * 32 + 2, lines.size * ROW + 4, `Lines and sectors of global memory: ${shape.said}`, parts);
-    at("banks-note").textContent =
-      "A row per line of 128 bytes, a frame per sector moved, in each cell the lanes it goes to; struck through are bytes moved and not used.";
+    const label = gettext("Lines and sectors of global memory: {cost}", { cost: shape.said });
+    draw("banks", LEFT + CELL * 32 + 2, lines.size * ROW + 4, label, parts);
+    at("banks-note").textContent = gettext(
+      "A row per line of 128 bytes, a frame per sector moved, in each cell the lanes it goes to; struck through are bytes moved and not used.",
+    );
   }
 
   function show() {
     const empty = !block || !block.warp.length;
     for (const id of ["first", "previous", "play", "next", "last", "place"]) at(id).disabled = empty;
     if (empty) {
-      at("present").textContent = "No request of this launch was logged.";
+      at("present").textContent = gettext("No request of this launch was logged.");
       for (const id of ["tile", "banks", "tile-note", "banks-note"]) at(id).textContent = "";
       return;
     }
@@ -242,12 +252,18 @@
     at("place").max = last;
     at("place").value = place;
     const site = siteAt(place);
-    at("present").textContent =
-      `${(place + 1).toLocaleString("en")} of ${(last + 1).toLocaleString("en")}: ${site.does} of ${site.source} by warp ` +
-      `${block.warp[place]}, step ${block.step[place]}: ${shapeAt(place).said}`;
+    at("present").textContent = gettext("{n} of {total}: {access} of {site} by warp {warp}, step {step}: {cost}", {
+      n: (place + 1).toLocaleString("en"),
+      total: (last + 1).toLocaleString("en"),
+      access: site.does,
+      site: site.source,
+      warp: block.warp[place],
+      step: block.step[place],
+      cost: shapeAt(place).said,
+    });
     at("place").setAttribute("aria-valuetext", at("present").textContent);
     drawTile();
-    at("banks-title").textContent = site.shared ? "Banks by wavefront" : "Sectors and lines";
+    at("banks-title").textContent = site.shared ? gettext("Banks by wavefront") : gettext("Sectors and lines");
     if (site.shared) drawBanks();
     else drawSectors();
     for (const button of at("source").querySelectorAll("button")) {
@@ -276,7 +292,7 @@
     window.clearInterval(timer);
     timer = 0;
     at("play").textContent = on ? "\u23F8\uFE0E" : "\u25B6\uFE0E";
-    at("play").setAttribute("aria-label", on ? "Pause" : "Play");
+    at("play").setAttribute("aria-label", on ? gettext("Pause") : gettext("Play"));
     if (!on) return;
     if (place >= block.warp.length - 1) go(0);
     timer = window.setInterval(() => {
@@ -331,7 +347,7 @@
     launch = launches[i];
     at("headline").textContent = launch.headline;
     at("left-out").textContent = launch.left_out
-      ? `${launch.left_out.toLocaleString("en")} more logged requests of this launch are counted and not played.`
+      ? gettext("{n} more logged requests of this launch are counted and not played.", { n: launch.left_out.toLocaleString("en") })
       : "";
     options("block", launch.blocks.map((part) => part.block));
     at("array").replaceChildren(...launch.arrays.map((one) => new Option(one.name, one.name)));
@@ -378,7 +394,7 @@
 
   const isDark = () =>
     (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const offered = () => (at("theme").textContent = isDark() ? "Light" : "Dark");
+  const offered = () => (at("theme").textContent = isDark() ? gettext("Light") : gettext("Dark"));
   at("theme").hidden = document.querySelector('meta[name="color-scheme"]').content !== "light dark";
   at("theme").addEventListener("click", () => {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";

@@ -12,12 +12,15 @@ from pathlib import Path
 
 from smemviz.export.choice import launch_name
 from smemviz.export.page import document
-from smemviz.export.pictures import missing
+from smemviz.export.pictures import missing, provenance
 from smemviz.export.play import Played, played
-from smemviz.figures.labels import count, duration, efficiency_text
-from smemviz.figures.sentences import facts, findings_of, headline, origin, rule, told
+from smemviz.export.scripts import language_script, messages_element
+from smemviz.figures.grammar import sentences
+from smemviz.figures.labels import count, duration, efficiency_text, operation_name, space_name
+from smemviz.figures.sentences import facts, findings_of, headline, told
 from smemviz.figures.served import Hardware
-from smemviz.figures.style import FONT, MONO, THEMES, Theme, ThemeName, blend
+from smemviz.figures.style import THEMES, Theme, ThemeName, blend, font, mono
+from smemviz.language import _
 from smemviz.model.devices import device
 from smemviz.model.summary import summarize
 from smemviz.model.traffic import traffic_of
@@ -41,58 +44,70 @@ def report_page(
     data = json.dumps({"banks": banks, "worst": worst, "launches": parts}, separators=(",", ":"))
     packed = b64encode(zlib.compress(data.encode(), 9)).decode()
     name = Path(recording.file).name
-    said = [f"Requests {origin(recording)}; {rule(hardware)}."]
+    said = [provenance(recording, hardware)]
     said += [", ".join(f"{key} = {value}" for key, value in recording.constants.items())] * bool(recording.constants)
+    footer = _("smemviz {version}. This file loads nothing and sends nothing.", version=recording.version)
     body = "\n".join(
         (
             f"<header><div><h1>{escape(name)}</h1>{''.join(f'<p>{escape(line)}</p>' for line in said)}</div>"
-            '<button id="theme" type="button" hidden>Dark</button></header>',
+            f'<button id="theme" type="button" hidden>{escape(_("Dark"))}</button></header>',
             "<main>",
             _notices(recording, [launch for launch, _ in launches], parts),
             _overview(launches, hardware),
-            _PLAYER,
+            _player(),
             _sites(recording, launches, hardware),
             "</main>",
-            f"<footer><p>smemviz {escape(recording.version)}. This file loads nothing and sends nothing.</p></footer>",
+            f"<footer><p>{escape(footer)}</p></footer>",
+            messages_element(),
             f'<script type="application/octet-stream" id="data">{packed}</script>',
         )
     )
     here = files("smemviz.export")
     sheet = _colours(theme, banks) + (here / "report.css").read_text("utf-8")
-    return document(f"{name}: smemviz", body, sheet, [(here / "report.js").read_text("utf-8")], theme=theme)
+    scripts = [language_script(), (here / "report.js").read_text("utf-8")]
+    return document(f"{name}: smemviz", body, sheet, scripts, theme=theme)
 
 
-_PLAYER = """<section id="player" hidden aria-labelledby="player-title">
-<div class="head"><h2 id="player-title">Request by request</h2>
-<label>Launch <select id="launch"></select></label>
-<label>Block <select id="block"></select></label></div>
+def _player() -> str:
+    """Return the controls and the places of the pictures; ``report.js`` fills them."""
+    paces = {1: _("1 a second"), 4: _("4 a second"), 16: _("16 a second")}
+    paced = "".join(
+        f'<option value="{pace}"{" selected" * (pace == 4)}>{escape(name)}</option>' for pace, name in paces.items()
+    )
+    return f"""<section id="player" hidden aria-labelledby="player-title">
+<div class="head"><h2 id="player-title">{escape(_("Request by request"))}</h2>
+<label>{escape(_("Launch"))} <select id="launch"></select></label>
+<label>{escape(_("Block"))} <select id="block"></select></label></div>
 <p id="headline" class="headline"></p>
 <p id="left-out" class="note"></p>
-<div class="controls" role="group" aria-label="Playback">
-<button type="button" id="first" aria-label="First request">&#x23EE;&#xFE0E;</button>
-<button type="button" id="previous" aria-label="Previous request">&#x25C0;&#xFE0E;</button>
-<button type="button" id="play" aria-label="Play">&#x25B6;&#xFE0E;</button>
-<button type="button" id="next" aria-label="Next request">&#x25B7;&#xFE0E;</button>
-<button type="button" id="last" aria-label="Last request">&#x23ED;&#xFE0E;</button>
-<input type="range" id="place" min="0" value="0" step="1" aria-label="Request">
-<label>Pace <select id="pace"><option value="1">1 a second</option><option value="4" selected>4 a second</option>
-<option value="16">16 a second</option></select></label>
+<div class="controls" role="group" aria-label="{escape(_("Playback"))}">
+{_button("first", "&#x23EE;", _("First request"))}
+{_button("previous", "&#x25C0;", _("Previous request"))}
+{_button("play", "&#x25B6;", _("Play"))}
+{_button("next", "&#x25B7;", _("Next request"))}
+{_button("last", "&#x23ED;", _("Last request"))}
+<input type="range" id="place" min="0" value="0" step="1" aria-label="{escape(_("Request"))}">
+<label>{escape(_("Pace"))} <select id="pace">{paced}</select></label>
 </div>
 <p id="present" aria-live="polite"></p>
-<p class="note">Left and right step, Home and End go to the ends, space plays.</p>
+<p class="note">{escape(_("Left and right step, Home and End go to the ends, space plays."))}</p>
 <div class="pictures">
-<div class="picture"><h3>Source</h3><div class="scroller" tabindex="0" role="region" aria-label="Source">
-<ol id="source"></ol></div></div>
-<div class="picture"><div class="head"><h3 id="tile-title">Tile</h3>
-<label id="array-label">Array <select id="array"></select></label></div>
+<div class="picture"><h3 id="source-title">{escape(_("Source"))}</h3>
+<div class="scroller" tabindex="0" role="region" aria-labelledby="source-title"><ol id="source"></ol></div></div>
+<div class="picture"><div class="head"><h3 id="tile-title">{escape(_("Tile"))}</h3>
+<label id="array-label">{escape(_("Array"))} <select id="array"></select></label></div>
 <div class="scroller" tabindex="0" role="region" aria-labelledby="tile-title"><div id="tile"></div></div>
 <p class="note" id="tile-note"></p>
-<h3 id="banks-title">Banks by wavefront</h3>
+<h3 id="banks-title">{escape(_("Banks by wavefront"))}</h3>
 <div class="scroller" tabindex="0" role="region" aria-labelledby="banks-title"><div id="banks"></div></div>
 <p class="note" id="banks-note"></p></div>
 </div>
 </section>
-<noscript><p>To play the requests this page needs its own script; the tables do not.</p></noscript>"""
+<noscript><p>{escape(_("To play the requests this page needs its own script; the tables do not."))}</p></noscript>"""
+
+
+def _button(identity: str, sign: str, name: str) -> str:
+    return f'<button type="button" id="{identity}" aria-label="{escape(name)}">{sign}&#xFE0E;</button>'
 
 
 def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[Played]) -> str:
@@ -100,9 +115,10 @@ def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[P
     said = [missing(recording, launches)]
     left_out = sum(part["left_out"] for part in parts)
     if left_out:
-        said.append(f"{count(left_out, 'logged request')} are not played, to keep this file small; all are counted.")
+        requests = count(left_out, "logged request")
+        said.append(_("{requests} are not played, to keep this file small; all are counted.", requests=requests))
     found = dict.fromkeys(
-        f"Line {finding.line}: {told(finding, recording)}"
+        _("Line {line}: {what}", line=finding.line, what=told(finding, recording))
         for launch in launches
         for finding in findings_of(recording, launch)
     )
@@ -113,7 +129,8 @@ def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[P
 def _overview(launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
     """Return a table with a row per launch."""
     timed = any(launch.time for launch, _ in launches)
-    heads = ["launch", "grid", "block", "shared requests", "wavefronts", "ideal", "excess", "global sectors"]
+    heads = [_("launch"), _("grid"), _("block"), _("shared requests"), _("wavefronts"), _("ideal"), _("excess")]
+    heads += [_("global sectors"), *[_("median time")] * timed]
     rows = []
     for launch, number in launches:
         total = facts(launch, hardware)
@@ -121,7 +138,7 @@ def _overview(launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str
         cells += [f"{n:,}" for n in (total.requests, total.wavefronts, total.ideal, total.excess, total.sectors)]
         cells += [duration(launch.time.median_us) if launch.time else "-"] * timed
         rows.append((cells, bool(total.excess)))
-    return _table("Launches", [*heads, *["median time"] * timed], rows)
+    return _table(_("Launches"), heads, rows)
 
 
 def _sites(recording: Recording, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
@@ -130,22 +147,24 @@ def _sites(recording: Recording, launches: Sequence[tuple[Launch, int]], hardwar
 
 
 def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> str:
-    heads = ["line", "source", "space", "operation", "bytes", "requests", "wavefronts", "ideal", "excess", "degree"]
-    heads += ["sectors", "efficiency", *["hardware"] * bool(launch.hardware)]
+    heads = [_("line"), _("source"), _("space"), _("operation"), _("bytes"), _("requests"), _("wavefronts")]
+    heads += [_("ideal"), _("excess"), _("degree"), _("sectors"), _("efficiency")]
+    heads += [_("hardware")] * bool(launch.hardware)
     rows = []
     for i, (site, row) in enumerate(
         zip(launch.sites, summarize(launch, hardware.cc, hardware.bank_bytes), strict=True)
     ):
         traffic = traffic_of(launch, i)
         line = f"{Path(site.file).name}:{site.line}" if site.file else str(site.line)
-        cells = [line, site.source, site.space, site.op.replace("_", " "), str(site.width), f"{row.requests:,}"]
+        cells = [line, site.source, space_name(site.space), operation_name(site.op), str(site.width)]
+        cells += [f"{row.requests:,}"]
         counts = (row.wavefronts, row.ideal, row.excess, row.max_degree, row.sectors)
         cells += ["-" if n is None else f"{n:,}" for n in counts]
         cells += [efficiency_text(traffic.efficiency) if traffic and traffic.efficiency is not None else "-"]
         cells += [launch.hardware[i].verdict] if launch.hardware else []
         rows.append((cells, bool(row.excess)))
-    lost = f" {missing(recording, [launch])}" if launch.missing else ""
-    return _table(f"{name}: {headline(launch, hardware)}.{lost}", heads, rows, "sites")
+    said = _("{kernel}: {headline}.", kernel=name, headline=headline(launch, hardware))
+    return _table(sentences(said, missing(recording, [launch]) if launch.missing else ""), heads, rows, "sites")
 
 
 def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]], kind: str = "") -> str:
@@ -176,4 +195,4 @@ def _variables(theme: Theme, banks: int) -> str:
     named = [f"--{name}: {getattr(theme, name)}" for name in _COLORS]
     for kind, ramp in (("bank", theme.ramp), ("faint", theme.faint)):
         named += [f"--{kind}{i}: {colour}" for i, colour in enumerate(blend(ramp, banks))]
-    return "; ".join([*named, f"--sans: {FONT}", f"--mono: {MONO}"])
+    return "; ".join([*named, f"--sans: {font()}", f"--mono: {mono()}"])

@@ -35,9 +35,9 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
             *(column.ravel().tolist() for column in (grid.name, grid.address, bank, lanes)), strict=True
         ):
             name = element_said(layout, element) if element >= 0 else pgettext("memory", "unused")
-            here = f"<br>{_('lane {lane}', lane=lane)}" if lane else ""
             place = _("byte {address:,}, bank {bank}", address=address, bank=of_bank)
-            texts.append(f"<b>{name}</b><br>{place}{here}")
+            here = _("lane {lane}", lane=lane)
+            texts.append(f"<b>{name}</b><br>{place}" + (f"<br>{here}" if lane else ""))
         return np.array(texts, dtype=object).reshape(lanes.shape)
 
     grid = _by_index(shown) if view == "index" else _by_bank(shown)

@@ -130,32 +130,37 @@ def badge(site: Site, row: SiteSummary) -> str:
 
 def present(now: Moment, hardware: Hardware = H200) -> str:
     """Say what the present request is: ``load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do``."""
-    row = now.row
-    if row is None:
+    if now.row is None:
         return _("No request of this block was logged")
     requests = now.launch.requests
-    site = now.launch.sites[requests.site[row]]
-    addresses = requests.addresses[row]
-    who = _(
-        "{access} by warp {warp}, step {step}: {lanes}",
+    site = now.launch.sites[requests.site[now.row]]
+    return _(
+        "{access} by warp {warp}, step {step}: {cost}",
         access=access_kind(site) if site.space == "global" else operation(site),
-        warp=requests.warp[row],
-        step=requests.step[row],
-        lanes=count(int((addresses >= 0).sum()), "lane"),
+        warp=requests.warp[now.row],
+        step=requests.step[now.row],
+        cost=cost(now, hardware),
     )
+
+
+def cost(now: Moment, hardware: Hardware = H200) -> str:
+    """Say what the present request, which there has to be, costs: ``32 lanes, 32 wavefronts where 1 would do``."""
+    site = now.launch.sites[now.launch.requests.site[now.row]]
+    addresses = now.launch.requests.addresses[now.row]
+    lanes = count(int((addresses >= 0).sum()), "lane")
     if site.space == "global":
         moved, used = int(sectors(addresses, site.width)), bytes_used(addresses, site.width)
         fewest = int(fewest_sectors(used))
-        cost = _("{sectors} for {bytes}", sectors=count(moved, "sector"), bytes=count(int(used), "byte"))
+        taken = _("{sectors} for {bytes}", sectors=count(moved, "sector"), bytes=count(int(used), "byte"))
     elif unpredictable(site.op, site.dtype, hardware.cc) is not None:
-        return _("{request}, wavefronts depend on the data", request=who)
+        return _("{lanes}, wavefronts depend on the data", lanes=lanes)
     else:
         served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
         moved, fewest = int(served.wavefronts), int(served.ideal)
-        cost = count(moved, "wavefront")
+        taken = count(moved, "wavefront")
     if moved > fewest:
-        return _("{request}, {cost} where {ideal:,} would do", request=who, cost=cost, ideal=fewest)
-    return _("{request}, {cost}", request=who, cost=cost)
+        return _("{lanes}, {cost} where {ideal:,} would do", lanes=lanes, cost=taken, ideal=fewest)
+    return _("{lanes}, {cost}", lanes=lanes, cost=taken)
 
 
 def origin(recording: Recording) -> str:
