@@ -4,6 +4,8 @@
   "use strict";
 
   const SHOW = "show"; // as in smemviz/lessons
+  const [MARGIN, GAP] = [56, 24]; // pixels, round what is presented and between two pictures
+  const [NARROW, WIDE, MOST_STRETCHED] = [540, 760, 1.6]; // pixels, a sheet is wide at least, and times it at most
   const FORWARD = ["ArrowRight", "ArrowDown", "PageDown", " "];
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
   const unchanged = () => window.dash_clientside.no_update;
@@ -58,13 +60,26 @@
 
   // As large as fits: the sheets are drawn at their own size and scaled, so that all type grows alike.
   function scale() {
-    const shown = document.getElementById("learn-pictures");
-    if (!shown) return;
-    shown.style.removeProperty("--learn-scale");
-    if (!presenting() || shown.hidden) return;
-    const room = window.innerHeight - shown.getBoundingClientRect().top - 40;
-    const factor = Math.min(room / shown.scrollHeight, (window.innerWidth - 48) / shown.offsetWidth);
-    shown.style.setProperty("--learn-scale", Math.max(0.6, Math.min(factor, 3)).toFixed(3));
+    const place = document.getElementById("learn-panels");
+    if (!place || !presenting() || !place.offsetParent) return;
+    const sheets = [...place.querySelectorAll(".learn-panel:not([hidden]) .sheet")];
+    const [widths, heights] = [
+      sheets.map((sheet) => (sheet.classList.contains("lab-sheet") ? NARROW : WIDE)),
+      sheets.map((sheet) => parseFloat(sheet.querySelector(".graph").style.height)),
+    ];
+    const add = (numbers) => numbers.reduce((sum, n) => sum + n, 0);
+    const width = window.innerWidth - MARGIN;
+    const height = window.innerHeight - place.getBoundingClientRect().top - MARGIN;
+    const beside = Math.min(width / (add(widths) + GAP), height / Math.max(...heights));
+    const below = Math.min(width / Math.max(...widths), height / (add(heights) + GAP));
+    const factor = Math.max(beside, below);
+    const spare = beside > below ? (width / factor - GAP - add(widths)) / sheets.length : 0;
+    sheets.forEach((sheet, i) => {
+      const whole = beside > below ? widths[i] + spare : width / factor;
+      sheet.style.setProperty("--learn-width", `${Math.floor(Math.min(whole, widths[i] * MOST_STRETCHED))}px`);
+    });
+    place.classList.toggle("beside", beside > below);
+    place.style.setProperty("--learn-scale", factor.toFixed(3));
   }
 
   function mark() {
@@ -173,7 +188,7 @@
         event.preventDefault();
         step(by);
       } else if (event.key === "Escape" || event.key === "p") leave();
-    } else if (event.key === "p" && !typing) {
+    } else if (event.key === "p" && !typing && document.documentElement.dataset.letterKeys !== "off") {
       go({ present: "1" });
     }
   });

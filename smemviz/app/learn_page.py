@@ -107,6 +107,7 @@ def _lesson(lesson: Lesson) -> list[Component]:
                     className="eyebrow learn-eyebrow",
                 ),
                 html.H1(_(lesson.title), className="headline", id="learn-title"),
+                html.P("", className="learn-set", id="learn-set"),
             ],
             className="title learn-title",
         ),
@@ -151,7 +152,7 @@ def _words(lesson: Lesson, question: Question) -> Component:
 
 def _knob(knob: Knob) -> Component:
     label: Any = _(knob.label) if knob.label else html.Code(knob.name)
-    data = [{"value": value, "label": _(knob.names[value]) if value in knob.names else value} for value in knob.options]
+    data = [{"value": value, "label": knob.written(value)} for value in knob.options]
     identity = knob_id(knob.name)
     if len(data) > _MOST_SEGMENTS or any(len(option["label"]) > 8 for option in data):
         return dmc.Select(id=identity, label=label, data=data, value=knob.default, allowDeselect=False, size="sm")
@@ -172,7 +173,7 @@ def _answer(question: Question) -> Component:
             id="learn-answer", label=_("Your answer"), value="", allowDecimal=False, size="md", w=150, hideControls=True
         )
     if question.kind == "choice":
-        choices = [dmc.Radio(html.Code(o.text), value=o.value, label=html.Code(o.text)) for o in question.options]
+        choices = [dmc.Radio(value=o.value, label=html.Code(o.text)) for o in question.options]
         return dmc.RadioGroup(choices, id="learn-answer", label=_("Your answer"), value="", size="md")
     chips = [dmc.Chip(str(lane), value=str(lane), size="xs", radius="sm", icon="") for lane in _LANES]
     return html.Div(
@@ -195,7 +196,7 @@ def _pictures() -> Component:
             html.Div(
                 [
                     html.P("", id="learn-because", className="learn-because"),
-                    *(_panel(at) for at in PANELS),
+                    html.Div([_panel(at) for at in PANELS], id="learn-panels", className="learn-panels"),
                     html.P("", id="learn-origin", className="note"),
                 ],
                 id="learn-pictures",
@@ -234,9 +235,7 @@ def _ways(at: int) -> Component:
         html.Button(_("Present"), id="learn-present", className="text-button", type="button", title=_("key p")),
         html.Button(_("Print handout"), id="learn-print", className="text-button", type="button"),
     ]
-    links = html.Nav(
-        [before or html.Span(), after or html.Span()], className="learn-nav", **{"aria-label": _("Lessons")}
-    )
+    links = html.Nav([link for link in (before, after) if link], className="learn-nav", **{"aria-label": _("Lessons")})
     return html.Div([links, html.Div(tools, className="learn-tools")], className="learn-ways")
 
 

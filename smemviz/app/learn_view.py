@@ -15,6 +15,7 @@ from smemviz.lessons import SHOW, Lesson, Panel, Stage, lesson_of, read_answer, 
 
 _OF_PANEL = ("panel.hidden", "title.children", "figure.figure", "figure.style", "region.aria-label", "sheet.className")
 LEARN_PROPERTIES = (
+    "learn-set.children",
     "learn-question.children",
     "learn-feedback.children",
     "learn-feedback.className",
@@ -41,10 +42,12 @@ def lesson_at(path: str) -> Lesson | None:
 
 def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
     """Ask, judge what was answered, and show the pictures to whoever answered right, or gave up."""
-    stage = lesson.stage(lesson.values(query))
+    values = lesson.values(query)
+    stage = lesson.stage(values)
     outcome, feedback = judge(stage, query.get("ANSWER", ""))
     shown = outcome in ("right", "shown")
     filling: Filling = {
+        "learn-set.children": lesson.set_to(values),
         "learn-question.children": stage.question.text,
         "learn-feedback.children": feedback,
         "learn-feedback.className": f"learn-feedback {outcome}",

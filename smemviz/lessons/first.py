@@ -12,15 +12,25 @@ from smemviz.figures.served import H200
 from smemviz.figures.style import ThemeName
 from smemviz.language import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
-from smemviz.lessons.words import by_model, wavefronts_said
+from smemviz.lessons.words import by_model, code, wavefronts_said
 from smemviz.model.accesses import Access
 from smemviz.model.layouts import Layout
+from smemviz.model.rules import WARP
 
 _COLUMN = 5  # of the element that the first lesson asks for
 
 
 def _request(layout: Layout, access: Access) -> Pictured:
     return picture(SetUp(layout, (access,), H200), 0, 0)
+
+
+def _first_of_all(first: str, lanes: str, layout: Layout) -> Access:
+    """Let lanes ask for elements, numbered from the first one, and after that for all of them: none is unused."""
+    after = f"step*{WARP}-{WARP}+lane"
+    element = f"((step<1)*({first})+(step>0)*({after}))"
+    on = f"(step<1)*({lanes})+(step>0)*({after}<{layout.rows * layout.columns})"
+    steps = 1 - -layout.rows * layout.columns // WARP
+    return Access(f"{element}//{layout.columns},{element}%{layout.columns},{on}", steps=steps)
 
 
 def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]:
@@ -38,10 +48,10 @@ def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]
 def _bank(values: Values) -> Stage:
     row, columns = int(values["ROW"]), int(values["COLUMNS"])
     layout = Layout((4, columns), "int32")
-    shown = _request(layout, Access(f"{row}, {_COLUMN}, lane < 1"))
+    shown = _request(layout, _first_of_all(f"{row * columns + _COLUMN}", "lane<1", layout))
     served = shown.served()
     word, bank, banks = int(served.word[0]), int(served.bank[0]), shown.setup.where.banks
-    element = f"tile[{row}, {_COLUMN}]"
+    element = code(f"tile[{row}, {_COLUMN}]")
 
     def hint(given: str) -> str:
         number = int(given)
@@ -141,7 +151,7 @@ ROW = Lesson(
 
 def _column(values: Values) -> Stage:
     columns = int(values["COLUMNS"])
-    shown = _request(Layout((32, columns), "float32"), Access("column", steps=1))
+    shown = _request(Layout((32, columns), "float32"), Access("column"))
     served, found = shown.served(), shown.lanes()
     right, banks = found.wavefronts, np.unique(served.bank)
     first = [int(bank) for bank in served.bank[:4]]
@@ -168,7 +178,7 @@ def _column(values: Values) -> Stage:
         len(banks), each=32 // len(banks), said=wavefronts_said(right, found.ideal),
     )  # fmt: skip
     question = _("Rows are {columns} words long, and lane i loads {code}. How many wavefronts does that take?",
-                 columns=columns, code="tile[i, 0]")  # fmt: skip
+                 columns=columns, code=code("tile[i, 0]"))  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_model(H200),
         lambda theme: _pictures(shown, because, theme),
@@ -196,7 +206,8 @@ _ASKED = 3  # the lane in question
 
 def _share(values: Values) -> Stage:
     share, columns = int(values["SHARE"]), int(values["COLUMNS"])
-    shown = _request(Layout((32, columns), "float32"), Access(f"lane // {share}, 0"))
+    layout = Layout((32, columns), "float32")
+    shown = _request(layout, _first_of_all(f"lane//{share}*{columns}", "lane<32", layout))
     served, found = shown.served(), shown.lanes()
     word, bank = int(served.word[_ASKED]), int(served.bank[_ASKED])
     colliding = _lanes(served.lane, (served.bank == bank) & (served.word != word))
@@ -229,7 +240,7 @@ def _share(values: Values) -> Stage:
         because = _("Nobody wants another word of bank {bank} than lane {asked} does. {said}",
                     bank=bank, asked=_ASKED, said=said)  # fmt: skip
     question = _("Rows are {columns} words long, and lane i loads {code}. Which lanes collide with lane {asked}?",
-                 columns=columns, code=f"tile[i // {share}, 0]", asked=_ASKED)  # fmt: skip
+                 columns=columns, code=code(f"tile[i // {share}, 0]"), asked=_ASKED)  # fmt: skip
     return Stage(
         Question("lanes", question), frozenset([lanes_answer(colliding)]), hint, because, by_model(H200),
         lambda theme: _pictures(shown, because, theme),

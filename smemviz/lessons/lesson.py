@@ -48,6 +48,10 @@ class Knob:
     label: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
 
+    def written(self, value: str) -> str:
+        """Write a value for readers, in the spoken language."""
+        return _(self.names[value]) if value in self.names else value
+
 
 @dataclass(frozen=True)
 class Option:
@@ -103,6 +107,13 @@ class Lesson:
     knobs: tuple[Knob, ...]
     stage: Callable[[Values], Stage]
     scenes: tuple[Values, ...] = ()
+
+    def set_to(self, values: Values) -> str:
+        """Write the knobs as they stand, in the spoken language."""
+        return "; ".join(
+            _("{name}: {value}", name=_(knob.label) if knob.label else knob.name, value=knob.written(values[knob.name]))
+            for knob in self.knobs
+        )
 
     def values(self, query: Mapping[str, str]) -> dict[str, str]:
         """Return the value of every knob; what is not offered gives way to the default."""

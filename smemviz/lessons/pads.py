@@ -18,7 +18,7 @@ from smemviz.figures.tile import View, tile
 from smemviz.language import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Said, Stage, Values
-from smemviz.lessons.words import by_recording, wavefronts_said
+from smemviz.lessons.words import by_recording, code, wavefronts_said
 from smemviz.model.accesses import Access
 from smemviz.model.banks import count
 from smemviz.model.layouts import Layout
@@ -203,14 +203,15 @@ def _by_hand(values: Values) -> Stage:
     def hint(given: str) -> str:
         row, lane = (int(place[0]) for place in np.nonzero(words[given] != read))
         return _("Lane {lane} of warp {warp} wants {element}, which lies at word {word}. This index gives {wrong}.",
-                 lane=lane, warp=int(warp[row]), element=f"[{lane}, {int(warp[row])}]", word=int(read[row, lane]),
+                 lane=lane, warp=int(warp[row]), element=code(f"[{lane}, {int(warp[row])}]"), word=int(read[row, lane]),
                  wrong=int(words[given][row, lane]))  # fmt: skip
 
     wavefronts, ideal = _cost(seen)
     because = _("Each row takes {pitch} words, its unused ones and all, so row tx begins at {start}. {said}",
-                pitch=constants["PITCH"], start="tx * PITCH", said=wavefronts_said(wavefronts, ideal))  # fmt: skip
+                pitch=constants["PITCH"], start=code("tx * PITCH"),
+                said=wavefronts_said(wavefronts, ideal))  # fmt: skip
     question = _("PITCH is BDIMX + IPAD. Which index reads down the columns, as {code} does with two dimensions?",
-                 code="tile[tx, ty]")  # fmt: skip
+                 code=code("tile[tx, ty]"))  # fmt: skip
     options = tuple(Option(key, f"tile[{text}]") for key, (text, _index) in _INDICES.items())
     return Stage(
         Question("choice", question, options), right, hint, because, by_recording(recording),

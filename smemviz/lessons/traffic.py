@@ -13,7 +13,7 @@ from smemviz.figures.style import ThemeName
 from smemviz.language import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values
-from smemviz.lessons.words import by_recording
+from smemviz.lessons.words import by_recording, code
 from smemviz.model.matmul import Size, traffic
 from smemviz.model.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
 from smemviz.recording import WARP_SIZE
@@ -43,10 +43,10 @@ def _sectors(values: Values) -> Stage:
         because = _("Neighbouring lanes store neighbouring bytes: {used} bytes fill {sectors} sectors.",
                     used=used, sectors=right)  # fmt: skip
     else:
-        because = _("{sectors} sectors, {moved} bytes, are moved for {used} bytes where {fewest} sectors would do.",
+        because = _("{sectors} sectors, {moved:,} bytes, are moved for {used} bytes where {fewest} sectors would do.",
                     sectors=right, moved=right * SECTOR_BYTES, used=used, fewest=fewest)  # fmt: skip
     question = _("Blocks have {tile} x {tile} threads, and a warp stores {code}. How many sectors does that move?",
-                 tile=values["TILE"], code=site.source)  # fmt: skip
+                 tile=values["TILE"], code=code(site.source))  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
         lambda theme: (Panel(_("Bytes, lines and sectors"), draw_sectors(seen.moment, theme=theme), because),),
@@ -147,7 +147,7 @@ def _merged(values: Values) -> Stage:
         if apart * 2 > 16:
             return _("From k to k + 1 the address moves on by {apart} bytes. Can one instruction load two of them?",
                      apart=apart)  # fmt: skip
-        return _("An element is {width} bytes, and one instruction loads up to 16. How many does that make of {requests:,}?",
+        return _("An element is {width} bytes, and one instruction loads up to 16. How many are left of {requests:,}?",
                  width=site.width, requests=requests)  # fmt: skip
 
     if right == requests:
@@ -168,13 +168,13 @@ def _merged(values: Values) -> Stage:
             bars += [Bar(_("wavefronts of the hardware"), counted.wavefronts)]
         said = _("Source and hardware. {said}", said=because)
         return (
-            Panel(_("Source and hardware"), lesson_bars(bars, "", _("count"), said, theme=theme), said),
-            Panel(_("The kernel"), source(recording, seen.launch, site=seen.site, theme=theme), because),
+            Panel(_("Source and hardware"), lesson_bars(bars, "", _("count"), said, theme=theme), said, narrow=True),
+            Panel(_("The kernel"), source(recording, seen.launch, site=seen.site, theme=theme), because, narrow=True),
         )
 
     gpu = recording.device.name if recording.device else ""
     question = _("The source loads {code} {requests:,} times. How many loads did the {gpu} count for it?",
-                 code=site.source, requests=requests, gpu=gpu)  # fmt: skip
+                 code=code(site.source), requests=requests, gpu=gpu)  # fmt: skip
     return Stage(Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels)
 
 

@@ -8,6 +8,11 @@ from smemviz.model.devices import device
 from smemviz.recording import Recording
 
 
+def code(text: str) -> str:
+    """Write code so that no line breaks in it."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def wavefronts_said(wavefronts: int, ideal: int) -> str:
     """Say what a request costs, and what would do."""
     if wavefronts == ideal:
