@@ -17,7 +17,7 @@ from types import ModuleType
 
 from smemviz.errors import InputError, SmemvizError
 
-VERBS = ("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export")
+VERBS = ("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export", "handout")
 INTERRUPTED = 130  # as a shell reports SIGINT
 BROKEN_PIPE = 141  # and SIGPIPE
 

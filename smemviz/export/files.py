@@ -87,6 +87,12 @@ def write_report(path: Path, recording: Recording, wanted: Wanted, hardware: Har
         partial.write_text(page, encoding="utf-8")
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write what was made already."""
+    with _writing(path) as partial:
+        partial.write_bytes(content)
+
+
 def write_table(path: Path, recording: Recording, wanted: Wanted, rows: Rows, hardware: Hardware) -> None:
     """Write the requests, or sites, of launches as CSV or Parquet."""
     pieces = tables(recording, every_launch(recording, wanted), rows, hardware)

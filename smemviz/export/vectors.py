@@ -52,7 +52,7 @@ def _cells(trace: Any, width: float, height: float) -> Iterator[go.Scatter]:
             y=y[row],
             text=texts[row, column],
             mode="text",
-            textfont=trace.textfont,
+            textfont=trace.textfont.to_plotly_json(),  # a heatmap's is of another class
             hoverinfo="skip",
             showlegend=False,
         )

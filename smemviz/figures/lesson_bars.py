@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ import plotly.graph_objects as go
 from smemviz.figures.alternative import alternative
 from smemviz.figures.style import THEMES, ThemeName, axis, layout
 
-_HEIGHT, _TOP, _BOTTOM = 260, 24, 48
+_HEIGHT, _TOP, _BOTTOM = 270, 24, 58
+_NAME = 16  # characters of a name on a line
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def lesson_bars(bars: Sequence[Bar], x_title: str, y_title: str, said: str, *, t
                 range=[-0.6, len(bars) - 0.4],
                 tickmode="array",
                 tickvals=places,
-                ticktext=[bar.name for bar in bars],
+                ticktext=["<br>".join(textwrap.wrap(bar.name, _NAME)) for bar in bars],
+                tickangle=0,
             ),
             yaxis=axis(colours, y_title, range=[0, top * 1.12], nticks=5),
         ),

@@ -24,13 +24,13 @@ def _request(layout: Layout, access: Access) -> Pictured:
     return picture(SetUp(layout, (access,), H200), 0, 0)
 
 
-def _first_of_all(first: str, lanes: str, layout: Layout) -> Access:
-    """Let lanes ask for elements, numbered from the first one, and after that for all of them: none is unused."""
+def _one_then_all(element: int, layout: Layout) -> Access:
+    """Let lane 0 ask for an element, by its number, and all other requests for all there is: none is unused."""
     after = f"step*{WARP}-{WARP}+lane"
-    element = f"((step<1)*({first})+(step>0)*({after}))"
-    on = f"(step<1)*({lanes})+(step>0)*({after}<{layout.rows * layout.columns})"
+    place = f"((step<1)*{element}+(step>0)*({after}))"
+    on = f"(step<1)*(lane<1)+(step>0)*({after}<{layout.rows * layout.columns})"
     steps = 1 - -layout.rows * layout.columns // WARP
-    return Access(f"{element}//{layout.columns},{element}%{layout.columns},{on}", steps=steps)
+    return Access(f"{place}//{layout.columns},{place}%{layout.columns},{on}", steps=steps)
 
 
 def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]:
@@ -48,7 +48,7 @@ def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]
 def _bank(values: Values) -> Stage:
     row, columns = int(values["ROW"]), int(values["COLUMNS"])
     layout = Layout((4, columns), "int32")
-    shown = _request(layout, _first_of_all(f"{row * columns + _COLUMN}", "lane<1", layout))
+    shown = _request(layout, _one_then_all(row * columns + _COLUMN, layout))
     served = shown.served()
     word, bank, banks = int(served.word[0]), int(served.bank[0]), shown.setup.where.banks
     element = code(f"tile[{row}, {_COLUMN}]")
@@ -206,8 +206,7 @@ _ASKED = 3  # the lane in question
 
 def _share(values: Values) -> Stage:
     share, columns = int(values["SHARE"]), int(values["COLUMNS"])
-    layout = Layout((32, columns), "float32")
-    shown = _request(layout, _first_of_all(f"lane//{share}*{columns}", "lane<32", layout))
+    shown = _request(Layout((32, columns), "float32"), Access(f"lane // {share}, 0"))
     served, found = shown.served(), shown.lanes()
     word, bank = int(served.word[_ASKED]), int(served.bank[_ASKED])
     colliding = _lanes(served.lane, (served.bank == bank) & (served.word != word))

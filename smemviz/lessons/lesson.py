@@ -115,6 +115,20 @@ class Lesson:
             for knob in self.knobs
         )
 
+    def turned(self, knobs: Mapping[str, str]) -> dict[str, str]:
+        """Return the value of every knob when some are turned.
+
+        Raises:
+            InputError: when there is no such knob, or it does not have the value.
+        """
+        offered = {knob.name: knob.options for knob in self.knobs}
+        for name, value in knobs.items():
+            if name not in offered:
+                raise InputError(f"the lesson {self.slug} has no knob {name}; it has {', '.join(offered)}")
+            if value not in offered[name]:
+                raise InputError(f"{name} of the lesson {self.slug} is one of {', '.join(offered[name])}, not {value}")
+        return self.values(knobs)
+
     def values(self, query: Mapping[str, str]) -> dict[str, str]:
         """Return the value of every knob; what is not offered gives way to the default."""
         asked = {knob.name: query.get(knob.name, knob.default) for knob in self.knobs}

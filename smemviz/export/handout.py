@@ -1,0 +1,123 @@
+"""A lesson on paper: text, question and room for the answer, and on the last page the answer with its pictures."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from string import Formatter
+
+from smemviz.errors import MissingError
+from smemviz.export.images import Image, draw, require_browser
+from smemviz.export.page import document
+from smemviz.export.press import Sheet, press
+from smemviz.figures.style import MONO, THEMES, font
+from smemviz.language import _
+from smemviz.lessons import LESSONS, Lesson, Question, Said, Stage, written
+
+_WHOLE, _HALF = Sheet(width_cm=17.0, points=9.0), Sheet(width_cm=8.3, points=6.0)  # of the type on an A4 page
+_ROOM = 700  # CSS pixels that pictures may take on it, one below the other
+_SECONDS = 120  # for a browser that has to start
+_LANES = 32
+
+
+def handout(lesson: Lesson, values: dict[str, str]) -> bytes:
+    """Return a lesson with its knobs as a PDF, in the spoken language.
+
+    Raises:
+        MissingError: when kaleido or a browser is not there, or the browser does not answer.
+    """
+    stage = lesson.stage(values)
+    panels = stage.panels("light")
+    pressed = [press(panel.figure, _WHOLE) for panel in panels]
+    if sum(one.height * one.scale for one in pressed) > _ROOM and len(pressed) > 1:
+        pressed = [press(panel.figure, _HALF) for panel in panels]
+    drawn = draw([Image(one, "svg") for one in pressed])
+    pictures = [(panel.title, panel.said, svg) for panel, svg in zip(panels, drawn, strict=True)]
+    return _printed(handout_page(lesson, values, stage, pictures))
+
+
+def handout_page(
+    lesson: Lesson, values: dict[str, str], stage: Stage, pictures: Sequence[tuple[str, str, bytes]]
+) -> str:
+    """Write the pages as HTML; ``pictures`` are titles, what they say, and SVG files."""
+    number = LESSONS.index(lesson) + 1
+    place = _("Lesson {number} of {count}", number=number, count=len(LESSONS))
+    right = _(" or ").join(sorted(written(stage.question, one) for one in stage.right))
+    drawn = "".join(
+        f"<figure><h2>{escape(title)}</h2>"
+        f'<img alt="{escape(said)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}"></figure>'
+        for title, said, svg in pictures
+    )
+    body = f"""<main>
+<section><p class="place">smemviz · {escape(place)}</p><h1>{escape(_(lesson.title))}</h1>
+{"".join(f"<p>{_paragraph(said)}</p>" for said in lesson.text)}
+<p class="set">{escape(lesson.set_to(values))}</p>
+<h2>{escape(_("Question"))}</h2><p class="question">{escape(stage.question.text)}</p>
+<h2>{escape(_("Your answer"))}</h2>{_room(stage.question)}</section>
+<section><p class="place">smemviz · {escape(place)}: {escape(_(lesson.title))}</p>
+<h1>{escape(_("It is {answer}.", answer=right))}</h1><p>{escape(stage.because)}</p>
+<div class="figures">{drawn}</div><p class="place">{escape(stage.origin)}</p></section></main>"""
+    return document(_(lesson.title), body, _style(), [], theme="light")
+
+
+def _paragraph(said: Said) -> str:
+    """Write a message as HTML, its code marked as such."""
+    parts = []
+    for literal, name, _form, _conversion in Formatter().parse(_(said.message)):
+        parts.append(escape(literal))
+        if name is not None:
+            parts.append(f"<code>{escape(said.code[name])}</code>")
+    return "".join(parts)
+
+
+def _room(question: Question) -> str:
+    """Leave room for an answer: boxes to cross where there is a choice, lines for a number."""
+    lines = '<div class="line"></div>' * 3
+    if question.kind == "choice":
+        return "".join(f'<p class="box"><code>{escape(option.text)}</code></p>' for option in question.options)
+    if question.kind == "lanes":
+        return f'<div class="lanes">{"".join(f"<span>{lane}</span>" for lane in range(_LANES))}</div>{lines}'
+    return lines
+
+
+def _style() -> str:
+    colours = THEMES["light"]
+    return (
+        f"@page {{ size: A4; margin: 18mm; }} body {{ margin: 0; font: 12pt/1.5 {font()}; color: {colours.ink}; }}"
+        " section { break-after: page; } section:last-child { break-after: auto; }"
+        " h1 { font-size: 22pt; line-height: 1.2; margin: 4pt 0 12pt; } h2 { font-size: 11pt; margin: 16pt 0 4pt; }"
+        " p { margin: 0 0 8pt; } .question { font-size: 14pt; font-weight: 650; }"
+        f" .place, .set {{ color: {colours.muted}; font-size: 10pt; }}"
+        f" code {{ font-family: {MONO}; font-size: 0.92em; }}"
+        f" .line {{ height: 14mm; border-bottom: 0.4mm solid {colours.muted}; }}"
+        f" .box::before {{ content: ''; display: inline-block; width: 4mm; height: 4mm; margin-right: 4mm;"
+        f" border: 0.4mm solid {colours.ink}; vertical-align: -0.7mm; }}"
+        " .lanes { display: grid; grid-template-columns: repeat(8, 14mm); gap: 2mm; }"
+        f" .lanes span {{ border: 0.3mm solid {colours.muted}; text-align: center; padding: 1mm 0; }}"
+        " .figures { display: flex; flex-wrap: wrap; gap: 0 4mm; align-items: start; }"
+        " figure { margin: 0; break-inside: avoid; } img { max-width: 100%; display: block; }"
+    )
+
+
+def _printed(page: str) -> bytes:
+    """Print a page to PDF."""
+    browser = require_browser()
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "handout.html"), Path(folder, "handout.pdf")
+        source.write_text(page, encoding="utf-8")
+        command = [
+            browser,
+            *("--headless=new", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"),
+            *(f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri()),
+        ]
+        try:
+            subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise MissingError(f"handouts need Chrome or Chromium: {browser}: {type(error).__name__}") from None
+        if not target.is_file():
+            raise MissingError(f"handouts need Chrome or Chromium: {browser} printed nothing")
+        return target.read_bytes()
