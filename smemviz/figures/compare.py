@@ -16,7 +16,7 @@ from smemviz.figures.text import characters
 from smemviz.language import _
 
 _BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
-_TOP, _BOTTOM, _LEFT, _RIGHT, _WIDE_RIGHT = 34, 44, 52, 118, 170
+_TOP, _BOTTOM, _LEFT, _RIGHT, _WIDE_RIGHT = 50, 44, 52, 118, 170  # above, two lines of a legend: as on a phone
 _TICKS = 4
 _DIGIT = 6  # pixels
 
