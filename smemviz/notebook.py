@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count, duration
 from smemviz.figures.moment import Moment
 from smemviz.figures.sentences import Facts, degree_of, facts, headline, origin, present, rule, told
 from smemviz.figures.served import Hardware, Served, bank_layout, serve_request
-from smemviz.figures.style import FONT, MONO, THEMES, Theme, blend
+from smemviz.figures.style import THEMES, Theme, blend, font, mono
 from smemviz.figures.worst import worst_moment
+from smemviz.language import _, spoken
 from smemviz.model.alike import alike
 from smemviz.model.devices import device, known
 from smemviz.recording import Launch, Recording
@@ -29,7 +31,7 @@ def to_html(recording: Recording) -> str:
     hardware = _hardware(recording)
     sums = [facts(launch, hardware) for launch in recording.launches]
     parts = [
-        f"<p><b>{escape(recording.file)}</b>: requests {escape(origin(recording))}; {escape(rule(hardware))}.</p>",
+        f"<p>{_origin(recording, hardware)}</p>",
         _table(recording.launches, sums),
         *_missing(recording),
         *_findings(recording),
@@ -37,7 +39,12 @@ def to_html(recording: Recording) -> str:
     if any(total.wavefronts for total in sums):
         worst = max(range(len(sums)), key=lambda i: sums[i].excess)
         parts.append(_picture(recording, worst_moment(recording.launches[worst], hardware), hardware))
-    return f'<div class="smemviz"><style>{_style()}</style>{"".join(parts)}</div>'
+    return f'<div class="smemviz" lang="{spoken()}"><style>{_style()}</style>{"".join(parts)}</div>'
+
+
+def _origin(recording: Recording, hardware: Hardware) -> str:
+    file, said, counted = (escape(text) for text in (recording.file, origin(recording), rule(hardware)))
+    return _("<b>{file}</b>: requests {origin}; {rule}.", file=file, origin=said, rule=counted)
 
 
 def _hardware(recording: Recording) -> Hardware:
@@ -48,8 +55,8 @@ def _hardware(recording: Recording) -> Hardware:
 
 def _table(launches: Sequence[Launch], sums: Sequence[Facts]) -> str:
     timed = any(launch.time for launch in launches)
-    heads = ["launch", "grid", "block", "shared requests", "wavefronts", "ideal", "excess", "degree", "sectors"]
-    heads += ["time"] * timed
+    heads = [_("launch"), _("grid"), _("block"), _("shared requests"), _("wavefronts"), _("ideal"), _("excess")]
+    heads += [_("degree"), _("sectors"), *[_("time")] * timed]
     rows = []
     groups = alike(launches)
     for group in groups[:_MOST_LAUNCHES]:
@@ -62,28 +69,31 @@ def _table(launches: Sequence[Launch], sums: Sequence[Facts]) -> str:
         tag = "<tr class=conflict>" if total.excess else "<tr>"
         rows.append(tag + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     more = sum(map(len, groups[_MOST_LAUNCHES:]))
-    note = (
-        f"<p>and {count(more, 'more launch')}</p>" if more == 1 else f"<p>and {more:,} more launches</p>" * (more > 0)
-    )
-    head = "".join(f"<th scope=col>{name}</th>" for name in heads)
+    further = _("and {more}", more=count(more, "more launch"))
+    note = f"<p>{escape(further)}</p>" if more else ""
+    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in heads)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
 
 
 def _missing(recording: Recording) -> Iterator[str]:
     """Say what of the run is not in the recording."""
     if recording.unrecorded:
-        yield f"<p>{count(recording.unrecorded, 'more launch')} of the run not recorded, as asked</p>"
+        launches = count(recording.unrecorded, "more launch")
+        yield f"<p>{escape(_('{launches} of the run not recorded, as asked', launches=launches))}</p>"
     requests = sum(launch.missing for launch in recording.launches)
     if requests:
-        yield f"<p>{count(requests, 'request')} were counted and not logged one by one</p>"
+        lost = count(requests, "request")
+        yield f"<p>{escape(_('{requests} were counted and not logged one by one', requests=lost))}</p>"
 
 
 def _findings(recording: Recording) -> Iterator[str]:
     for finding in recording.findings[:_MOST_FINDINGS]:
-        yield f"<p class=finding>line {finding.line}: {escape(told(finding, recording))}</p>"
+        said = _("line {line}: {what}", line=finding.line, what=told(finding, recording))
+        yield f"<p class=finding>{escape(said)}</p>"
     more = len(recording.findings) - _MOST_FINDINGS
     if more > 0:
-        yield f"<p class=finding>and {count(more, 'more finding')}</p>"
+        further = _("and {more}", more=count(more, "more finding"))
+        yield f"<p class=finding>{escape(further)}</p>"
 
 
 def _picture(recording: Recording, now: Moment, hardware: Hardware) -> str:
@@ -94,12 +104,12 @@ def _picture(recording: Recording, now: Moment, hardware: Hardware) -> str:
     served = serve_request(now, where, hardware)
     site = now.launch.sites[now.launch.requests.site[now.row]]
     place = f"{recording.file_of(now.launch, site)}:{site.line}"
-    title = f"{now.launch.kernel}: {headline(now.launch, hardware)}"
-    said = f"{place}, {site.source}: {present(now, hardware)}."
+    title = _("{kernel}: {headline}", kernel=now.launch.kernel, headline=headline(now.launch, hardware))
+    said = _("{place}, {site}: {request}.", place=place, site=site.source, request=present(now, hardware))
     text = f"<p><b>{escape(title)}</b><br>{escape(said)}</p>"
     if not served.wavefronts:
         return text
-    return text + _svg(served, where.banks, f"{title}. {said}")
+    return text + _svg(served, where.banks, sentences(_("{sentence}.", sentence=title), said))
 
 
 def _svg(served: Served, banks: int, label: str) -> str:
@@ -121,9 +131,11 @@ def _svg(served: Served, banks: int, label: str) -> str:
         f'<text x="{_LEFT + bank * _CELL + _CELL / 2}" y="{rows * _ROW + 12}" class="axis">{bank}</text>'
         for bank in range(0, banks, 4)
     ]
-    shown = "lanes by bank (across) and wavefront (down)"
-    shown += f", the first {rows} of {served.wavefronts}" if rows < served.wavefronts else ""
-    ticks.append(f'<text x="{_LEFT}" y="{height - 4}" class="note">{shown}</text>')
+    shown = _("lanes by bank (across) and wavefront (down)")
+    if rows < served.wavefronts:
+        total = served.wavefronts
+        shown = _("lanes by bank (across) and wavefront (down), the first {rows} of {total}", rows=rows, total=total)
+    ticks.append(f'<text x="{_LEFT}" y="{height - 4}" class="note">{escape(shown)}</text>')
     return (
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
         f'aria-label="{escape(label)}">{"".join(idle)}{"".join(cells)}{"".join(ticks)}</svg>'
@@ -148,17 +160,17 @@ def _style() -> str:
     as_dark = "body[data-jp-theme-light=false] .smemviz,body.vscode-dark .smemviz"
     return (
         f".smemviz{{{light}}}@media(prefers-color-scheme:dark){{.smemviz{{{dark}}}}}{as_light}{{{light}}}{as_dark}{{{dark}}}"
-        f".smemviz{{background:var(--paper);color:var(--ink);font:13px/1.45 {FONT};padding:8px 12px;overflow-x:auto}}"
+        f".smemviz{{background:var(--paper);color:var(--ink);font:13px/1.45 {font()};padding:8px 12px;overflow-x:auto}}"
         ".smemviz p{margin:6px 0}"
         ".smemviz table{border-collapse:collapse;margin:6px 0;background:none;color:inherit;font-size:13px}"
         ".smemviz th,.smemviz td{padding:3px 10px;text-align:right;background:none;border:0;white-space:nowrap}"
         ".smemviz th{color:var(--muted);font-weight:500;border-bottom:1px solid var(--unused)}"
-        f".smemviz td:first-child{{font-family:{MONO}}}"
+        f".smemviz td:first-child{{font-family:{mono()}}}"
         ".smemviz th:first-child,.smemviz td:first-child{text-align:left}"
         ".smemviz .conflict td:nth-child(n+7):nth-child(-n+8),.smemviz .finding{color:var(--conflict);font-weight:600}"
         ".smemviz svg{display:block;max-width:none}.smemviz path{stroke:var(--paper)}"
-        f".smemviz text{{font:600 11px {MONO};text-anchor:middle;fill:var(--ink)}}"
-        f".smemviz .axis,.smemviz .row,.smemviz .note{{font:400 11px {FONT};fill:var(--muted)}}"
+        f".smemviz text{{font:600 11px {mono()};text-anchor:middle;fill:var(--ink)}}"
+        f".smemviz .axis,.smemviz .row,.smemviz .note{{font:400 11px {font()};fill:var(--muted)}}"
         ".smemviz .row{text-anchor:end}.smemviz .note{text-anchor:start}.smemviz .idle{fill:var(--idle)}"
         + "".join(f".smemviz .b{bank}{{fill:var(--b{bank})}}" for bank in range(_BANKS))
     )

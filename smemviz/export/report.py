@@ -20,13 +20,19 @@ from smemviz.figures.labels import count, duration, efficiency_text, operation_n
 from smemviz.figures.sentences import facts, findings_of, headline, told
 from smemviz.figures.served import Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, blend, font, mono
-from smemviz.language import _
+from smemviz.language import N_, _
 from smemviz.model.devices import device
 from smemviz.model.summary import summarize
 from smemviz.model.traffic import traffic_of
 from smemviz.recording import Launch, Recording
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
+_VERDICTS = {
+    "agrees": N_("agrees"),
+    "explained": N_("explained"),
+    "inflated": N_("inflated"),
+    "unexplained": N_("unexplained"),
+}
 _COLORS = ("paper", "ink", "muted", "value", "idle", "frame", "conflict", "unused")
 
 
@@ -161,7 +167,7 @@ def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardw
         counts = (row.wavefronts, row.ideal, row.excess, row.max_degree, row.sectors)
         cells += ["-" if n is None else f"{n:,}" for n in counts]
         cells += [efficiency_text(traffic.efficiency) if traffic and traffic.efficiency is not None else "-"]
-        cells += [launch.hardware[i].verdict] if launch.hardware else []
+        cells += [_(_VERDICTS[launch.hardware[i].verdict])] if launch.hardware else []
         rows.append((cells, bool(row.excess)))
     said = _("{kernel}: {headline}.", kernel=name, headline=headline(launch, hardware))
     return _table(sentences(said, missing(recording, [launch]) if launch.missing else ""), heads, rows, "sites")
