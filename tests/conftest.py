@@ -1,11 +1,15 @@
-"""How the tests share the machine, and the second chance of those in a browser."""
+"""How the tests share the machine, which browser they open, and the second chance of those in one."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Playwright
 
 _MOST_WORKERS = 4  # each may have a browser and a server beside it
 
@@ -18,7 +22,20 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Repeat what a browser failed, twice at most; the summary names every test that was repeated."""
+    """Repeat what a browser did not show in time, twice at most; the summary names every test that was repeated."""
     for item in items:
         if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=2))
+            item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError", "TimeoutError"]))
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
+    from browsers import chromium  # which the tests on a GPU do without
+
+    return {"executable_path": chromium(playwright), "args": ["--no-sandbox"]}
+
+
+@pytest.fixture(scope="session")
+def base_url() -> str:
+    """Pages are opened from disk, but where a folder of tests has a server."""
+    return ""

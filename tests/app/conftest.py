@@ -1,16 +1,14 @@
-"""A browser and a served dashboard; the tests that need them are skipped where there is no Chromium."""
+"""A served dashboard and a page of it that must stay quiet."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Playwright, expect
+from playwright.sync_api import Page, expect
 from waiting import LIMIT
 from watching import watched
 from werkzeug.serving import make_server
@@ -18,28 +16,7 @@ from werkzeug.serving import make_server
 from smemviz.app import create_app
 from smemviz.resources import gallery
 
-REQUIRED = "SMEMVIZ_REQUIRE_BROWSER"
-
 expect.set_options(timeout=LIMIT)
-
-
-def chromium(playwright: Playwright) -> str | None:
-    """Return the path of a Chromium: one on the PATH, or the one playwright installed."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    found = next((path for path in map(shutil.which, names) if path), None)
-    own = playwright.chromium.executable_path
-    return found or (own if Path(own).exists() else None)
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
-    path = chromium(playwright)
-    if path is None:
-        reason = "no Chromium here: playwright install chromium, or the system's package"
-        if os.environ.get(REQUIRED) == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return {"executable_path": path, "args": ["--no-sandbox"]}
 
 
 @pytest.fixture(scope="session")
@@ -55,8 +32,9 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def base_url(server: str) -> str:
-    return server
+def browser_context_args(browser_context_args: dict[str, Any], server: str) -> dict[str, Any]:
+    """Let the pages of these tests, which may come before or after others, start from the server."""
+    return {**browser_context_args, "base_url": server}
 
 
 @pytest.fixture

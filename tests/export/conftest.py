@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from app.conftest import REQUIRED, chromium
-from playwright.sync_api import Playwright
+from browsers import lacking
 
 from smemviz import cli, resources
 from smemviz.errors import MissingError
@@ -36,27 +33,7 @@ def image_browser() -> None:
     try:
         require_browser()
     except MissingError as error:
-        _lacking(str(error))
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
-    path = chromium(playwright)
-    if path is None:
-        _lacking("no Chromium here: playwright install chromium, or the system's package")
-    return {"executable_path": path, "args": ["--no-sandbox"]}
-
-
-@pytest.fixture(scope="session")
-def base_url() -> str:
-    """Files are opened from disk."""
-    return ""
-
-
-def _lacking(reason: str) -> None:
-    if os.environ.get(REQUIRED) == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
+        lacking(str(error))
 
 
 @pytest.fixture
