@@ -17,7 +17,7 @@ def told_conditions(conditions: Mapping[str, str]) -> str:
 def _throttled(reasons: str) -> str:
     if reasons == "nothing":
         return _("throttled by nothing")
-    return _("throttled by {reasons}", reasons=reasons)
+    return _("throttled by {reasons}", reasons=", ".join(_(reason) for reason in reasons.split(", ")))
 
 
 _CONDITIONS: Mapping[str, Callable[[str], str]] = {

@@ -6,14 +6,16 @@ import contextlib
 import importlib.util
 from collections.abc import Callable
 
+from smemviz.language import N_
+
 _THROTTLE_REASONS = {
-    "nvmlClocksThrottleReasonSwPowerCap": "software power cap",
-    "nvmlClocksThrottleReasonHwSlowdown": "hardware slowdown",
-    "nvmlClocksThrottleReasonSwThermalSlowdown": "software thermal slowdown",
-    "nvmlClocksThrottleReasonHwThermalSlowdown": "hardware thermal slowdown",
-    "nvmlClocksThrottleReasonHwPowerBrakeSlowdown": "power brake",
-    "nvmlClocksThrottleReasonApplicationsClocksSetting": "application clocks",
-    "nvmlClocksThrottleReasonSyncBoost": "sync boost",
+    "nvmlClocksThrottleReasonSwPowerCap": N_("software power cap"),
+    "nvmlClocksThrottleReasonHwSlowdown": N_("hardware slowdown"),
+    "nvmlClocksThrottleReasonSwThermalSlowdown": N_("software thermal slowdown"),
+    "nvmlClocksThrottleReasonHwThermalSlowdown": N_("hardware thermal slowdown"),
+    "nvmlClocksThrottleReasonHwPowerBrakeSlowdown": N_("power brake"),
+    "nvmlClocksThrottleReasonApplicationsClocksSetting": N_("application clocks"),
+    "nvmlClocksThrottleReasonSyncBoost": N_("sync boost"),
 }
 
 

@@ -29,6 +29,7 @@ from smemviz.app.run_view import view_run
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Running, Stopwatch
 from smemviz.app.timing_panel import view_job
+from smemviz.figures.conditions import told_conditions
 from smemviz.language import _, speaking, spoken
 from smemviz.resources import gallery, kernels_dir
 
@@ -127,6 +128,14 @@ def test_a_time_that_is_taken_or_was_not_is_told_in_messages(served: Library) ->
         assert forgotten(view_job(stopwatch, served, SQUARE)["measure-status.children"]) == []
         other = page_of(served, {**SQUARE, "IPAD": "2"})
         assert forgotten(other["timing-body"].children) == []
+
+
+def test_the_state_of_the_card_is_told_in_messages() -> None:
+    read = {"SM clock": "1980 MHz", "power": "122 W", "throttled by": "software power cap, power brake"}
+    assert told_conditions(read) == "SM clock 1980 MHz, power 122 W, throttled by software power cap, power brake"
+    assert told_conditions({"throttled by": "nothing"}) == "throttled by nothing"
+    with pseudo():
+        assert forgotten(told_conditions(read)) == []
 
 
 def shape(component: Component) -> str:
