@@ -28,8 +28,8 @@
   // A hover text without its marks; what stands on lines of its own is told apart by semicolons.
   function plain(text) {
     const lines = String(text).split(/<br\s*\/?>/i);
-    return lines.map((line) => (/[<&]/.test(line) ? drawn.parseFromString(line, "text/html").body.textContent : line))
-      .filter((line) => line.trim())
+    return lines.map((line) => (/[<&]/.test(line) ? drawn.parseFromString(line, "text/html").body.textContent : line).trim())
+      .filter(Boolean)
       .join("; ");
   }
 
