@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.matmul_data import FILE, ProductState
 from smemviz.app.rich import rich
+from smemviz.figures.conditions import told_conditions
 from smemviz.figures.labels import access_name, count, duration, number
 from smemviz.figures.matmul_steps import Touched
 from smemviz.figures.products import Product, error_of, name_of, nearest_ceiling
@@ -128,7 +129,7 @@ def ceiling_table(sweep: Sweep) -> Component:
     for one in sweep.ceilings:
         unit = "TB/s" if one.kind == "bytes" else "TFLOP/s"
         interval = _("{low:.4g} to {high:.4g}", low=one.low / 1e12, high=one.high / 1e12)
-        state = ", ".join(f"{name} {value}" for name, value in one.conditions.items())
+        state = told_conditions(one.conditions)
         by, meanwhile = html.Span(one.how, lang="en"), html.Span(state, lang="en")  # as they were recorded
         rows.append([ceiling_name(one.name), f"{one.rate / 1e12:.4g} {unit}", interval, by, meanwhile])
     heads = (_("Ceiling"), _("Measured"), _("95 % interval"), _("By"), _("Card meanwhile"))
