@@ -1,0 +1,267 @@
+"""The answers of the lessons: those that are known of the H200, and all of them counted a second time by hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import product
+from math import gcd
+
+import pytest
+
+import smemviz
+from smemviz.errors import InputError
+from smemviz.lessons import LESSONS, Lesson, lesson_of, read_answer
+from smemviz.lessons.lesson import lanes_of
+from smemviz.resources import kernels_dir
+
+
+def answer(slug: str, **knobs: str) -> str:
+    lesson = lesson_of(slug)
+    (right,) = lesson.stage(lesson.turned(knobs)).right
+    return right
+
+
+def combinations(lesson: Lesson) -> list[dict[str, str]]:
+    names = [knob.name for knob in lesson.knobs]
+    return [dict(zip(names, values, strict=True)) for values in product(*(knob.options for knob in lesson.knobs))]
+
+
+# What is known. The rules are those measured on an H200 (banks of 4 bytes, 32 of them; 8 and 16 bytes a lane are
+# served 16 and 8 lanes at a time), the counts those of Nsight Compute in the gallery's recordings.
+
+
+@pytest.mark.parametrize(
+    ("slug", "knobs", "right"),
+    [
+        ("banks", {}, "13"),  # (2 x 20 + 5) % 32
+        ("banks", {"ROW": "3", "COLUMNS": "33"}, "8"),  # (3 x 33 + 5) % 32
+        ("rows", {}, "1"),
+        ("rows", {"WIDTH": "8"}, "2"),
+        ("rows", {"WIDTH": "16"}, "4"),
+        ("columns", {}, "32"),
+        ("columns", {"COLUMNS": "12"}, "4"),
+        ("words", {}, "16-19"),
+        ("words", {"SHARE": "32"}, "none"),
+        ("words", {"SHARE": "1", "COLUMNS": "32"}, "0-2, 4-31"),
+        ("padding", {}, "1"),  # square.py, set_row_read_col_pad: 32 wavefronts for 32 requests
+        ("padding", {"IPAD": "0"}, "32"),  # set_row_read_col: 1,024 wavefronts for 32 requests
+        ("padding", {"IPAD": "8"}, "8"),
+        ("rectangles", {}, "2"),  # rectangle.py has IPAD = 2: 16 wavefronts for 16 requests
+        ("rectangles", {"BDIMY": "32"}, "1"),
+        ("by-hand", {}, "column"),
+        ("sectors", {}, "32"),  # transpose.py, load_rows_store_columns: 6,144 sectors for 192 requests
+        ("sectors", {"KERNEL": "copy"}, "4"),  # copy: 768 sectors for 192 requests
+        ("tiles", {"TILE": "32"}, "32"),  # 2 S^3 / (2 S^3 / T)
+        ("compiler", {}, "2048"),  # LDS.128: 8,192 loads of the source became 2,048
+        ("compiler", {"LOAD": "b_tile[k, tx]"}, "8192"),
+    ],
+)
+def test_what_is_known_is_answered(slug: str, knobs: dict[str, str], right: str) -> None:
+    assert answer(slug, **knobs) == right
+
+
+# Counted again, without the model
+
+
+def wavefronts(words: list[int]) -> int:
+    """Count the wavefronts of 4-byte lanes: the most different words in one bank."""
+    by_bank = defaultdict(set)
+    for word in words:
+        by_bank[word % 32].add(word)
+    return max(map(len, by_bank.values()))
+
+
+@pytest.mark.parametrize("knobs", combinations(lesson_of("banks")), ids=str)
+def test_the_bank_is_the_word_s_number_modulo_32(knobs: dict[str, str]) -> None:
+    assert int(answer("banks", **knobs)) == (int(knobs["ROW"]) * int(knobs["COLUMNS"]) + 5) % 32
+
+
+@pytest.mark.parametrize("knobs", combinations(lesson_of("columns")), ids=str)
+def test_a_column_takes_as_many_wavefronts_as_row_length_and_banks_have_in_common(knobs: dict[str, str]) -> None:
+    columns = int(knobs["COLUMNS"])
+    right = int(answer("columns", **knobs))
+    assert right == wavefronts([lane * columns for lane in range(32)]) == gcd(columns, 32)
+
+
+@pytest.mark.parametrize("knobs", combinations(lesson_of("words")), ids=str)
+def test_lanes_collide_that_want_another_word_of_the_same_bank(knobs: dict[str, str]) -> None:
+    word = [lane // int(knobs["SHARE"]) * int(knobs["COLUMNS"]) for lane in range(32)]
+    colliding = [lane for lane in range(32) if word[lane] != word[3] and word[lane] % 32 == word[3] % 32]
+    assert lanes_of(answer("words", **knobs)) == colliding
+
+
+@pytest.mark.parametrize("knobs", combinations(lesson_of("padding")), ids=str)
+def test_a_padded_column_takes_what_its_words_take(knobs: dict[str, str]) -> None:
+    pitch = 32 + int(knobs["IPAD"])
+    assert int(answer("padding", **knobs)) == wavefronts([lane * pitch for lane in range(32)])
+
+
+@pytest.mark.parametrize("rows", [4, 8, 16, 32])
+def test_the_smallest_pad_is_the_first_whose_run_has_no_excess(rows: int) -> None:
+    smallest = int(answer("rectangles", BDIMY=str(rows)))
+    for pad in range(smallest + 1):
+        ran = smemviz.run(
+            kernels_dir() / "rectangle.py",
+            {"BDIMY": rows, "IPAD": pad},
+            engine="lockstep",
+            kernels="set_row_read_col_pad",
+        )
+        rows_of_sites = zip(ran.launches[0].sites, ran.launches[0].summary(), strict=True)
+        excess = sum(row.excess or 0 for site, row in rows_of_sites if (site.op, site.space) == ("load", "shared"))
+        assert (excess == 0) == (pad == smallest)
+
+
+@pytest.mark.parametrize("knobs", combinations(lesson_of("sectors")), ids=str)
+def test_a_store_moves_the_sectors_its_bytes_lie_in(knobs: dict[str, str]) -> None:
+    tile, along_rows = int(knobs["TILE"]), knobs["KERNEL"] == "copy"
+    threads = [(thread % tile, thread // tile) for thread in range(32)]  # x, y of the first warp
+    # The matrix is 64 x 96 floats; its copy has 96 of them in a row, its transpose 64.
+    bytes_of = [(y * 96 + x) * 4 if along_rows else (x * 64 + y) * 4 for x, y in threads]
+    assert int(answer("sectors", **knobs)) == len({byte // 32 for byte in bytes_of})
+
+
+@pytest.mark.parametrize("tile", [8, 16, 32])
+def test_a_tile_saves_as_many_times_as_it_is_wide(tile: int) -> None:
+    assert int(answer("tiles", TILE=str(tile))) == tile
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_every_knob_has_an_answer_and_the_default_is_not_the_only_one(lesson: Lesson) -> None:
+    stages = [lesson.stage(knobs) for knobs in combinations(lesson)]
+    answers = {one for stage in stages for one in stage.right}
+    # What changes with the knobs of padding by hand is the words that the indices give, not which of them is right.
+    assert len(answers) > 1 or lesson.slug == "by-hand"
+    for stage in stages:
+        (right,) = stage.right
+        assert read_answer(stage.question, right) == right
+        assert stage.question.text
+        assert stage.because
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_every_scene_is_one_that_the_knobs_offer(lesson: Lesson) -> None:
+    assert lesson.scenes[0] == {}
+    assert all(lesson.turned(scene) == lesson.values(scene) for scene in lesson.scenes)
+
+
+# What is said to a wrong answer
+
+
+@pytest.mark.parametrize(
+    ("slug", "knobs", "given", "said"),
+    [
+        ("banks", {}, "45", "45 is the number of the word. After bank 31 comes bank 0 again."),
+        ("banks", {}, "99", "There are 32 banks, numbered from 0 to 31."),
+        (
+            "banks", {}, "5",
+            "That is its column. A row does not begin in bank 0 by itself: 40 words lie before this one.",
+        ),
+        ("rows", {}, "32", "That is one for each lane. Banks work side by side: a wavefront serves many lanes."),
+        (
+            "rows", {"WIDTH": "16"}, "1",
+            "The lanes ask for 512 bytes. A wavefront brings one word from each bank, 128 bytes.",
+        ),
+        (
+            "columns", {"COLUMNS": "8"}, "1",
+            "For that each lane has to be in a bank of its own. Lanes 0, 1, 2, 3 are in 0, 8, 16, 24.",
+        ),
+        ("words", {}, "3", "Lane 3 does not collide with itself."),
+        ("words", {}, "0", "Lane 0 asks for the same word as lane 3. A bank delivers it to all who want it."),
+        ("words", {}, "8", "Lane 8 is in bank 16, lane 3 in bank 0."),
+        ("words", {}, "16, 17", "2 lanes are right, but more of them collide."),
+        ("words", {}, "none", "Some do. Lane 3 is in bank 0: who else wants another word of it?"),
+        ("padding", {"IPAD": "2"}, "1", "Lane 0 is in bank 0, and so is lane 16."),
+        (
+            "rectangles", {}, "1",
+            "With a pad of 1 word the loads down the columns take 32 wavefronts where 16 would do.",
+        ),
+        ("rectangles", {}, "6", "6 words do it, but a smaller pad does, too."),
+        (
+            "by-hand", {}, "flat",
+            "Lane 1 of warp 0 wants [1, 0], which lies at word 33. This index gives 32.",
+        ),
+        ("sectors", {}, "1", "The warp stores 128 bytes, and a sector has 32. That is too few to hold them."),
+        # The 1 / (block size x block size) that one finds written.
+        (
+            "tiles", {}, "256",
+            "A block has so many threads. But an element of a tile serves one row or column of them: 16.",
+        ),
+        (
+            "compiler", {}, "8192",
+            "So often the source asks. From k to k + 1 the address moves on by 4 bytes, and one instruction loads up "
+            "to 16.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_answer_gets_a_hint_of_its_own(slug: str, knobs: dict[str, str], given: str, said: str) -> None:
+    lesson = lesson_of(slug)
+    stage = lesson.stage(lesson.turned(knobs))
+    assert stage.hint(read_answer(stage.question, given)).replace("\N{NO-BREAK SPACE}", " ") == said
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_no_wrong_answer_is_left_without_a_hint(lesson: Lesson) -> None:
+    for knobs in combinations(lesson):
+        stage = lesson.stage(knobs)
+        kind = stage.question.kind
+        numbers = [str(n) for n in (-1, *range(34), 64, 128, 256, 2048, 8192, 9999999)]
+        wrong = {
+            "number": numbers,
+            "lanes": ["none", "3", *(str(n) for n in range(32)), "0-31"],
+            "choice": [option.value for option in stage.question.options],
+        }[kind]
+        for given in wrong:
+            assert given in stage.right or stage.hint(given)
+
+
+# How answers and lessons are named
+
+
+@pytest.mark.parametrize(
+    ("slug", "text", "read"),
+    [
+        ("banks", " 007 ", "7"),
+        ("compiler", "2,048", "2048"),
+        ("banks", "-0", "0"),
+        ("words", "19,16 - 18", "16-19"),
+        ("words", "", "none"),
+        ("by-hand", "flat", "flat"),
+    ],
+)
+def test_answers_are_read_as_people_write_them(slug: str, text: str, read: str) -> None:
+    lesson = lesson_of(slug)
+    assert read_answer(lesson.stage(lesson.values({})).question, text) == read
+
+
+@pytest.mark.parametrize(
+    ("slug", "text", "said"),
+    [
+        ("banks", "many", "Write a whole number."),
+        ("banks", "1.5", "Write a whole number."),
+        ("banks", "9" * 99, "Write a whole number."),
+        ("words", "32", "Name lanes from 0 to 31, such as 4, 8-11."),
+        ("words", "a", "Name lanes from 0 to 31, such as 4, 8-11."),
+        ("by-hand", "diagonal", "Choose one."),
+    ],
+)
+def test_what_is_no_answer_is_told_in_one_line(slug: str, text: str, said: str) -> None:
+    lesson = lesson_of(slug)
+    with pytest.raises(InputError) as refused:
+        read_answer(lesson.stage(lesson.values({})).question, text)
+    assert str(refused.value) == said
+
+
+def test_lessons_are_found_by_number_and_name() -> None:
+    assert len(LESSONS) == 10
+    assert lesson_of("3") is lesson_of("columns") is LESSONS[2]
+    with pytest.raises(InputError, match="no lesson '11'; there are 1 banks, 2 rows"):
+        lesson_of("11")
+
+
+def test_a_knob_of_the_url_that_is_not_offered_gives_way_and_one_of_the_command_line_is_refused() -> None:
+    columns = lesson_of("columns")
+    assert columns.values({"COLUMNS": "7", "FILE": "x"}) == {"COLUMNS": "32"}
+    with pytest.raises(InputError, match="COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64, not 7"):
+        columns.turned({"COLUMNS": "7"})
+    with pytest.raises(InputError, match="the lesson columns has no knob IPAD; it has COLUMNS"):
+        columns.turned({"IPAD": "1"})
