@@ -80,8 +80,8 @@
         tickOf(y, trace.y[i]),
         Array.isArray(trace.hovertext) ? plain(trace.hovertext[i]) : "",
       ]));
-    const kept = [0, 1, 2, 3].filter((column) => rows.some((row) => row[column] !== "" && row[column] !== undefined));
     const titles = [gettext("series"), titleOf(x), titleOf(y), gettext("what it says")];
+    const kept = [0, 1, 2, 3].filter((column) => titles[column] && rows.some((row) => (row[column] ?? "") !== ""));
     const chosen = (row) => kept.map((column) => row[column]);
     return { caption: "", columns: chosen(titles), rows: rows.map(chosen) };
   }
@@ -105,9 +105,10 @@
   function header(table, columns) {
     const cells = columns.map((name) => element("th", { scope: "col" }, written(name)));
     if (!table.heads) return [element("tr", {}, ...cells)];
-    const corner = element("th", { scope: "col", rowspan: 2 }, table.down);
-    const across = element("th", { scope: "colgroup", colspan: columns.length }, table.across);
-    return [element("tr", {}, corner, across), element("tr", {}, ...cells)];
+    const corner = table.down ? element("th", { scope: "col", rowspan: 2 }, table.down) : element("td", { rowspan: 2 });
+    const across = { colspan: columns.length };
+    const named = table.across ? element("th", { scope: "colgroup", ...across }, table.across) : element("td", across);
+    return [element("tr", {}, corner, named), element("tr", {}, ...cells)];
   }
 
   function body(table, rows, columns) {
