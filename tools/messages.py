@@ -6,33 +6,68 @@ translates them; the tests fail until then.
 
 from __future__ import annotations
 
+import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
+from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
 from smemviz.language import LANGUAGES, catalogue_file
 
 ROOT = Path(__file__).resolve().parents[1]
-_KEYWORDS = {**DEFAULT_KEYWORDS, "rich": None}
-_SOURCES = (("smemviz", "*.py", "python"), ("smemviz", "*.js", "javascript"), ("assets", "*.js", "javascript"))
+_NOTE = "TRANSLATORS:"
+_SINGLE = ("_", "gettext", "N_", "rich")
 
 
 def extracted() -> Catalog:
     """Return every message in the code with the files it stands in."""
     catalogue = Catalog(project="smemviz", charset="utf-8")
-    for folder, pattern, method in _SOURCES:
-        for path in sorted((ROOT / folder).rglob(pattern)):
+    for path in sorted((ROOT / "smemviz").rglob("*.py")):
+        name, source = path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
+        for line, message, context in in_python(source):
+            catalogue.add(message, None, [(name, line)], auto_comments=_note(source, line), context=context)
+    for folder in ("smemviz", "assets"):
+        for path in sorted((ROOT / folder).rglob("*.js")):
             name = path.relative_to(ROOT).as_posix()
-            if "_data/" in name or "codemirror/" in name:
+            if "/codemirror/" in name:
                 continue
-            for line, message, comments, context in extract_from_file(
-                method, str(path), keywords=_KEYWORDS, comment_tags=("TRANSLATORS:",)
-            ):
-                catalogue.add(message, None, [(name, line)], auto_comments=comments, context=context)
+            found = extract_from_file("javascript", str(path), keywords={"gettext": None}, comment_tags=(_NOTE,))
+            for line, message, comments, _ in found:
+                catalogue.add(message, None, [(name, line)], auto_comments=comments)
     return catalogue
+
+
+def in_python(source: str) -> Iterator[tuple[int, Any, str | None]]:
+    """Yield line, message (both forms of a plural) and context of each; Babel's own reader misses nested ones."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        texts = [one.value if isinstance(one, ast.Constant) else None for one in node.args]
+        called = node.func.id
+        if called in _SINGLE and isinstance(texts[0], str):
+            yield node.lineno, texts[0], None
+        elif called == "ngettext" and isinstance(texts[0], str):
+            yield node.lineno, (texts[0], texts[1]), None
+        elif called == "pgettext" and isinstance(texts[1], str):
+            yield node.lineno, texts[1], texts[0]
+
+
+def _note(source: str, line: int) -> list[str]:
+    """Return what the comment above a line says to translators."""
+    lines = source.splitlines()
+    note: list[str] = []
+    for above in reversed(lines[: line - 1]):
+        text = above.strip()
+        if not text.startswith("#"):
+            break
+        note.insert(0, text.lstrip("# "))
+        if _NOTE in text:
+            return note
+    return []
 
 
 def updated(tag: str) -> Catalog:
