@@ -8,6 +8,7 @@ import importlib
 import linecache
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from smemviz.program import Program
@@ -17,18 +18,18 @@ def helper_hashes(program: Program) -> tuple[tuple[str, str], ...]:
     """Return the path and the SHA-256 of every module beside the kernel file that it imports, or that those import."""
     folder = Path(program.file).resolve().parent
     found: dict[Path, str] = {}
-    waiting = list(_modules(program.tree, folder))
+    waiting = list(_files(_imported(program.source), folder))
     while waiting:
         path = waiting.pop()
         if path in found:
             continue
         try:
             content = path.read_bytes()
-            tree = ast.parse(content)
+            names = _imported(content)
         except (OSError, SyntaxError, ValueError):  # the import says what is wrong
             continue
         found[path] = hashlib.sha256(content).hexdigest()
-        waiting.extend(_modules(tree, folder))
+        waiting.extend(_files(names, folder))
     return tuple(sorted((str(path), digest) for path, digest in found.items()))
 
 
@@ -43,18 +44,23 @@ def forget(paths: Iterable[str]) -> None:
     importlib.invalidate_caches()
 
 
-def _modules(tree: ast.Module, folder: Path) -> Iterator[Path]:
-    """Return the files in a folder that a module's imports name, those of packages on the way included."""
-    for node in ast.walk(tree):
+@lru_cache(64)
+def _imported(source: str | bytes) -> tuple[str, ...]:
+    """Return the modules that a source names in its imports; every look at a run asks."""
+    found: dict[str, None] = {}
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
-            names = [module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            for depth in range(1, len(parts) + 1):
-                place = folder.joinpath(*parts[:depth])
-                yield from (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())
+            found |= dict.fromkeys([module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)])
+    return tuple(found)
+
+
+def _files(modules: Iterable[str], folder: Path) -> Iterator[Path]:
+    """Return the files in a folder that modules are, those of packages on the way included."""
+    for name in modules:
+        parts = name.split(".")
+        for depth in range(1, len(parts) + 1):
+            place = folder.joinpath(*parts[:depth])
+            yield from (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())
