@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pypdf
 import pytest
-from PIL import Image
+from PIL import Image, ImageColor
 from playwright.sync_api import Page
 
 from smemviz.export.pictures import FIGURES
+from smemviz.figures.style import THEMES
 
 Export = Callable[..., int]
 TRANSPOSE = ("--kernel", "set_row_read_col", "--site", "53")
@@ -61,7 +62,7 @@ def test_a_png_has_the_dots_asked_for_and_is_not_blank(export: Export, square_fi
     left, right = pixels[height // 2, width // 6], pixels[height // 2, -width // 12]
     assert left[2] > left[0]  # the first banks are blue
     assert right[0] > right[2]  # the last are yellow
-    orange = (pixels[..., 0] == 0xB8) & (pixels[..., 1] == 0x3A) & (pixels[..., 2] == 0)
+    orange = (pixels[..., :3] == ImageColor.getrgb(THEMES["light"].conflict)).all(axis=2)
     rows, columns = np.nonzero(orange)
     assert np.ptp(rows) > 0.7 * height  # the lanes in conflict, all down
     assert columns.max() < width / 3  # one column, and its entry in the key
