@@ -8,6 +8,7 @@
   const [NARROW, WIDE, MOST_STRETCHED] = [540, 760, 1.6]; // pixels, a sheet is wide at least, and times it at most
   const FORWARD = ["ArrowRight", "ArrowDown", "PageDown", " "];
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
+  let asked = false; // whether an answer was just given, or given up
   const unchanged = () => window.dash_clientside.no_update;
   const query = () => new URLSearchParams(window.location.search);
   const here = () => window.location.pathname.startsWith("/learn/");
@@ -103,9 +104,9 @@
   window.dash_clientside.smemviz_learn = {
     fill(run, ids, values, lesson) {
       if (!lesson) return ids.map(unchanged);
-      const asked = query();
+      const wished = query();
       return ids.map(({ name }, i) => {
-        const wanted = asked.get(name) || lesson.defaults[name];
+        const wanted = wished.get(name) || lesson.defaults[name];
         return wanted === values[i] ? unchanged() : wanted;
       });
     },
@@ -113,10 +114,10 @@
     // A knob that is turned asks anew; where the picture is there already, the picture follows.
     set(values, outcome, lesson) {
       if (!lesson) return;
-      const asked = query();
+      const wished = query();
       for (const { prop_id, value } of window.dash_clientside.callback_context.triggered) {
         const { name } = JSON.parse(prop_id.slice(0, prop_id.lastIndexOf(".")));
-        const now = asked.get(name) || lesson.defaults[name];
+        const now = wished.get(name) || lesson.defaults[name];
         if (value && value !== now) {
           go({ [name]: value === lesson.defaults[name] ? null : value, ANSWER: answered(outcome) ? SHOW : null });
         }
@@ -126,11 +127,13 @@
     check(clicks, value) {
       if (!clicks) return;
       const text = Array.isArray(value) ? value.map(Number).sort((a, b) => a - b).join(",") || "none" : String(value);
+      asked = Boolean(text);
       if (text) go({ ANSWER: text });
       else document.getElementById("learn-answer").focus();
     },
 
     show(clicks) {
+      asked = Boolean(clicks);
       if (clicks) go({ ANSWER: SHOW });
     },
 
@@ -171,6 +174,11 @@
       const heading = document.getElementById("learn-title");
       if (heading && here()) document.title = `${heading.textContent} - smemviz`;
       mark();
+      const because = document.getElementById("learn-because");
+      if (asked && because && because.offsetParent) {
+        because.focus(); // read out, and on a small screen scrolled to
+        asked = false;
+      }
       window.setTimeout(scale, 250); // when plotly has drawn
     },
   };

@@ -195,7 +195,7 @@ def _pictures() -> Component:
             html.P(_("The picture comes once you have answered."), id="learn-waiting", className="panel learn-waiting"),
             html.Div(
                 [
-                    html.P("", id="learn-because", className="learn-because"),
+                    html.P("", id="learn-because", className="learn-because", tabIndex=-1),
                     html.Div([_panel(at) for at in PANELS], id="learn-panels", className="learn-panels"),
                     html.P("", id="learn-origin", className="note"),
                 ],

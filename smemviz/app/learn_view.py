@@ -10,6 +10,7 @@ from smemviz.app.learn_page import PANELS, PATH
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.errors import InputError
+from smemviz.figures.style import THEMES, empty
 from smemviz.language import _
 from smemviz.lessons import SHOW, Lesson, Panel, Stage, lesson_of, read_answer, written
 
@@ -85,8 +86,14 @@ def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
 
 def _panel(at: int, panels: tuple[Panel, ...]) -> Filling:
     name = f"learn-{at}"
-    if not panels:
-        return {f"{name}-panel.hidden": True}
+    if not panels:  # and nothing stays behind that tells the answer
+        nothing = empty(THEMES["light"], "")
+        return {
+            f"{name}-panel.hidden": True,
+            f"{name}-title.children": "",
+            f"{name}-figure.figure": nothing,
+            f"{name}-region.aria-label": "",
+        }
     (panel,) = panels
     return {
         f"{name}-panel.hidden": False,

@@ -1,0 +1,195 @@
+"""The Learn pages in a browser: answers, progress, a class, and paper."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from smemviz.app.learn_page import learn_page
+from smemviz.app.learn_view import lesson_at, view_lesson
+from smemviz.lessons import LESSONS, lesson_of
+
+pytestmark = pytest.mark.browser
+
+
+def check(page: Page, answer: str) -> None:
+    page.get_by_label("Your answer").fill(answer)
+    page.get_by_role("button", name="Check").click()
+
+
+def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/columns")
+    expect(page.locator("#learn-question")).to_contain_text("How many wavefronts does that take?")
+    expect(page.locator("#learn-waiting")).to_be_visible()
+    check(page, "8")
+    expect(page.locator("#learn-feedback")).to_have_text(
+        "Not 8. From lane to lane the address moves on by 32 words. All 32 words lie in the same bank."
+    )
+    expect(page.locator("#learn-pictures")).to_be_hidden()
+    check(page, "32")
+    expect(page.locator("#learn-feedback")).to_have_text("Right: 32.")
+    expect(page.locator("#learn-because")).to_have_text(
+        "All 32 words lie in the same bank. 32 wavefronts where 1 would do."
+    )
+    expect(page.locator("#learn-because")).to_be_focused()
+    expect(page.locator("#learn-0-figure .heatmaplayer image").first).to_be_visible()
+    assert "ANSWER=32" in page.url
+
+
+def test_enter_checks_and_show_me_gives_up(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/rows")
+    page.get_by_label("Your answer").press_sequentially("7")
+    page.keyboard.press("Enter")
+    expect(page.locator("#learn-feedback")).to_contain_text("Not 7.")
+    page.get_by_role("button", name="Show me").click()
+    expect(page.locator("#learn-feedback")).to_have_text("It is 1.")
+    expect(page.locator("#learn-pictures")).to_be_visible()
+    expect(page.locator(".learn-status")).to_have_text("")
+
+
+def test_a_knob_turned_before_the_answer_asks_anew_and_after_it_moves_the_picture(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/columns?ANSWER=5")
+    expect(page.locator("#learn-feedback")).to_contain_text("Not 5.")
+    page.get_by_text("16", exact=True).click()
+    expect(page.locator("#learn-question")).to_contain_text("Rows are 16 words long")
+    expect(page.locator("#learn-feedback")).to_have_text("")
+    check(page, "16")
+    expect(page.locator("#learn-because")).to_contain_text("16 wavefronts where 1 would do.")
+    page.get_by_text("8", exact=True).first.click()
+    expect(page.locator("#learn-because")).to_contain_text("8 wavefronts where 1 would do.")
+    page.get_by_role("button", name="Ask me again").click()
+    expect(page.locator("#learn-pictures")).to_be_hidden()
+    expect(page.locator("#learn-because")).to_have_text("")
+    page.go_back()
+    expect(page.locator("#learn-because")).to_contain_text("8 wavefronts where 1 would do.")
+
+
+def test_lanes_are_picked_and_an_index_is_chosen(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/words")
+    for lane in range(16, 20):
+        page.locator(".learn-lanes label", has_text=re.compile(rf"^{lane}$")).click()
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#learn-feedback")).to_have_text("Right: 16-19.")
+    page.goto("/learn/by-hand")
+    page.get_by_label("tile[tx * BDIMY + ty]", exact=True).check()
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#learn-feedback")).to_contain_text("This index gives 32.")
+    page.get_by_label("tile[tx * PITCH + ty]", exact=True).check()
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#learn-feedback")).to_contain_text("Right: tile[tx * PITCH + ty].")
+
+
+def test_progress_stays_in_the_browser_until_it_is_forgotten(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn")
+    expect(page.locator("#learn-count")).to_have_text("0 of 10 done")
+    page.goto("/learn/rows?ANSWER=1")
+    expect(page.locator(".learn-status")).to_have_text("Done")
+    page.get_by_role("link", name="Down a column").click()
+    expect(page.locator("#learn-title")).to_have_text("Down a column")
+    check(page, "32")
+    expect(page.locator(".learn-status")).to_have_text("Done")
+    page.goto("/learn")
+    page.reload()
+    expect(page.locator("#learn-count")).to_have_text("2 of 10 done")
+    assert page.evaluate("localStorage.getItem('learn-progress')") == '["rows","columns"]'
+    page.get_by_role("button", name="Forget my progress").click()
+    expect(page.locator("#learn-count")).to_have_text("0 of 10 done")
+    page.reload()
+    expect(page.locator("#learn-count")).to_have_text("0 of 10 done")
+
+
+def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page) -> None:
+    page = quiet
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(reduced_motion="reduce")
+    page.goto("/learn/columns?theme=dark")
+    expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
+    page.keyboard.press("p")
+    expect(page.locator(".site-header")).to_be_hidden()
+    expect(page.locator("#learn-step")).to_have_text("Step 1 of 5")
+    assert float(page.locator("#learn-question").evaluate("e => parseFloat(getComputedStyle(e).fontSize)")) >= 36
+    page.keyboard.press("PageDown")
+    expect(page.locator("#learn-because")).to_contain_text("32 wavefronts where 1 would do.")
+    expect(page.locator("#learn-question")).to_be_hidden()
+    page.wait_for_function("document.querySelector('#learn-panels').style.getPropertyValue('--learn-scale') !== ''")
+    for panel in (0, 1):
+        box = page.locator(f"#learn-{panel}-panel").bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 1280
+        assert box["y"] + box["height"] <= 800
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#learn-because")).to_contain_text("16 wavefronts where 1 would do.")
+    expect(page.locator("#learn-set")).to_have_text("Words in a row: 16")
+    page.keyboard.press("PageUp")
+    expect(page.locator("#learn-step")).to_have_text("Step 2 of 5")
+    for _step in range(4):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#learn-title")).to_have_text("One word for many lanes")
+    expect(page.locator("#learn-step")).to_have_text("Step 1 of 4")
+    assert "theme=dark" in page.url
+    page.keyboard.press("Escape")
+    expect(page.locator(".site-header")).to_be_visible()
+    assert "present" not in page.url
+
+
+def test_a_question_says_nothing_of_its_answer(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/compiler")
+    expect(page.locator("#learn-question")).to_contain_text("8,192 times")
+    assert "2,048" not in page.content()
+    assert "2048" not in page.content()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark"), (360, "light")])
+def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme: str) -> None:
+    page = quiet
+    page.set_viewport_size({"width": width, "height": 800})
+    pages = ("/learn?", "/learn/words?", "/learn/by-hand?", "/learn/sectors?ANSWER=show&", "/learn/tiles?ANSWER=9&")
+    for address in pages:
+        page.goto(f"{address}theme={theme}")
+        expect(page.locator("h1.headline")).to_be_visible()
+        if "ANSWER=show" in address:
+            expect(page.locator("#learn-pictures")).to_be_visible()
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_paper_there_is_the_lesson_and_no_button(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/columns")
+    expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
+    page.emulate_media(media="print")
+    for hidden in (".site-header", "#learn-check", "#learn-waiting", ".learn-ways"):
+        expect(page.locator(hidden)).to_be_hidden()
+    expect(page.locator("#learn-question")).to_be_visible()
+    expect(page.locator("#learn-set")).to_have_text("Words in a row: 32")
+
+
+def test_a_lesson_that_is_not_there_is_told(quiet: Page) -> None:
+    quiet.goto("/learn/warps")
+    expect(quiet.locator("#page")).to_contain_text("no lesson 'warps'; there are 1 banks, 2 rows")
+
+
+def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to() -> None:
+    for lesson in LESSONS:
+        assert learn_page(f"/learn/{lesson.slug}")
+        asking = view_lesson(lesson, {}, "light")
+        assert asking["learn-pictures.hidden"] is True
+        assert asking["learn-because.children"] == asking["learn-0-region.aria-label"] == ""
+        shown = view_lesson(lesson, {"ANSWER": "show"}, "dark")
+        assert shown["learn-0-panel.hidden"] is False
+        assert shown["learn-outcome.data"] == {"slug": lesson.slug, "outcome": "shown"}
+
+
+def test_the_list_is_no_lesson() -> None:
+    assert lesson_at("/learn") is None
+    assert lesson_at("/learn/3") is lesson_of("columns")

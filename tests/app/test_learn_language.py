@@ -1,0 +1,56 @@
+"""The lessons in a language in brackets: every text is a message, or data."""
+
+from __future__ import annotations
+
+import pytest
+from pseudo import forgotten, pseudo
+
+from smemviz.app.learn_page import learn_page
+from smemviz.app.learn_view import view_lesson
+from smemviz.export.handout import handout_page
+from smemviz.lessons import LESSONS, Lesson, read_answer
+from smemviz.lessons.lesson import lanes_of
+
+# Code, constants and files of the gallery, as they stand in questions and pictures.
+DATA = [
+    *("tile", "i", "tx", "ty", "PITCH", "BDIMX", "BDIMY", "IPAD", "out", "column", "row", "a_tile", "b_tile", "k"),
+    *("square.py", "rectangle.py", "transpose.py", "matmul.py", "held", "lane", "float32", "int32", "S³", "T"),
+]
+
+
+def answers(lesson: Lesson) -> list[str]:
+    kind = lesson.stage(lesson.values({})).question.kind
+    return {"number": ["1", "45", "32", "5", "99", "256", "8192", "x"], "lanes": ["none", "3", "0", "8", "16", "x"],
+            "choice": ["flat", "column", "x"]}[kind]  # fmt: skip
+
+
+def test_the_list_of_lessons() -> None:
+    with pseudo():
+        assert forgotten(learn_page("/learn"), DATA) == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_a_lesson_before_and_after_its_answer(lesson: Lesson) -> None:
+    with pseudo():
+        assert forgotten(learn_page(f"/learn/{lesson.slug}"), DATA) == []
+        for given in ("", "show", *answers(lesson)):
+            shown = view_lesson(lesson, {"ANSWER": given}, "light")
+            if lesson.slug == "compiler":
+                del shown["learn-1-figure.figure"]  # the source of the kernel
+            texts = [value for name, value in shown.items() if name.endswith((".children", ".figure", ".aria-label"))]
+            assert forgotten(texts, DATA) == []
+
+
+def test_a_handout_has_the_question_before_the_answer() -> None:
+    with pseudo():
+        for lesson in LESSONS:
+            values = lesson.values({})
+            stage = lesson.stage(values)
+            page = handout_page(lesson, values, stage, [])
+            assert page.index("⟦Question⟧") < page.index("⟦It is ⟧")
+
+
+def test_lanes_read_are_lanes_written() -> None:
+    lesson = LESSONS[3]
+    question = lesson.stage(lesson.values({})).question
+    assert lanes_of(read_answer(question, "31, 4-6")) == [4, 5, 6, 31]
