@@ -12,8 +12,9 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from smemviz.export.scripts import embedded, language_script, messages_element, table_script
 from smemviz.figures.style import THEMES, ThemeName, font
-from smemviz.language import spoken
+from smemviz.language import _, spoken
 
 # Nothing of a figure leaves the file: no upload button, no server to upload to.
 CONFIG: Mapping[str, Any] = {
@@ -53,7 +54,7 @@ def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme
 
 
 def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = "light") -> str:
-    """Write a figure that answers to the mouse, with its caption, as one file that works offline."""
+    """Write a figure that answers to the mouse, with its caption and its table, as one file that works offline."""
     colours = THEMES[theme]
     style = (
         f"body {{ margin: 0; padding: 1.5rem; font: 15px/1.5 {font()}; }}"
@@ -61,19 +62,20 @@ def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = 
         " main { margin: 0 auto; max-width: 1000px; } h1 { font-size: 20px; }"
         " figure { margin: 0; } .scroller { overflow-x: auto; }"
         f" #figure {{ min-width: 640px; height: {figure.layout.height}px; }}"
+        " .figure-table .scroller { max-height: 420px; overflow: auto; margin: 0.5rem 0; }"
+        " table { border-collapse: collapse; font-size: 13px; width: max-content; } caption { text-align: left; }"
+        f" th, td {{ border: 1px solid {colours.muted}; padding: 3px 8px; text-align: left; vertical-align: top; }}"
+        " td { max-width: 240px; } th { font-weight: 400; } button { font: inherit; }"
         f" figcaption {{ color: {colours.muted}; max-width: 75ch; margin-top: 0.75rem; }}"
     )
     told = (figure.layout.meta or {}).get("says", title)
     said = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
-    body = f"""<main><h1>{escape(title)}</h1>
-<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}">\
+    table = f'<button type="button" data-table="{escape(title)}" aria-expanded="false">{escape(_("Table"))}</button>'
+    body = f"""{messages_element()}<main><h1>{escape(title)}</h1>
+{table}<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}">\
 <div id="figure" role="img" aria-label="{escape(told)}"></div></div>
 <figcaption>{said}</figcaption></figure></main>"""
     drawn = json.loads(figure.to_json())
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'
-    return document(title, body, style, [get_plotlyjs(), start], theme=theme)
-
-
-def embedded(data: Any) -> str:
-    """Write data as JSON that may stand in a script: nothing in it ends the script or opens a comment."""
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    scripts = [language_script(), table_script(), get_plotlyjs(), start]
+    return document(title, body, style, scripts, theme=theme)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from smemviz.export.page import embedded
+import json
+from typing import Any
+
 from smemviz.language import script_messages, spoken
 from smemviz.resources import assets_dir
+
+
+def embedded(data: Any) -> str:
+    """Write data as JSON that may stand in a script: nothing in it ends the script or opens a comment."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
 def messages_element() -> str:
@@ -15,3 +22,8 @@ def messages_element() -> str:
 def language_script() -> str:
     """Return the script that gives other scripts ``gettext``; it runs before them and after the element."""
     return (assets_dir() / "language.js").read_text("utf-8")
+
+
+def table_script() -> str:
+    """Return the script that names figures by what they show and opens their tables; it needs ``gettext``."""
+    return (assets_dir() / "tables.js").read_text("utf-8")
