@@ -133,8 +133,14 @@
         { ...pick((name) => LOOK.includes(name)), theme: chosen },
         chosen,
       ];
-      const title = { "/": "smemviz", "/compare": `${gettext("Compare")} - smemviz` }[next[0].path];
-      if (title) document.title = title;
+      const name = {
+        "/compare": () => gettext("Compare"),
+        "/gpus": () => gettext("GPUs"),
+        "/editor": () => gettext("Editor"),
+        "/numbers": () => gettext("What the numbers mean"),
+      }[next[0].path];
+      if (name) document.title = `${name()} - smemviz`;
+      else if (next[0].path === "/") document.title = "smemviz";
       if (!same(place, next[0])) settled = {}; // another page has other controls
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
       return [...stores, chosen, chosen === "dark" ? gettext("Switch to the light theme") : gettext("Switch to the dark theme")];

@@ -8,6 +8,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.compare_picks import pick_of
+from smemviz.app.facts import fact
 from smemviz.app.graph import download, graph
 from smemviz.app.library import Library, Shown
 from smemviz.app.look_view import looked_at
@@ -85,9 +86,7 @@ def _site(shown: Shown, launch: Launch, site: int | None, query: Query, look: Lo
     return {
         "site-traffic-panel.hidden": False,
         "site-traffic-title.children": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
-        "site-facts.children": [
-            html.Div([html.Dt(name), html.Dd(value)], className="fact") for name, value in _facts(traffic)
-        ],
+        "site-facts.children": _facts(traffic),
         "site-traffic-note.children": used_of(traffic),
         "site-peers.children": _peers(shown, launch, query),
         "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,
@@ -111,11 +110,12 @@ def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
     return rich("The same accesses in another order: {link}", link=link)
 
 
-def _facts(traffic: Traffic) -> list[tuple[str, str]]:
+def _facts(traffic: Traffic) -> list[Component]:
     each, efficiency = traffic.sectors_per_request, traffic.efficiency
+    none = _("none")
     return [
-        (_("requests"), f"{traffic.requests:,}"),
-        (_("sectors"), f"{traffic.sectors:,}"),
-        (_("sectors per request"), _("none") if each is None else f"{each:.4g}"),
-        (_("efficiency"), _("none") if efficiency is None else efficiency_text(efficiency)),
+        fact(_("requests"), f"{traffic.requests:,}", "requests"),
+        fact(_("sectors"), f"{traffic.sectors:,}", "sectors"),
+        fact(_("sectors per request"), none if each is None else f"{each:.4g}", "sectors-per-request"),
+        fact(_("efficiency"), none if efficiency is None else efficiency_text(efficiency), "efficiency"),
     ]

@@ -12,6 +12,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.controls import knob_note
+from smemviz.app.facts import fact
 from smemviz.app.library import Library, Shown
 from smemviz.app.rich import rich
 from smemviz.app.source_view import source_view
@@ -215,24 +216,19 @@ def _refusal(error: SmemvizError, before: str | None, shown: Shown | None) -> Co
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
     total = facts(launch, hardware)
-    pairs = [
-        (_("grid"), " x ".join(map(str, launch.grid))),
-        (_("block"), " x ".join(map(str, launch.block))),
-        (_("shared bytes"), f"{launch.shared_bytes:,}"),
-        (_("shared requests"), f"{total.requests:,}"),
-        (_("wavefronts"), f"{total.wavefronts:,}"),
-        (_("ideal"), f"{total.ideal:,}"),
-        (excess := _("excess"), f"{total.excess:,}"),
-        (_("global sectors"), f"{total.sectors:,}"),
+    shown = [
+        fact(_("grid"), " x ".join(map(str, launch.grid))),
+        fact(_("block"), " x ".join(map(str, launch.block))),
+        fact(_("shared bytes"), f"{launch.shared_bytes:,}", "shared-bytes"),
+        fact(_("shared requests"), f"{total.requests:,}", "requests"),
+        fact(_("wavefronts"), f"{total.wavefronts:,}", "wavefronts"),
+        fact(_("ideal"), f"{total.ideal:,}", "ideal"),
+        fact(_("excess"), f"{total.excess:,}", "excess", conflict=total.excess > 0),
+        fact(_("global sectors"), f"{total.sectors:,}", "sectors"),
     ]
     if total.uncounted:
-        pairs.append((_("data-dependent sites"), f"{total.uncounted:,}"))
-    return [
-        html.Div(
-            [html.Dt(name), html.Dd(value)], className="fact conflict" if name == excess and total.excess else "fact"
-        )
-        for name, value in pairs
-    ]
+        shown.append(fact(_("data-dependent sites"), f"{total.uncounted:,}", "data"))
+    return shown
 
 
 def _shown_run(shown: Shown, title: str, hardware: Hardware) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.facts import fact
 from smemviz.app.graph import download, graph
 from smemviz.app.library import Library, Shown
 from smemviz.app.rich import rich
@@ -80,7 +81,7 @@ def view_timing(stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: Theme
     picture.figure = times(one.time, theme=theme)
     picture.style = {"height": picture.figure.layout.height}
     return [
-        html.Dl([html.Div([html.Dt(a), html.Dd(b)], className="fact") for a, b in _facts(one)], className="facts"),
+        html.Dl(_facts(one), className="facts"),
         html.H3(_("Does it matter?")),
         html.P(
             rich("{answer}. {sentence}", answer=html.Strong(judged.answer), sentence=judged.sentence),
@@ -131,15 +132,21 @@ def _measuring(running: Running) -> str:
     return _("Measuring {file}, {seconds:.0f} s: {kernel}", file=file, seconds=seconds, kernel=running.kernel)
 
 
-def _facts(one: Measured) -> list[tuple[str, str]]:
+def _facts(one: Measured) -> list[Component]:
     time = one.time
     return [
-        (_("median"), duration(time.median_us)),
-        (_("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us)),
-        (_("floor"), duration(time.floor_us)),
-        (_("net"), duration(time.net_us)),
-        (_("5th to 95th percentile"), _("{low:.5g} to {high:.5g} µs", low=time.p5_us, high=time.p95_us)),
-        (_("samples"), _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch"))),
+        fact(_("median"), duration(time.median_us), "median"),
+        fact(_("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us), "interval"),
+        fact(_("floor"), duration(time.floor_us), "floor"),
+        fact(_("net"), duration(time.net_us), "floor"),
+        fact(
+            _("5th to 95th percentile"), _("{low:.5g} to {high:.5g} µs", low=time.p5_us, high=time.p95_us), "interval"
+        ),
+        fact(
+            _("samples"),
+            _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch")),
+            "interval",
+        ),
     ]
 
 

@@ -43,8 +43,9 @@ def heads(shown: Any) -> Iterator[str]:
         for part in shown:
             yield from heads(part)
     elif isinstance(shown, html.Dt) or (isinstance(shown, html.Th) and getattr(shown, "scope", "") == "col"):
-        if isinstance(shown.children, str):
-            yield shown.children.lower()
+        name = getattr(shown.children, "children", shown.children)  # of a link to its explanation
+        if isinstance(name, str):
+            yield name.lower()
     elif hasattr(shown, "children"):
         yield from heads(shown.children)
 
@@ -81,6 +82,25 @@ def test_examples_are_those_of_the_recording(explained: dict[str, Number]) -> No
     assert {name: explained[name].example for name in wanted} == wanted
     assert explained["shared bytes"].example == "4,096"
     assert explained["efficiency"].example == "100 %"
+
+
+def links(shown: Any) -> Iterator[str]:
+    if isinstance(shown, list | tuple):
+        for part in shown:
+            yield from links(part)
+    elif getattr(shown, "className", "") == "term":
+        yield shown.href
+    elif hasattr(shown, "children"):
+        yield from links(shown.children)
+
+
+def test_names_of_numbers_lead_to_their_explanation(explained: dict[str, Number]) -> None:
+    page = kernel_page(
+        Library(gallery()), Stopwatch(Job(environment={}), allowed=False), {"file": "square"}, {"theme": "light"}
+    )
+    found = set(links(page))
+    assert {"/numbers#excess", "/numbers#median"} <= found
+    assert found <= {f"/numbers#{number.anchor}" for number in explained.values()}
 
 
 def test_the_page_is_spoken_in_every_language() -> None:
