@@ -71,9 +71,8 @@ def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
     question = stage.question
     if not given:
         return "asking", []
-    right = _("or").join(sorted(written(question, one) for one in stage.right))
     if given == SHOW:
-        return "shown", [html.Strong(_("It is {answer}.", answer=right))]
+        return "shown", [html.Strong(_("It is {answer}.", answer=stage.answer))]
     try:
         answer = read_answer(question, given)
     except InputError as error:

@@ -16,7 +16,7 @@ from smemviz.export.page import document
 from smemviz.export.press import Sheet, press
 from smemviz.figures.style import MONO, THEMES, font
 from smemviz.language import _
-from smemviz.lessons import LESSONS, Lesson, Question, Said, Stage, written
+from smemviz.lessons import LESSONS, Lesson, Question, Said, Stage
 
 _WHOLE, _HALF = Sheet(width_cm=17.0, points=9.0), Sheet(width_cm=8.3, points=6.0)  # of the type on an A4 page
 _ROOM = 700  # CSS pixels that pictures may take on it, one below the other
@@ -46,7 +46,6 @@ def handout_page(
     """Write the pages as HTML; ``pictures`` are titles, what they say, and SVG files."""
     number = LESSONS.index(lesson) + 1
     place = _("Lesson {number} of {count}", number=number, count=len(LESSONS))
-    right = _(" or ").join(sorted(written(stage.question, one) for one in stage.right))
     drawn = "".join(
         f"<figure><h2>{escape(title)}</h2>"
         f'<img alt="{escape(said)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}"></figure>'
@@ -59,7 +58,7 @@ def handout_page(
 <h2>{escape(_("Question"))}</h2><p class="question">{escape(stage.question.text)}</p>
 <h2>{escape(_("Your answer"))}</h2>{_room(stage.question)}</section>
 <section><p class="place">smemviz · {escape(place)}: {escape(_(lesson.title))}</p>
-<h1>{escape(_("It is {answer}.", answer=right))}</h1><p>{escape(stage.because)}</p>
+<h1>{escape(_("It is {answer}.", answer=stage.answer))}</h1><p>{escape(stage.because)}</p>
 <div class="figures">{drawn}</div><p class="place">{escape(stage.origin)}</p></section></main>"""
     return document(_(lesson.title), body, _style(), [], theme="light")
 

@@ -95,6 +95,11 @@ class Stage:
     origin: str
     panels: Callable[[ThemeName], tuple[Panel, ...]]
 
+    @property
+    def answer(self) -> str:
+        """What is right, for readers."""
+        return ", ".join(sorted(written(self.question, one) for one in self.right))
+
 
 @dataclass(frozen=True)
 class Lesson:

@@ -1,0 +1,94 @@
+"""Handouts, opened again: what stands on which page, in every language."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pypdf
+import pytest
+from browsers import lacking
+
+from smemviz import cli
+from smemviz.errors import MissingError
+from smemviz.export.images import require_browser
+from smemviz.language import LANGUAGES, gettext, speaking
+from smemviz.lessons import lesson_of
+
+
+@pytest.fixture(scope="module")
+def printer() -> None:
+    """Skip where nothing can be printed, or fail where something has to be."""
+    try:
+        require_browser()
+    except MissingError as error:
+        lacking(str(error))
+
+
+def pages(path: Path) -> list[str]:
+    """Return the text of each page, with single spaces and no ligatures."""
+    texts = [page.extract_text() for page in pypdf.PdfReader(path).pages]
+    return [re.sub(r"\s+", " ", text).replace("ﬀ", "ff").replace("ﬂ", "fl").replace("ﬁ", "fi") for text in texts]
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("printer")
+def test_a_handout_asks_on_its_first_page_and_answers_on_its_last(tmp_path: Path) -> None:
+    out = tmp_path / "columns.pdf"
+    assert cli.main(["handout", "3", "--set", "COLUMNS=16", "-o", str(out)]) == 0
+    first, last = pages(out)
+    assert "Lesson 3 of 10 Down a column" in first
+    assert "Rows are 16 words long, and lane i loads tile[i, 0]. How many wavefronts does that take?" in first
+    assert "16 wavefronts" not in first
+    assert "It is 16." in last
+    assert "All 32 words lie in 2 banks, 16 in each of them. 16 wavefronts where 1 would do." in last
+    assert "Tile" in last
+    assert "Banks by wavefront" in last
+    assert all(not page.images for page in pypdf.PdfReader(out).pages)  # vectors
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("printer")
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path) -> None:
+    out = tmp_path / "by-hand.pdf"
+    assert cli.main(["handout", "by-hand", "--lang", tag, "-o", str(out)]) == 0
+    first, last = (text.replace(" ", "") for text in pages(out))
+    with speaking(tag):
+        assert gettext(lesson_of("by-hand").title).replace(" ", "") in first
+        assert gettext("Your answer").replace(" ", "") in first
+    assert "tile[tx*PITCH+ty]" in first
+    assert "tile[tx*PITCH+ty]" in last
+    assert pypdf.PdfReader(out).root_object.get("/Lang") == tag
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["11", "-o", "a.pdf"], "no lesson '11'; there are 1 banks, 2 rows, 3 columns"),
+        (["3", "-o", "a.svg"], "a.svg: a handout ends in .pdf"),
+        (["3", "--set", "COLUMNS=7", "-o", "a.pdf"], "COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64,"),
+        (["3", "-o", "there.pdf"], "there.pdf: is there already; --force overwrites it"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.pdf").write_text("mine")
+    assert cli.main(["handout", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"smemviz: {said}")
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["there.pdf"]
+
+
+def test_without_a_browser_it_exits_3_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    assert cli.main(["handout", "3", "-o", str(tmp_path / "a.pdf")]) == 3
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "need Chrome or Chromium" in err or "need kaleido" in err
+    assert list(tmp_path.iterdir()) == []
