@@ -16,6 +16,8 @@ from smemviz.export.press import Pressed
 Format = Literal["svg", "pdf", "png"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
 _PIXELS_PER_INCH = 96  # of CSS
+# Kaleido prints a PDF with margins of 0.1 inch, which makes the figure smaller and cuts off what is below a wide one.
+_WHOLE_SHEET = "<style>@page { margin: 0 } body { margin: 0 } img { display: block }</style>\n"
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,11 @@ def draw(images: Sequence[Image]) -> list[bytes]:
 
 
 async def _draw(images: Sequence[Image]) -> list[bytes]:
-    from kaleido import Kaleido
+    from kaleido import Kaleido, PageGenerator
 
-    async with Kaleido(mathjax=False) as kaleido:
+    page = PageGenerator(mathjax=False)
+    page.header += _WHOLE_SHEET
+    async with Kaleido(page_generator=page) as kaleido:
         return [
             await kaleido.calc_fig(
                 image.pressed.figure,

@@ -73,3 +73,36 @@ def test_the_trace_says_where_it_comes_from(square: Recording, tmp_path: Path) -
     assert facts["requests"].startswith("recorded on NVIDIA H200")
     assert json.loads(facts["constants"])["IPAD"] == 1
     assert facts["missing"] == ""
+
+
+def test_every_event_has_what_the_importers_of_the_format_ask_for(square_file: Path, tmp_path: Path) -> None:
+    """The "Trace Event Format" wants numbers for pid, tid, ts and dur, names in metadata, and counters of numbers."""
+    recording = load(square_file.with_name("transpose.smem.npz"))
+    found = trace(tmp_path / "trace.json", recording, Wanted())
+    assert isinstance(found["traceEvents"], list)
+    assert found["displayTimeUnit"] in ("ms", "ns")
+    named = set()
+    for event in found["traceEvents"]:
+        assert isinstance(event["name"], str)
+        assert type(event["pid"]) is int
+        match event["ph"]:
+            case "M":
+                assert event["name"] in ("process_name", "process_sort_index", "thread_name", "thread_sort_index")
+                (value,) = event["args"].values()
+                assert type(value) is (str if event["name"].endswith("_name") else int)
+                named.add((event["pid"], event["tid"]))
+            case "X":
+                assert event["ts"] >= 0
+                assert event["dur"] > 0
+                assert [type(event[key]) for key in ("tid", "ts", "dur")] == [int, int, int]
+                assert (event["pid"], event["tid"]) in named
+                assert all(type(value) is int for value in event["args"].values())
+            case "C":
+                assert type(event["ts"]) is int
+                assert event["args"]
+                assert all(type(value) is int for value in event["args"].values())
+            case "i":
+                assert event["s"] == "p"
+                assert type(event["ts"]) is int
+            case other:
+                pytest.fail(f"no such kind of event: {other}")

@@ -1,0 +1,164 @@
+"""Figures and reports in every language: what is said, and that fonts have every letter of it."""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+import pypdf
+import pytest
+from app.pseudo import TAG, pseudo
+from playwright.sync_api import Page
+
+from smemviz import language
+from smemviz.export.choice import Wanted, launches
+from smemviz.export.images import Image, draw
+from smemviz.export.pictures import FIGURES, picture
+from smemviz.export.press import Sheet, press
+from smemviz.export.report import report_page
+from smemviz.figures.served import H200
+from smemviz.language import LANGUAGES, speaking
+from smemviz.notebook import to_html
+from smemviz.recording import Recording
+
+Export = Callable[..., int]
+TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
+LETTERS = {"en": "µ…·", "ko": "뱅크 충돌 웨이브프론트", "zh-Hans": "存储体冲突、波前、线程束。"}
+MISSING = "\x00"  # what pypdf reads of a glyph that stands for no letter
+
+
+def solid(text: str) -> str:
+    """Return a text without spaces and with one form of each letter, as PDFs have several."""
+    return re.sub(r"[^\S\x00]", "", unicodedata.normalize("NFKC", text))
+
+
+def read(pdf: bytes) -> str:
+    (page,) = pypdf.PdfReader(io.BytesIO(pdf)).pages
+    return str(page.extract_text())
+
+
+def letters(tag: str) -> str:
+    """Return every letter outside of ASCII in a language's catalogue and in some words of it, once."""
+    said = [LETTERS[tag], "".join(LANGUAGES.values())]
+    if tag != "en":
+        said += [
+            text
+            for one in language._entries(tag)
+            for text in ([one.string] if isinstance(one.string, str) else one.string)
+        ]
+    return "".join(sorted({letter for text in said for letter in text if ord(letter) > 127 and not letter.isspace()}))
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("image_browser")
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_a_figure_for_print_says_in_the_language_what_it_shows(
+    export: Export, square: Recording, square_file: Path, tmp_path: Path, tag: str
+) -> None:
+    out = tmp_path / "banks.pdf"
+    options = ("--figure", "banks", "--kernel", "set_row_read_col", "--site", "53", "--lang", tag)
+    assert export(square_file, *options, "-o", out) == 0
+    text = read(out.read_bytes())
+    assert MISSING not in text
+    with speaking(tag):
+        drawn = picture(square, "banks", TRANSPOSE)
+    said = solid(text)
+    for word in (drawn.text, drawn.figure.layout.xaxis.title.text, drawn.figure.layout.yaxis.title.text):
+        assert solid(word) in said
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("image_browser")
+def test_fonts_have_every_letter_of_every_catalogue_and_one_that_is_missing_is_seen(square: Recording) -> None:
+    def captioned(tag: str, caption: str) -> Image:
+        with speaking(tag):
+            return Image(press(picture(square, "sectors").figure, Sheet(30), caption=caption), "pdf")
+
+    captions = {tag: f"Letters: {letters(tag)}" for tag in LANGUAGES}
+    asked = [captioned(tag, caption) for tag, caption in captions.items()]
+    *drawn, lacking = draw([*asked, captioned("en", "A letter of nobody: \ue123")])
+    for caption, pdf in zip(captions.values(), drawn, strict=True):
+        text = read(pdf)
+        assert MISSING not in text
+        assert len(solid(text[text.index("Letters:") :])) == len(solid(caption))
+    assert read(lacking).endswith(f"nobody: {MISSING}")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_a_report_speaks_the_language(
+    export: Export, square: Recording, square_file: Path, tmp_path: Path, page: Page, tag: str
+) -> None:
+    out = tmp_path / "report.html"
+    assert export(square_file, "--lang", tag, "-o", out) == 0
+    page.on("console", lambda said: pytest.fail(said.text))
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    page.context.set_offline(True)
+    page.goto(out.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("html").get_attribute("lang") == tag
+    with speaking(tag):
+        gettext = language.gettext
+        titles = [gettext("Request by request"), gettext("Source"), gettext("Tile"), gettext("Banks by wavefront")]
+        spoken = language.script_messages(tag).get("A row per wavefront, from 1; in each cell the lanes it serves.")
+    assert page.locator("h2, h3").all_text_contents() == titles
+    note = spoken or "A row per wavefront, from 1; in each cell the lanes it serves."
+    assert page.locator("#banks-note").inner_text() == note
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_as_html_is_of_its_language(export: Export, square_file: Path, tmp_path: Path, name: str) -> None:
+    assert export(square_file, "--figure", name, "--lang", "ko", "-o", tmp_path / "figure.html") == 0
+    text = (tmp_path / "figure.html").read_text("utf-8")
+    assert '<html lang="ko">' in text
+    assert "Noto Sans CJK KR" in text
+    assert re.search(r'id="figure" role="img" aria-label="[^"]+"', text)
+
+
+def test_data_have_no_language(
+    export: Export, square_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.csv", "a.json"):
+        assert export(square_file, "--lang", "ko", "-o", tmp_path / name) == 2
+        assert f"--lang does not apply to {Path(name).suffix}" in capsys.readouterr().err
+
+
+# In brackets: what no message says
+
+
+def outside(markup: str) -> str:
+    """Return the words of a page that stand in no message; code and the data of its script are left out."""
+    markup = re.sub(r"(?s)<(style|script|title|pre)\b.*?</\1>", " ", markup)
+    names = " ".join(re.findall(r'(?:aria-label|title|alt)="([^"]*)"', markup))
+    text = re.sub(r"<[^>]*>|&#?\w+;", " ", markup) + " " + names
+    return " ".join(re.findall(r"[A-Za-z]+", re.sub(r"⟦[^⟧]*⟧", " ", text)))
+
+
+def names(recording: Recording) -> set[str]:
+    """Return the words that are data: what stands in the source and in the recording."""
+    said = [recording.file, recording.version, recording.source, *recording.sources.values(), *recording.constants]
+    said += [recording.device.name, recording.device.driver] if recording.device else []
+    return {word for text in said for word in re.findall(r"[A-Za-z]+", text)} | {"smemviz", "x", "s"}
+
+
+def test_every_text_of_a_report_is_a_message(square: Recording) -> None:
+    with pseudo():
+        text = report_page(square, launches(square, Wanted()), H200)
+    assert f'<html lang="{TAG}">' in text
+    assert set(outside(text).split()) - names(square) == set()
+
+
+def test_every_text_in_a_notebook_is_a_message(square: Recording) -> None:
+    with pseudo():
+        text = to_html(square)
+    assert set(outside(text).split()) - names(square) == set()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_caption_is_a_message(square: Recording, name: str) -> None:
+    with pseudo():
+        said = picture(square, name, Wanted() if name == "compare" else TRANSPOSE).text
+    assert set(outside(said).split()) - names(square) == set()
