@@ -35,7 +35,10 @@ _SPOKEN = (
     *("children", "figure", "aria-label", "aria-valuetext", "title", "label", "thumbLabel", "description", "alt"),
     *("placeholder", "leftSection", "rightSection", "nothingFoundMessage", "options", "data"),
 )
-_DRAWN = ("text", "title", "name", "hovertext", "hovertemplate", "texttemplate", "ticktext", "customdata", "label")
+_DRAWN = (
+    *("text", "title", "name", "hovertext", "hovertemplate", "texttemplate", "ticktext", "customdata", "label"),
+    *("says", "columns", "words", "rows"),  # the sentence of a figure, and what its table takes
+)
 _READ = """() => {
   const data = "code, pre, kbd, script, style, .notranslate, body [lang]";
   const said = [document.title];

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, expect
 from waiting import settle
@@ -28,7 +29,7 @@ def saved(page: Page, panel: str, form: str, folder: Path) -> Path:
 
 
 def test_the_button_says_what_it_saves() -> None:
-    summary = download("Tile").children[0]
+    summary = download("Tile").children[1].children[0]
     assert summary.to_plotly_json()["props"]["aria-label"] == "Save Tile"
 
 
@@ -62,6 +63,17 @@ def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: P
     alone.goto(path.as_uri())
     alone.wait_for_selector("#figure .main-svg")
     assert set(alone.locator("#figure text").all_text_contents()) >= LANES
+    assert alone.locator("figcaption p").all_text_contents() == [
+        quiet.locator("#eyebrow").inner_text() + ": " + quiet.locator("#headline").inner_text(),
+        "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do",
+        quiet.locator("#origin").inner_text(),
+    ]
+    assert "recorded on NVIDIA H200" in alone.locator("figcaption").inner_text()
+    expect(alone.get_by_role("img").first).to_have_accessible_name(
+        "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
+    )
+    assert alone.locator("html").get_attribute("lang") == "en"
+    assert Axe().run(alone).violations_count == 0
     assert complaints == []
     alone.context.close()
 
