@@ -7,6 +7,8 @@ translates them; the tests fail until then.
 from __future__ import annotations
 
 import ast
+import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,9 +80,21 @@ def updated(tag: str) -> Catalog:
             catalogue = read_po(file, locale=tag.replace("-", "_"))
     else:
         catalogue = Catalog(locale=tag.replace("-", "_"), charset="utf-8", fuzzy=False)
+    terms = catalogue.header_comment
     catalogue.update(extracted(), no_fuzzy_matching=True, update_creation_date=False)
+    catalogue.header_comment = terms
     catalogue.obsolete.clear()
     return catalogue
+
+
+def written(catalogue: Catalog) -> bytes:
+    """Return a catalogue as a file, without the headers that are about people and clocks."""
+    file = io.BytesIO()
+    write_po(file, catalogue, width=120, sort_by_file=True, include_lineno=False)
+    about = (
+        rb'"(?:Project-Id-Version|Report-Msgid-Bugs-To|POT?-\w+-Date|Last-Translator|Language-Team|Generated-By):.*\n'
+    )
+    return re.sub(about, b"", file.getvalue())
 
 
 def main() -> int:
@@ -90,8 +104,7 @@ def main() -> int:
             continue
         catalogue, path = updated(tag), catalogue_file(tag)
         path.parent.mkdir(exist_ok=True)
-        with path.open("wb") as file:
-            write_po(file, catalogue, width=120, sort_by_file=True, include_lineno=False)
+        path.write_bytes(written(catalogue))
         missing = sum(not entry.string for entry in catalogue if entry.id)
         print(f"{path.relative_to(ROOT)}: {len(catalogue)} messages, {missing} not translated")
     return 0
