@@ -17,7 +17,7 @@
   function fileName(name, form) {
     const kernel = new URLSearchParams(window.location.search).get("kernel");
     const words = [kernel, name].filter(Boolean).join("-").toLowerCase();
-    return `${words.replace(/[^a-z0-9_]+/g, "-").replace(/^-+|-+$/g, "")}.${form}`;
+    return `${words.replace(/[^\p{L}\p{N}_]+/gu, "-").replace(/^-+|-+$/g, "")}.${form}`;
   }
 
   // Type that is light on dark is no use without the dark behind it.
@@ -26,6 +26,19 @@
     const panel = figure.closest(".panel") || document.body;
     const paper = isDark ? window.getComputedStyle(panel).backgroundColor : "rgba(0,0,0,0)";
     return { data: figure.data, layout: { ...figure.layout, paper_bgcolor: paper } };
+  }
+
+  // What stands below a figure that is saved: of what it is, what it shows, how to read it, where its numbers come from.
+  function caption(figure) {
+    const said = (selector, from) => {
+      const found = from && from.querySelector(selector);
+      return found ? found.textContent.trim() : "";
+    };
+    const title = document.querySelector("#page .title");
+    const [what, headline] = [said(".eyebrow", title), said(".headline", title)];
+    const about = what && headline ? gettext("{what}: {headline}", { what, headline }) : what || headline;
+    const { says } = figure.layout.meta || {};
+    return [about, says, said(".note", figure.closest(".panel")), said(".origin", title)].filter(Boolean);
   }
 
   const inScript = (data) => JSON.stringify(data).replaceAll("<", "\\u003c");
@@ -56,11 +69,22 @@
       `<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">` +
         '<meta name="viewport" content="width=device-width, initial-scale=1">' +
         `<style>body { margin: 1.5rem; font: 15px/1.5 sans-serif; background: ${style.backgroundColor}; color: ${style.color}; }` +
-        " main { max-width: 1000px; margin: 0 auto; overflow-x: auto; } h1 { font-size: 20px; }" +
+        " main { max-width: 1000px; margin: 0 auto; } h1 { font-size: 20px; } figure { margin: 0; }" +
+        " .scroller { overflow-x: auto; } figcaption { max-width: 75ch; }" +
         ` #figure { min-width: 640px; height: ${figure.offsetHeight}px; }</style>`,
     );
-    made.body.innerHTML = '<main tabindex="0"><h1></h1><div id="figure"></div></main>';
+    made.body.innerHTML =
+      '<main><h1></h1><figure><div class="scroller" tabindex="0" role="region">' +
+      '<div id="figure" role="group"></div></div><figcaption></figcaption></figure></main>';
     made.querySelector("h1").textContent = title;
+    made.querySelector(".scroller").setAttribute("aria-label", title);
+    const says = (figure.layout.meta || {}).says;
+    made.getElementById("figure").setAttribute("aria-label", says || title);
+    for (const line of caption(figure)) {
+      const paragraph = made.createElement("p");
+      paragraph.textContent = line;
+      made.querySelector("figcaption").append(paragraph);
+    }
     for (const text of [plotly, start]) {
       const script = made.createElement("script");
       script.textContent = text;

@@ -73,7 +73,7 @@ def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = 
     table = f'<button type="button" data-table="{escape(title)}" aria-expanded="false">{escape(_("Table"))}</button>'
     body = f"""{messages_element()}<main><h1>{escape(title)}</h1>
 {table}<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}">\
-<div id="figure" role="img" aria-label="{escape(told)}"></div></div>
+<div id="figure" role="group" aria-label="{escape(told)}"></div></div>
 <figcaption>{said}</figcaption></figure></main>"""
     drawn = json.loads(figure.to_json())
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'

@@ -69,7 +69,7 @@ def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: P
         quiet.locator("#origin").inner_text(),
     ]
     assert "recorded on NVIDIA H200" in alone.locator("figcaption").inner_text()
-    expect(alone.get_by_role("img").first).to_have_accessible_name(
+    expect(alone.locator("#figure")).to_have_accessible_name(
         "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
     )
     assert alone.locator("html").get_attribute("lang") == "en"

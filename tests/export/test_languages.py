@@ -115,7 +115,7 @@ def test_a_figure_as_html_is_of_its_language(export: Export, square_file: Path, 
     text = (tmp_path / "figure.html").read_text("utf-8")
     assert '<html lang="ko">' in text
     assert "Noto Sans CJK KR" in text
-    assert re.search(r'id="figure" role="img" aria-label="[^"]+"', text)
+    assert re.search(r'id="figure" role="group" aria-label="[^"]+"', text)
 
 
 def test_data_have_no_language(
