@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from functools import wraps
 from typing import Any
+from weakref import ref
+from zlib import compress, decompress
 
 import plotly.graph_objects as go
 
@@ -16,18 +18,19 @@ from smemviz.app.library import Library
 from smemviz.app.look_view import looked_at
 from smemviz.app.run_view import Filling, Query
 from smemviz.language import spoken
+from smemviz.recording import Recording
 
-_MOST = 256  # pictures of some 100 kB each, as JSON
+_MOST = 2048  # answers of some 15 kB each, as compressed JSON
 
 View = Callable[[Library, Query, Query], Filling]
-Drawn = tuple[object, Filling, dict[str, str]]  # a recording, what is no figure, and the figures as JSON
+Drawn = tuple[Filling, dict[str, bytes]]  # what is no figure, and the figures as compressed JSON
 
 
 class Kept:
     """What views drew of a recording, the latest ``_MOST``; two who ask at once are drawn for once."""
 
     def __init__(self) -> None:
-        self._drawn: OrderedDict[Hashable, Future[Drawn]] = OrderedDict()
+        self._drawn: OrderedDict[Hashable, tuple[ref[Recording], Future[Drawn]]] = OrderedDict()
         self._lock = threading.Lock()
 
     def keep(self, view: View) -> View:
@@ -38,20 +41,19 @@ class Kept:
             found = looked_at(library, run, look)
             if found is None:
                 return view(library, run, look)
-            recording = found.shown.recording
-            # A recording that is kept is the only one with its id.
-            key = (view, spoken(), id(recording), tuple(sorted(run.items())), found.look)
-            _, filling, figures = self._once(key, lambda: (recording, *_apart(view(library, run, look))))
-            return filling | {name: json.loads(text) for name, text in figures.items()}
+            of = found.shown.recording
+            key = (view, spoken(), id(of), tuple(sorted(run.items())), found.look)
+            filling, figures = self._once(key, of, lambda: _apart(view(library, run, look)))
+            return filling | {name: json.loads(decompress(packed)) for name, packed in figures.items()}
 
         return kept
 
-    def _once(self, key: Hashable, draw: Callable[[], Drawn]) -> Drawn:
+    def _once(self, key: Hashable, of: Recording, draw: Callable[[], Drawn]) -> Drawn:
         with self._lock:
-            future = self._drawn.get(key)
-            new = future is None
-            if future is None:
-                future = self._drawn[key] = Future()
+            recording, future = self._drawn.get(key, (lambda: None, Future()))
+            new = recording() is not of  # another may have the id of one that is gone
+            if new:
+                recording, future = self._drawn[key] = (ref(of), Future())
                 if len(self._drawn) > _MOST:
                     self._drawn.popitem(last=False)
             self._drawn.move_to_end(key)
@@ -65,8 +67,12 @@ class Kept:
         return future.result()
 
 
-def _apart(filling: Filling) -> tuple[Filling, dict[str, str]]:
-    """Part what a view fills in from its figures, which are a tenth as large as JSON."""
-    figures = {name: value.to_json() for name, value in filling.items() if isinstance(value, go.Figure)}
+def _apart(filling: Filling) -> Drawn:
+    """Part what a view fills in from its figures, whose thousands of texts are much alike and pack well."""
+    figures = {
+        name: compress(value.to_json().encode(), level=1)
+        for name, value in filling.items()
+        if isinstance(value, go.Figure)
+    }
     rest: dict[str, Any] = {name: value for name, value in filling.items() if name not in figures}
     return rest, figures

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
+from weakref import ref
 
 import plotly.graph_objects as go
 import pytest
@@ -14,6 +16,7 @@ from smemviz.app.kept import Kept
 from smemviz.app.library import Library
 from smemviz.app.look_view import view_look
 from smemviz.app.run_view import Filling, Query
+from smemviz.app.state import RunState
 from smemviz.language import speak
 from smemviz.resources import gallery, kernels_dir
 
@@ -82,6 +85,15 @@ def test_a_file_that_was_changed_is_drawn_anew(tmp_path: Path, view: Counted) ->
         looked(library, {"file": "mine"}, {})
         assert view.drawn == expected
         path.write_text(path.read_text("utf-8") + text, "utf-8")
+
+
+def test_no_recording_is_held(view: Counted) -> None:
+    library, looked = Library(gallery()), Kept().keep(view)
+    looked(library, RUN, STEP)
+    recording = ref(library.show(RunState.read(RUN)).recording)
+    del library
+    gc.collect()
+    assert recording() is None
 
 
 def test_what_two_ask_for_at_once_is_drawn_once(library: Library, view: Counted) -> None:
