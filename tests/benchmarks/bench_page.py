@@ -1,4 +1,4 @@
-"""How long a reader waits: first paint of the gallery and a kernel page, and from a knob to the new picture.
+"""How long a reader waits: first paint of the gallery and a kernel page, and from a knob, a step or a link on.
 
 ``python tests/benchmarks/bench_page.py [runs]`` prints medians in milliseconds. The peer, in the same run: the same
 change of IPAD seen by loading the page anew, and by running the kernel file's counterpart of one kernel in Numba's CUDA
@@ -30,6 +30,7 @@ HEADLINES = {
     "0": "32-way conflict: 1,024 wavefronts where 32 would do",
     "1": "No bank conflict: 64 wavefronts, as few as can be",
 }
+OTHERS = ("set_row_read_col", "set_row_read_col_pad")  # kernels to go to, the second being the one that is measured
 LANES = "#tile .textpoint"
 _REST = 700  # milliseconds
 
@@ -105,6 +106,7 @@ def main() -> None:
         knob = row("knob to new picture", [_rested(page, lambda v=v: turn(page, v)) for v in ("1", "0") * runs])
         row("knob, one straight after the other", [milliseconds(lambda v=v: turn(page, v)) for v in ("1", "0") * runs])
         row("step to new picture", [_rested(page, lambda: _step(page)) for _ in range(2 * runs)])
+        row("page switch: to a kernel", [_rested(page, lambda k=k: _switch(page, k)) for k in OTHERS * runs])
         reload = row("peer: the page loaded anew", [milliseconds(lambda: _reload(page)) for _ in range(runs)])
         browser.close()
     command = [sys.executable, "-c", SIMULATED, str(kernels_dir() / "square.py")]
@@ -128,6 +130,12 @@ def _step(page: Page) -> None:
     before = page.locator("#position-text").inner_text()
     page.get_by_role("button", name="Next request" if "96 of" not in before else "First request").click()
     page.wait_for_function("before => document.querySelector('#position-text').textContent !== before", arg=before)
+
+
+def _switch(page: Page, kernel: str) -> None:
+    """Go to another kernel of the file."""
+    page.locator("#kernels").get_by_text(kernel, exact=True).click()
+    page.wait_for_function("one => document.querySelector('#eyebrow').textContent.endsWith(' ' + one)", arg=kernel)
 
 
 def _reload(page: Page) -> None:

@@ -2,7 +2,8 @@
 
 ``python tests/benchmarks/bench_users.py [users] [steps]`` prints percentiles in milliseconds, from the first byte sent
 to the last received. A step asks what a browser asks: for the pictures, then for what follows them. The peer, in the
-same run: a bare Dash app with one figure, the cells and hover texts of the tile, which each step draws anew.
+same run: a bare Dash app with one figure, the cells and hover texts of the tile, which each step draws anew. What a
+step costs the server's processor depends less on what else the machine does. Needs Linux.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -59,10 +61,25 @@ Step = Callable[[Post], float]  # takes a step and returns the seconds until its
 
 
 @dataclass(frozen=True)
+class Server:
+    """A server that is running."""
+
+    host: str
+    port: int
+    process: int
+
+    def worked(self) -> float:
+        """Return the seconds of a processor it has taken so far."""
+        user, system = Path(f"/proc/{self.process}/stat").read_text("ascii").split()[13:15]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
 class Waited:
-    """Seconds that steps took, from the press to the picture."""
+    """Seconds that steps took, from the press to the picture, and seconds that each cost the server's processor."""
 
     seconds: tuple[float, ...]
+    work: float
 
     def percentile(self, percent: int) -> float:
         """Return a percentile in milliseconds."""
@@ -70,8 +87,8 @@ class Waited:
 
 
 @contextmanager
-def serving(command: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Start a server; gives its host and port."""
+def serving(command: Sequence[str]) -> Iterator[Server]:
+    """Start a server."""
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
@@ -79,13 +96,13 @@ def serving(command: Sequence[str]) -> Iterator[tuple[str, int]]:
         assert process.stdout is not None
         found = re.search(r"http://([\d.]+):(\d+)", process.stdout.readline())
         assert found is not None
-        yield found[1], int(found[2])
+        yield Server(found[1], int(found[2]), process.pid)
         process.terminate()
 
 
-def callbacks(host: str, port: int) -> dict[str, dict[str, Any]]:
+def callbacks(server: Server) -> dict[str, dict[str, Any]]:
     """Return what the server can be asked for: dependencies by their output."""
-    connection = http.client.HTTPConnection(host, port)
+    connection = http.client.HTTPConnection(server.host, server.port)
     connection.request("GET", "/_dash-dependencies")
     return {one["output"]: one for one in json.loads(connection.getresponse().read())}
 
@@ -151,14 +168,14 @@ def peer_stepping(known: dict[str, dict[str, Any]], first: int) -> Iterator[Step
         at += 1
 
 
-def together(host: str, port: int, users: Sequence[Iterator[Step]], steps: int, pace: float = 1.0) -> Waited:
+def together(server: Server, users: Sequence[Iterator[Step]], steps: int, pace: float = 1.0) -> Waited:
     """Let users step, all at the same moment, ``pace`` seconds apart, each on a connection of its own."""
     seconds: list[float] = []
     ready = threading.Barrier(len(users))
-    begin = time.perf_counter() + pace
+    begin, before = time.perf_counter() + pace, server.worked()
 
     def use(own: Iterator[Step]) -> None:
-        connection = http.client.HTTPConnection(host, port)
+        connection = http.client.HTTPConnection(server.host, server.port)
 
         def post(text: str) -> bytes:
             headers = {"Content-Type": "application/json", "Accept-Language": "en"}
@@ -178,7 +195,7 @@ def together(host: str, port: int, users: Sequence[Iterator[Step]], steps: int, 
     for thread in threads:
         thread.join()
     assert len(seconds) == steps * len(users)
-    return Waited(tuple(seconds))
+    return Waited(tuple(seconds), (server.worked() - before) / len(seconds))
 
 
 def main() -> None:
@@ -186,27 +203,29 @@ def main() -> None:
     count, steps = (int(text) for text in (*sys.argv[1:], "20", "20")[:2])
     if os.cpu_count() != 2:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # what is started inherits it
-    table = Table("what", "median ms", "95th percentile", "worst", title=f"{count} users, {steps} steps each, 2 cores")
+    columns = ("what", "median ms", "95th percentile", "worst", "processor ms a step")
+    table = Table(*columns, title=f"{count} users, {steps} steps each, 2 cores")
 
     def row(what: str, waited: Waited) -> float:
-        worst = 1000 * max(waited.seconds)
-        table.add_row(what, f"{waited.percentile(50):,.0f}", f"{waited.percentile(95):,.0f}", f"{worst:,.0f}")
+        numbers = (waited.percentile(50), waited.percentile(95), 1000 * max(waited.seconds), 1000 * waited.work)
+        table.add_row(what, *(f"{number:,.0f}" for number in numbers))
         return waited.percentile(95)
 
     order = view_order(Library(gallery()), {"file": "square"}, None)
     assert order is not None
-    with serving(SERVE) as (host, port):
-        known = callbacks(host, port)
-        together(host, port, [stepping(known, KERNELS[0], order, 0)], 1)  # compiles
-        row("one user", together(host, port, [stepping(known, KERNELS[0], order, 0)], steps, 0.5))
+    with serving(SERVE) as server:
+        known = callbacks(server)
+        together(server, [stepping(known, KERNELS[0], order, 0)], 1)  # compiles
+        row("one user", together(server, [stepping(known, KERNELS[0], order, 0)], steps, 0.5))
         same = [stepping(known, KERNELS[2], order, 0) for _ in range(count)]
-        ours = row("a class, all at the same step", together(host, port, same, steps))
-        own = [stepping(known, KERNELS[i % 6], order, 48 * (i // 6)) for i in range(count)]
-        row("each on a way of their own", together(host, port, own, steps))
-    with serving([sys.executable, "-c", PEER]) as (host, port):
-        known = callbacks(host, port)
+        ours = row("a class, all at the same step", together(server, same, steps))
+        for what in ("each on a way of their own", "the same ways again"):
+            own = [stepping(known, KERNELS[i % 6], order, 24 * (i // 6)) for i in range(count)]
+            row(what, together(server, own, steps))
+    with serving([sys.executable, "-c", PEER]) as server:
+        known = callbacks(server)
         peers = [peer_stepping(known, 0) for _ in range(count)]
-        theirs = row("peer: one figure, drawn anew", together(host, port, peers, steps))
+        theirs = row("peer: one figure, drawn anew", together(server, peers, steps))
     Console().print(table)
     print(f"a class: {theirs / ours:.1f} x faster than the bare app at the 95th percentile")
 
