@@ -5,6 +5,7 @@
 
   const SHOW = "show"; // as in smemviz/lessons
   const [MARGIN, GAP] = [56, 24]; // pixels, round what is presented and between two pictures
+  const PAPER = 680; // pixels, the type on a page is wide
   const [NARROW, WIDE, MOST_STRETCHED] = [540, 760, 1.6]; // pixels, a sheet is wide at least, and times it at most
   const FORWARD = ["ArrowRight", "ArrowDown", "PageDown", " "];
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
@@ -199,6 +200,11 @@
     } else if (event.key === "p" && !typing && document.documentElement.dataset.letterKeys !== "off") {
       go({ present: "1" });
     }
+  });
+  window.addEventListener("beforeprint", () => {
+    const place = document.getElementById("learn-panels");
+    const drawn = place && place.querySelector(".sheet");
+    if (drawn) place.style.setProperty("--learn-printed", Math.min(1, PAPER / drawn.scrollWidth).toFixed(3));
   });
   window.addEventListener("resize", () => window.requestAnimationFrame(scale));
 })();

@@ -51,7 +51,7 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
         "learn-set.children": lesson.set_to(values),
         "learn-question.children": stage.question.text,
         "learn-feedback.children": feedback,
-        "learn-feedback.className": f"learn-feedback {outcome}",
+        "learn-feedback.className": f"learn-feedback is-{outcome}",
         "learn-waiting.hidden": shown,
         "learn-pictures.hidden": not shown,
         "learn-because.children": stage.because if shown else "",

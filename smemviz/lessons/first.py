@@ -206,7 +206,7 @@ _ASKED = 3  # the lane in question
 
 def _share(values: Values) -> Stage:
     share, columns = int(values["SHARE"]), int(values["COLUMNS"])
-    shown = _request(Layout((32, columns), "float32"), Access(f"lane // {share}, 0"))
+    shown = _request(Layout((max(8, WARP // share), columns), "float32"), Access(f"lane // {share}, 0"))
     served, found = shown.served(), shown.lanes()
     word, bank = int(served.word[_ASKED]), int(served.bank[_ASKED])
     colliding = _lanes(served.lane, (served.bank == bank) & (served.word != word))
