@@ -44,10 +44,11 @@
       params.sort();
       return `${url.pathname}?${params}`;
     };
-    const now = plain(window.location);
+    const path = place && place.dataset.path; // the lesson's own, whatever names it in the URL
+    const now = plain({ pathname: path, search: window.location.search });
     let at = steps.findIndex((step) => plain(step) === now);
-    if (at < 0) at = steps.findIndex((step) => step.pathname === window.location.pathname);
-    return { steps, at };
+    if (at < 0) at = steps.findIndex((step) => step.pathname === path);
+    return { steps, at, own: steps.filter((step) => step.pathname === path) };
   }
 
   function step(by) {
@@ -89,10 +90,8 @@
     root.classList.toggle("presenting", presenting());
     const said = document.getElementById("learn-step");
     if (said && presenting()) {
-      const { steps, at } = stepsNow();
-      const own = steps.filter((one) => one.pathname === window.location.pathname);
-      const first = steps.indexOf(own[0]);
-      said.textContent = gettext("Step {n} of {count}", { n: at - first + 1, count: own.length });
+      const { steps, at, own } = stepsNow();
+      said.textContent = gettext("Step {n} of {count}", { n: at - steps.indexOf(own[0]) + 1, count: own.length });
     }
     window.requestAnimationFrame(scale);
   }
@@ -185,7 +184,7 @@
   };
 
   document.addEventListener("keydown", (event) => {
-    if (!here() || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!here() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const typing = event.target.closest("input:not([type=checkbox], [type=radio]), textarea, [role=option]");
     if (event.key === "Enter" && event.target.id === "learn-answer") {
       // The control hands its value over when the typing ends; a click comes after that.

@@ -113,7 +113,7 @@ def _lesson(lesson: Lesson) -> list[Component]:
         ),
         html.Div([_words(lesson, stage.question), _pictures()], className="learn-columns"),
         _ways(at),
-        html.Div(id="learn-steps", hidden=True, **{"data-steps": json.dumps(_steps(at))}),
+        html.Div(id="learn-steps", hidden=True, **{"data-steps": json.dumps(_steps(at)), "data-path": href(lesson)}),
         dcc.Store(id="learn-outcome"),
         dcc.Store(id="learn-lesson", data={"slug": lesson.slug, "defaults": lesson.values({})}),
         html.P("", id="learn-step", className="learn-step", **{"aria-live": "polite"}),

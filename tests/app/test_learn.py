@@ -110,7 +110,7 @@ def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page)
     page = quiet
     page.set_viewport_size({"width": 1280, "height": 800})
     page.emulate_media(reduced_motion="reduce")
-    page.goto("/learn/columns?theme=dark")
+    page.goto("/learn/3?theme=dark")  # by its number
     expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
     page.keyboard.press("p")
     expect(page.locator(".site-header")).to_be_hidden()

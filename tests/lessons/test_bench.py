@@ -1,0 +1,45 @@
+"""What lessons look at: which recordings, which request, and the bars that compare."""
+
+from __future__ import annotations
+
+import smemviz
+from smemviz.figures.lesson_bars import Bar, lesson_bars
+from smemviz.lessons.bench import look, recorded
+from smemviz.resources import kernels_dir
+
+
+def test_the_recording_of_the_gpu_is_taken_where_it_has_the_constants() -> None:
+    known = recorded("square", {"IPAD": 1})
+    assert known.engine == "gpu"
+    assert known is recorded("square", {"IPAD": 1})
+
+
+def test_other_constants_run_in_lockstep_and_only_the_kernels_that_are_looked_at() -> None:
+    ran = recorded("square", {"IPAD": 2}, ("set_row_read_col_pad",))
+    assert ran.engine == "lockstep"
+    assert [launch.kernel for launch in ran.launches] == ["set_row_read_col_pad"]
+    assert ran.constants["PITCH"] == 34
+
+
+def test_what_is_looked_at_is_the_first_request_of_a_site() -> None:
+    seen = look(recorded("square", {"IPAD": 1}), "set_row_read_col_pad", "load", "shared")
+    site = seen.launch.sites[seen.site]
+    assert (site.source, site.line) == ("tile[tx, ty]", 80)
+    assert seen.launch.requests.warp[seen.row] == 0
+    assert smemviz.wavefronts(seen.addresses, site.width) == 1
+    assert (seen.addresses[1] - seen.addresses[0]) // 4 == 33
+
+
+def test_every_file_that_lessons_name_is_in_the_gallery() -> None:
+    for file in ("square", "rectangle", "transpose", "matmul"):
+        assert (kernels_dir() / f"{file}.py").is_file()
+
+
+def test_the_bar_that_answers_is_told_from_the_others_without_its_colour() -> None:
+    figure = lesson_bars([Bar("0", 256), Bar("2", 16, answers=True)], "pad", "wavefronts", "Said.")
+    (bars,) = figure.data
+    assert list(bars.y) == [256, 16]
+    assert list(bars.text) == ["256", "<b>16</b>"]
+    assert list(bars.marker.line.width) == [1, 2.5]
+    assert list(figure.layout.xaxis.ticktext) == ["0", "2"]
+    assert figure.layout.meta["says"] == "Said."
