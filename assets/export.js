@@ -48,18 +48,25 @@
     return `'sha256-${btoa(String.fromCharCode(...digest))}'`;
   }
 
-  // The same page as `smemviz export` writes: plotly.js and the figure in one file, which may load nothing.
+  async function loaded(address) {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
+    return answer.text();
+  }
+
+  // The same page as `smemviz export` writes: plotly.js, the figure and its table in one file, which may load nothing.
   async function page(figure, title) {
     const root = document.querySelector(`script[src*="${SUITES}"]`).src.split(SUITES)[0];
-    const answer = await fetch(`${root}${SUITES}plotly/package_data/plotly.min.js`);
-    if (!answer.ok) throw new Error(`plotly.js: ${answer.status}`);
-    const plotly = await answer.text();
+    const plotly = await loaded(`${root}${SUITES}plotly/package_data/plotly.min.js`);
+    const tables = document.querySelector('script[src*="/tables.js"]').src;
+    const language = await loaded(tables.replace("/tables.js", "/language.js"));
     const { data, layout } = spec(figure);
     const config = { displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "" };
     config.modeBarButtonsToRemove = ["sendChartToCloud"];
     const start = `Plotly.newPlot("figure", ${inScript(data)}, ${inScript(layout)}, ${inScript(config)});`;
     // Without a secure context (a page served by address over HTTP) there is no hash; then any script of the file runs.
-    const allowed = window.crypto.subtle ? `${await hash(plotly)} ${await hash(start)}` : "'unsafe-inline'";
+    const scripts = [language, await loaded(tables), plotly, start];
+    const allowed = window.crypto.subtle ? (await Promise.all(scripts.map(hash))).join(" ") : "'unsafe-inline'";
     const policy = `default-src 'none'; script-src ${allowed}; style-src 'unsafe-inline'; img-src data: blob:`;
     const style = window.getComputedStyle(figure.closest(".panel") || document.body);
     const made = document.implementation.createHTMLDocument(title);
@@ -70,13 +77,19 @@
         '<meta name="viewport" content="width=device-width, initial-scale=1">' +
         `<style>body { margin: 1.5rem; font: 15px/1.5 sans-serif; background: ${style.backgroundColor}; color: ${style.color}; }` +
         " main { max-width: 1000px; margin: 0 auto; } h1 { font-size: 20px; } figure { margin: 0; }" +
-        " .scroller { overflow-x: auto; } figcaption { max-width: 75ch; }" +
+        " .scroller { overflow-x: auto; } figcaption { max-width: 75ch; } .figure-table .scroller { max-height: 420px; }" +
+        " table { border-collapse: collapse; font-size: 13px; width: max-content; } caption { text-align: left; }" +
+        " th, td { border: 1px solid; padding: 3px 8px; text-align: left; vertical-align: top; font-weight: 400; }" +
+        " td { max-width: 240px; } button { font: inherit; }" +
         ` #figure { min-width: 640px; height: ${figure.offsetHeight}px; }</style>`,
     );
     made.body.innerHTML =
-      '<main><h1></h1><figure><div class="scroller" tabindex="0" role="region">' +
+      '<main><h1></h1><button type="button" aria-expanded="false"></button><figure><div class="scroller" tabindex="0" role="region">' +
       '<div id="figure" role="group"></div></div><figcaption></figcaption></figure></main>';
     made.querySelector("h1").textContent = title;
+    made.querySelector("button").textContent = gettext("Table");
+    made.querySelector("button").dataset.table = title;
+    made.body.prepend(document.getElementById("messages").cloneNode(true));
     made.querySelector(".scroller").setAttribute("aria-label", title);
     const says = (figure.layout.meta || {}).says;
     made.getElementById("figure").setAttribute("aria-label", says || title);
@@ -85,7 +98,7 @@
       paragraph.textContent = line;
       made.querySelector("figcaption").append(paragraph);
     }
-    for (const text of [plotly, start]) {
+    for (const text of scripts) {
       const script = made.createElement("script");
       script.textContent = text;
       made.body.append(script);

@@ -70,8 +70,10 @@ def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: P
     ]
     assert "recorded on NVIDIA H200" in alone.locator("figcaption").inner_text()
     expect(alone.locator("#figure")).to_have_accessible_name(
-        "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
+        "Tile: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
     )
+    alone.get_by_role("button", name="Table").click()
+    expect(alone.get_by_role("region", name="Table of Tile").locator("td")).to_have_count(32 * 32)
     assert alone.locator("html").get_attribute("lang") == "en"
     assert Axe().run(alone).violations_count == 0
     assert complaints == []
