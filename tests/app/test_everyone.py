@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+import waiting
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
@@ -57,7 +58,7 @@ TABLES = """() => [...document.querySelectorAll(".figure-table")].map((one) => (
 
 def settle(page: Page, path: str) -> None:
     page.goto(path)
-    page.wait_for_load_state("networkidle")
+    waiting.settle(page)
     expect(page.locator("main h1")).to_be_visible()
 
 
