@@ -61,7 +61,7 @@
     const tables = document.querySelector('script[src*="/tables.js"]').src;
     const language = await loaded(tables.replace("/tables.js", "/language.js"));
     const { data, layout } = spec(figure);
-    const config = { displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "" };
+    const config = { displaylogo: false, displayModeBar: false, responsive: true, showSendToCloud: false, plotlyServerURL: "" };
     config.modeBarButtonsToRemove = ["sendChartToCloud"];
     const start = `Plotly.newPlot("figure", ${inScript(data)}, ${inScript(layout)}, ${inScript(config)});`;
     // Without a secure context (a page served by address over HTTP) there is no hash; then any script of the file runs.

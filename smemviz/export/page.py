@@ -19,6 +19,7 @@ from smemviz.language import _, spoken
 # Nothing of a figure leaves the file: no upload button, no server to upload to.
 CONFIG: Mapping[str, Any] = {
     "displaylogo": False,
+    "displayModeBar": False,  # its buttons may not stand in a picture that is read out by its name
     "modeBarButtonsToRemove": ["sendChartToCloud"],
     "showSendToCloud": False,
     "plotlyServerURL": "",
