@@ -10,7 +10,7 @@ from smemviz.errors import InputError
 from smemviz.figures.grammar import capital, items, sentences
 from smemviz.figures.labels import count, day, operation_name, ways
 from smemviz.figures.served import H200, Hardware
-from smemviz.language import N_, _
+from smemviz.language import N_, _, ngettext
 from smemviz.model.devices import ComputeCapability, device
 from smemviz.model.operations import MATRICES, came_with, unpredictable
 from smemviz.model.parts import Access, Cost, Part, Step, cost_on, on_every_part
@@ -138,7 +138,8 @@ def _difference(part: Part, compared: Hardware | None, access: Access) -> str:
 
 def _effect(step: Step) -> str:
     if step.before.wavefronts != step.after.wavefronts:
-        return f"{step.before.wavefronts:,} → {count(step.after.wavefronts, 'wavefront')}"
+        before, after = step.before.wavefronts, step.after.wavefronts
+        return ngettext("{before:,} → {n:,} wavefront", "{before:,} → {n:,} wavefronts", after, before=before)
     if step.before.ideal != step.after.ideal:
         return _("ideal {before:,} → {after:,}", before=step.before.ideal, after=step.after.ideal)
     return f"{ways(step.before.degree)} → {ways(step.after.degree)}"

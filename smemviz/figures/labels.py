@@ -83,13 +83,18 @@ def duration(microseconds: float) -> str:
 def percent(share: float) -> str:
     """Write a share: ``80 %``, ``0.4 %``."""
     if 0 < share < 0.0005:
-        return _("under {limit}", limit="0.1 %")
-    return f"{100 * share:.{0 if share >= 0.0095 or share == 0 else 1}f} %"
+        return _("under {limit}", limit=_in_percent("0.1"))
+    return _in_percent(f"{100 * share:.{0 if share >= 0.0095 or share == 0 else 1}f}")
 
 
 def efficiency_text(share: float) -> str:
     """Write a share in four digits: ``12.5 %``, ``3.125 %``."""
-    return f"{100 * share:.4g} %"
+    return _in_percent(f"{100 * share:.4g}")
+
+
+def _in_percent(number: str) -> str:
+    # TRANSLATORS: a share such as 80 %
+    return _("{number} %", number=number)
 
 
 def lane_ranges(lanes: Iterable[int]) -> str:
