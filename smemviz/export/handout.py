@@ -87,6 +87,7 @@ def _style() -> str:
     colours = THEMES["light"]
     return (
         f"@page {{ size: A4; margin: 18mm; }} body {{ margin: 0; font: 12pt/1.5 {font()}; color: {colours.ink}; }}"
+        " body:lang(ko) { word-break: keep-all; }"
         " section { break-after: page; } section:last-child { break-after: auto; }"
         " h1 { font-size: 22pt; line-height: 1.2; margin: 4pt 0 12pt; } h2 { font-size: 11pt; margin: 16pt 0 4pt; }"
         " p { margin: 0 0 8pt; } .question { font-size: 14pt; font-weight: 650; }"
