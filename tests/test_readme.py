@@ -18,6 +18,6 @@ def test_every_picture_is_there_and_is_described() -> None:
 
 def test_every_picture_is_one_that_the_script_makes() -> None:
     script = (ROOT / "tools" / "pictures.py").read_text("utf-8")
-    made = set(re.findall(r'Shot\("(\w+)"', script)) | set(re.findall(r'"(\w+)": \("', script))
+    made = set(re.findall(r'Shot\(\s*"(\w+)"', script)) | set(re.findall(r'"(\w+)": \("', script))
     assert {Path(path).stem for _, path in PICTURES} == made
     assert {path.stem for path in (ROOT / "docs").iterdir()} == made
