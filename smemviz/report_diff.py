@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from smemviz.figures.grammar import clauses, items
 from smemviz.figures.labels import access_name, duration, listed
 from smemviz.figures.served import Hardware
 from smemviz.language import N_, _, ngettext
@@ -139,9 +140,11 @@ def alike(diff: Diff) -> tuple[tuple[LaunchPair, int], ...]:
 
 def launch_name(pair: LaunchPair, times: int = 1) -> str:
     """Name a launch: by its kernel, with a number from the second on, and how many are alike."""
-    said = [str(pair.number + 1)] * bool(pair.number)
-    said += [ngettext("{n:,} launch alike", "{n:,} launches alike", times)] * (times > 1)
-    return f"{pair.kernel} ({', '.join(said)})" if said else pair.kernel
+    number = [str(pair.number + 1)] * bool(pair.number)
+    if times > 1:
+        more = clauses(*number, ngettext("{n:,} launch alike", "{n:,} launches alike", times))
+        return _("{kernel} ({more})", kernel=pair.kernel, more=more)
+    return f"{pair.kernel} ({number[0]})" if number else pair.kernel
 
 
 def launch_cells(pair: LaunchPair) -> list[str]:
@@ -185,9 +188,11 @@ def verdict(diff: Diff) -> str:
         if not percent:
             return _("No launch is worse in B.")
         return _("No launch is worse in B by more than {percent:g} %.", percent=percent)
-    launches = "; ".join(
-        _("{launch} in {counts}", launch=name, counts=listed(_(_GROWN[count]) for count in grown))
-        for name, grown in worse.items()
+    launches = items(
+        *(
+            _("{launch} in {counts}", launch=name, counts=listed(_(_GROWN[count]) for count in grown))
+            for name, grown in worse.items()
+        )
     )
     if not percent:
         return _("Worse in B: {launches}.", launches=launches)

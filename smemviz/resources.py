@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+_FIRST = ("square", "rectangle", "transpose", "reverse", "reduce", "histogram", "matmul")  # as a reader meets them
 
 
 def kernels_dir() -> Path:
@@ -18,8 +19,9 @@ def assets_dir() -> Path:
 
 
 def gallery() -> list[Path]:
-    """Return the gallery's kernel files in alphabetical order."""
-    return sorted(kernels_dir().glob("*.py"))
+    """Return the gallery's kernel files as a reader meets them, the others after those in alphabetical order."""
+    order = {name: at for at, name in enumerate(_FIRST)}
+    return sorted(kernels_dir().glob("*.py"), key=lambda path: (order.get(path.stem, len(order)), path.stem))
 
 
 def recording_for(kernel_file: Path) -> Path | None:

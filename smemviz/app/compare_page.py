@@ -22,6 +22,7 @@ from smemviz.app.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 from smemviz.figures.compared import Row, compared, headline, to_csv
+from smemviz.figures.grammar import items
 from smemviz.figures.matter import Measured
 from smemviz.figures.sentences import rule
 from smemviz.language import N_, _, speaking
@@ -225,9 +226,9 @@ def _picture(title: str, identity: str, note: str = "") -> Component:
 
 def _origin(rows: tuple[Row, ...]) -> str:
     """Say where requests, wavefronts and times come from."""
-    requests = "; ".join(dict.fromkeys(row.entry.origin for row in rows))
-    rules = "; ".join(dict.fromkeys(rule(row.entry.hardware) for row in rows))
-    cards = "; ".join(dict.fromkeys(_measured_on(row.entry.measured) for row in rows if row.entry.measured))
+    requests = items(*dict.fromkeys(row.entry.origin for row in rows))
+    rules = items(*dict.fromkeys(rule(row.entry.hardware) for row in rows))
+    cards = items(*dict.fromkeys(_measured_on(row.entry.measured) for row in rows if row.entry.measured))
     if not cards:
         return _("Requests {requests}; {rules}; times not measured.", requests=requests, rules=rules)
     return _("Requests {requests}; {rules}; times {measured}.", requests=requests, rules=rules, measured=cards)

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from smemviz.app.graph import download, graph
 from smemviz.app.rich import rich
 from smemviz.figures.compared import Row
+from smemviz.figures.grammar import clauses
 from smemviz.figures.labels import efficiency_text
 from smemviz.figures.sectors import largest_moment, sectors
 from smemviz.figures.sentences import operation
@@ -61,7 +62,7 @@ def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Compone
     return html.Figure(
         [
             html.Figcaption(rich(_COST, source=html.Code(chosen.source), **cost)),
-            download(f"{launch.kernel}, {operation(chosen)} {chosen.source}"),
+            download(clauses(launch.kernel, f"{operation(chosen)} {chosen.source}")),
             html.Div(
                 html.Div(picture, className="sheet narrow"),
                 className="scroller",

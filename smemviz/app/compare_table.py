@@ -8,8 +8,10 @@ from urllib.parse import urlencode
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.rich import rich
 from smemviz.app.run_view import Query
 from smemviz.figures.compared import KINDS, Row, all_moved
+from smemviz.figures.grammar import names
 from smemviz.figures.labels import duration, efficiency_text, percent, ways
 from smemviz.language import N_, _
 
@@ -87,7 +89,7 @@ def compare_matters(rows: Sequence[Row]) -> list[Component]:
     without = [row.entry.name for row in rows if not row.excess]
     return [
         html.Dl(told, className="matters"),
-        *([html.P(_("No wavefront in excess: {launches}.", launches=", ".join(without)))] if without else []),
+        *([html.P(_("No wavefront in excess: {launches}.", launches=names(*without)))] if without else []),
         *(html.P(basis, className="note") for basis in bases),
     ]
 
@@ -95,4 +97,5 @@ def compare_matters(rows: Sequence[Row]) -> list[Component]:
 def _told(row: Row) -> list[Component | str]:
     if row.matter is None:
         return [_("Not known: its time was not measured.")]
-    return [html.Strong(_("{answer}.", answer=row.matter.answer)), f" {row.matter.sentence}"]
+    answer = html.Strong(_("{answer}.", answer=row.matter.answer))
+    return rich("{before} {after}", before=answer, after=row.matter.sentence)

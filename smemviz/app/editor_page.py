@@ -147,7 +147,7 @@ def _panel() -> Component:
                 className="panel-head",
             ),
             html.Output("", id="editor-status", className="editor-status"),  # above, where small screens show it
-            html.Div(id="editor", className="editor"),
+            html.Div(id="editor", className="editor notranslate"),
             html.P(
                 _(
                     "Ctrl+Enter runs it; Esc, then Tab leaves the text. A copied link carries the text; the server "

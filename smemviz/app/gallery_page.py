@@ -10,6 +10,7 @@ from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.graph import graph, table_button
+from smemviz.app.learn_page import PATH as LEARN
 from smemviz.app.library import Library, Shown
 from smemviz.app.rich import rich
 from smemviz.app.run_view import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
@@ -32,11 +33,31 @@ def gallery_page(library: Library) -> list[Component]:
                 html.P(
                     _("Pick a kernel to see which lane touches which bank, and what that costs."), className="origin"
                 ),
+                html.P(
+                    rich(
+                        "New to this? Begin with {learn}: short lessons that ask before they show, for one reader or "
+                        "before a class.",
+                        learn=dcc.Link(_("Learn"), href=LEARN),
+                    )
+                ),
+                _legend(),
             ],
             className="title",
         ),
         html.Div([_card(library, file) for file in library.files], className="cards"),
     ]
+
+
+def _legend() -> Component:
+    """Say what the colours of the small pictures mean."""
+    named = {
+        "bank-first": _("bank {bank}", bank=0),
+        "bank-last": _("bank {bank}", bank=31),
+        "lane": _("lane of the worst request"),
+        "conflict": _("lane in conflict"),
+        "unused": _("never touched"),
+    }
+    return html.Ul([html.Li(text, className=f"key {key}") for key, text in named.items()], className="legend")
 
 
 def add_callbacks(app: Dash, library: Library) -> None:

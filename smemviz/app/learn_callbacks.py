@@ -38,7 +38,13 @@ def add_callbacks(app: Dash) -> None:
     clientside("set", Input(_KNOBS, "value"), State("learn-outcome", "data"), lesson, initially=False)
     clientside("check", Input("learn-check", "n_clicks"), State("learn-answer", "value"), initially=False)
     clientside("show", Input("learn-show", "n_clicks"), initially=False)
-    clientside("again", Output("learn-answer", "value"), Input("learn-again", "n_clicks"), initially=False)
+    clientside("recall", Output("learn-answer", "value"), Input("run", "data"), State("learn-answer", "value"))
+    clientside(
+        "again",
+        Output("learn-answer", "value", allow_duplicate=True),
+        Input("learn-again", "n_clicks"),
+        initially=False,
+    )
     clientside("present", Input("learn-present", "n_clicks"), initially=False)
     clientside("print", Input("learn-print", "n_clicks"), initially=False)
     clientside(

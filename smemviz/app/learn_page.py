@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import download, graph
 from smemviz.app.rich import rich
+from smemviz.figures.grammar import sentences
 from smemviz.language import _, ngettext
 from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Said, lesson_of
 
@@ -54,10 +55,13 @@ def _list() -> list[Component]:
             [
                 html.H1(_("Learn"), className="headline"),
                 html.P(
-                    ngettext(
-                        "{n} short lesson. Each asks before it shows, and counts the answer as you turn its knobs.",
-                        "{n} short lessons. Each asks before it shows, and counts the answer as you turn its knobs.",
-                        len(LESSONS),
+                    sentences(
+                        ngettext(
+                            "{n} short lesson. Each asks before it shows, and counts the answer as you turn its knobs.",
+                            "{n} short lessons. Each asks before it shows, and counts the answer as you turn its knobs.",
+                            len(LESSONS),
+                        ),
+                        _("Each can be presented to a class, and printed as a handout."),
                     ),
                     className="origin",
                 ),
@@ -111,13 +115,32 @@ def _lesson(lesson: Lesson) -> list[Component]:
             ],
             className="title learn-title",
         ),
-        html.Div([_words(lesson, stage.question), _pictures()], className="learn-columns"),
+        html.Div([_words(lesson, stage.question), _pictures(_(lesson.title))], className="learn-columns"),
         _ways(at),
         html.Div(id="learn-steps", hidden=True, **{"data-steps": json.dumps(_steps(at)), "data-path": href(lesson)}),
         dcc.Store(id="learn-outcome"),
         dcc.Store(id="learn-lesson", data={"slug": lesson.slug, "defaults": lesson.values({})}),
-        html.P("", id="learn-step", className="learn-step", **{"aria-live": "polite"}),
+        html.Div(
+            [
+                html.P("", id="learn-step", **{"aria-live": "polite"}),
+                _step_button("-1", "←", _("Step back")),
+                _step_button("1", "→", _("Step on")),
+                _step_button("0", "×", _("End the presentation")),
+            ],
+            className="learn-presenter",
+        ),
     ]
+
+
+def _step_button(by: str, sign: str, name: str) -> Component:
+    """Offer to those without a keyboard what a presenter's keys do."""
+    return html.Button(
+        sign,
+        className="text-button",
+        type="button",
+        title=name,
+        **{"aria-label": name, "data-learn-step": by},
+    )
 
 
 def _words(lesson: Lesson, question: Question) -> Component:
@@ -130,7 +153,7 @@ def _words(lesson: Lesson, question: Question) -> Component:
                 [
                     html.H2(_("Question"), id="learn-question-title"),
                     html.Div([_knob(knob) for knob in lesson.knobs], className="learn-knobs"),
-                    html.P("", id="learn-question", className="learn-question"),
+                    html.P("", id="learn-question", className="learn-question", **{"aria-live": "polite"}),
                     html.Div(_answer(question), className="learn-answer", id="learn-answer-place"),
                     html.Div(
                         [
@@ -189,14 +212,14 @@ def _answer(question: Question) -> Component:
     )
 
 
-def _pictures() -> Component:
+def _pictures(title: str) -> Component:
     return html.Div(
         [
             html.P(_("The picture comes once you have answered."), id="learn-waiting", className="panel learn-waiting"),
             html.Div(
                 [
                     html.P("", id="learn-because", className="learn-because", tabIndex=-1),
-                    html.Div([_panel(at) for at in PANELS], id="learn-panels", className="learn-panels"),
+                    html.Div([_panel(at, title) for at in PANELS], id="learn-panels", className="learn-panels"),
                     html.P("", id="learn-origin", className="note"),
                 ],
                 id="learn-pictures",
@@ -208,12 +231,13 @@ def _pictures() -> Component:
     )
 
 
-def _panel(at: int) -> Component:
+def _panel(at: int, title: str) -> Component:
     name = f"learn-{at}"
+    alternatives = _("{title}, picture {n}", title=title, n=at + 1)
     return html.Section(
         [
             html.Div(
-                [html.H2("", id=f"{name}-title"), download(_("the picture"))],
+                [html.H2("", id=f"{name}-title"), download(alternatives)],
                 className="panel-head",
             ),
             html.Div(

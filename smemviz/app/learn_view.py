@@ -7,6 +7,7 @@ from typing import Any
 from dash import html
 
 from smemviz.app.learn_page import PANELS, PATH
+from smemviz.app.rich import rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.errors import InputError
@@ -80,7 +81,7 @@ def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
     if answer in stage.right:
         return "right", [html.Strong(_("Right: {answer}.", answer=written(question, answer)))]
     said = _("Not {answer}.", answer=written(question, answer))
-    return "wrong", [html.Strong(said), " ", stage.hint(answer)]
+    return "wrong", rich("{before} {after}", before=html.Strong(said), after=stage.hint(answer))
 
 
 def _panel(at: int, panels: tuple[Panel, ...]) -> Filling:
@@ -99,6 +100,6 @@ def _panel(at: int, panels: tuple[Panel, ...]) -> Filling:
         f"{name}-title.children": panel.title,
         f"{name}-figure.figure": panel.figure,
         f"{name}-figure.style": {"height": panel.figure.layout.height},
-        f"{name}-region.aria-label": f"{panel.title}: {panel.said}",
+        f"{name}-region.aria-label": _("{name}: {sentence}", name=panel.title, sentence=panel.said),
         f"{name}-sheet.className": "sheet lab-sheet" if panel.narrow else "sheet",
     }

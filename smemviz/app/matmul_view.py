@@ -24,6 +24,7 @@ from smemviz.app.rich import rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.errors import SmemvizError
+from smemviz.figures.grammar import names
 from smemviz.figures.labels import day
 from smemviz.figures.matmul_loads import loads_bars
 from smemviz.figures.matmul_scene import scene
@@ -219,7 +220,7 @@ def _notices(data: Products, sweep: Sweep | None) -> list[Component]:
     now = digests(data.program)
     changed = [name for name in now if sweep and name in sweep.kernels and sweep.kernels[name] != now[name]]
     if changed:
-        text = _("{kernels} changed since; the times are of what stood there before.", kernels=", ".join(changed))
+        text = _("{kernels} changed since; the times are of what stood there before.", kernels=names(*changed))
         notices.append(dmc.Alert(text, title=_("Measured of another version"), color="yellow", variant="light"))
     if sweep and sweep.notes:
         told = html.Span("; ".join(sweep.notes), lang="en")

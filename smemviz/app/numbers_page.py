@@ -9,9 +9,10 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.rich import rich
+from smemviz.figures.grammar import names
 from smemviz.figures.numbers import Number, Section, numbers
 from smemviz.figures.sentences import origin
-from smemviz.language import _, pgettext
+from smemviz.language import _
 from smemviz.recording import Recording
 from smemviz.recording_file import load
 from smemviz.resources import kernels_dir, plain_name, recording_for
@@ -68,5 +69,4 @@ def _number(number: Number) -> Component:
     if number.example:
         value = html.Strong(number.example)
         said.append(html.Dd(rich("Here: {value}", value=value), className="example"))
-    names = pgettext("between names of one thing", ", ").join(number.names)
-    return html.Div([html.Dt(names), *said], id=number.anchor, className="number")
+    return html.Div([html.Dt(names(*number.names)), *said], id=number.anchor, className="number")

@@ -21,7 +21,7 @@ from smemviz.app.texts import page_of
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.figures.grammar import capital, sentences
 from smemviz.figures.labels import finding_name
-from smemviz.figures.sentences import degree_of, facts, findings_of, headline, origin, rule, told_where
+from smemviz.figures.sentences import degree_of, facts, findings_of, headline_of, origin, rule, told_where
 from smemviz.figures.served import H200, Hardware
 from smemviz.language import _, ngettext
 from smemviz.model.devices import device, known
@@ -65,7 +65,7 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
     return {
         "kernels.children": _kernel_links(shown, launch, query, hardware),
         "eyebrow.children": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
-        "headline.children": headline(launch, hardware),
+        "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, hardware),
         "notices.children": _notices(shown, launch, found),
         "source.children": source_view(
@@ -154,10 +154,18 @@ def group_name(alike: Sequence[tuple[Launch, int]]) -> str:
 
 
 def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:
-    """Return the first launch with a mistake, or else with the most excess, and its number among its kernel's."""
+    """Return the first launch with a mistake, or else with the most excess, and its number among its kernel's.
+
+    Where there is no excess, launches that use shared memory come before those that do not.
+    """
     mistaken = {finding.launch for finding in shown.recording.findings}
     wrong = [launch for i, launch in enumerate(shown.recording.launches) if i in mistaken]
-    return max(launches, key=lambda pair: (any(pair[0] is one for one in wrong), facts(pair[0], hardware).excess))
+
+    def worth(pair: tuple[Launch, int]) -> tuple[bool, int, bool]:
+        total = facts(pair[0], hardware)
+        return any(pair[0] is one for one in wrong), total.excess, total.requests > 0
+
+    return max(launches, key=worth)
 
 
 def launch_query(launch: Launch, nth: int) -> Query:

@@ -10,6 +10,7 @@ from dash import Dash, Input, Output, ctx, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.library import Library
+from smemviz.app.rich import rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import RunState
 from smemviz.app.suggester import Facts, Suggester
@@ -126,7 +127,9 @@ def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
 
 
 def _noted(note: Note) -> str | list[Component | str]:
-    return [f"{note.text} ", html.Span(note.quoted, lang="en")] if note.quoted else note.text
+    if not note.quoted:
+        return note.text
+    return rich("{before} {after}", before=note.text, after=html.Span(note.quoted, lang="en"))
 
 
 def _difference(change: str, diff: str) -> Component:

@@ -10,7 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.library import Shown
-from smemviz.figures.grammar import sentences
+from smemviz.figures.grammar import clauses, sentences
 from smemviz.figures.labels import count
 from smemviz.figures.sentences import access_kind, origin
 from smemviz.figures.served import Hardware
@@ -94,7 +94,7 @@ def _verdict(launch: Launch) -> str:
     told = [_COUNTED[name](n) for name, n in Counter(verdicts).items()]
     if len(told) == 1 and verdicts[0] == "agrees":
         return _("All {n} sites agree with the hardware's counters.", n=len(verdicts))
-    return _("Of {n} sites: {verdicts}.", n=len(verdicts), verdicts=", ".join(told))
+    return _("Of {n} sites: {verdicts}.", n=len(verdicts), verdicts=clauses(*told))
 
 
 def _head(text: str) -> Component:

@@ -13,7 +13,7 @@ from smemviz.export.choice import Wanted, choose, launch_name, launches
 from smemviz.figures.banks import banks
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 from smemviz.figures.compared import Entry, compared
-from smemviz.figures.grammar import sentences
+from smemviz.figures.grammar import clauses, sentences
 from smemviz.figures.labels import count
 from smemviz.figures.matter import Measured
 from smemviz.figures.moment import Moment
@@ -132,7 +132,8 @@ def _caption(recording: Recording, launch: Launch, now: Moment, hardware: Hardwa
         told = headline(launch, hardware)
     else:
         site = launch.sites[launch.requests.site[now.row]]
-        where = f"{launch.kernel}, {Path(recording.file_of(launch, site)).name}:{site.line}, {site.source}"
+        file = Path(recording.file_of(launch, site)).name
+        where = clauses(launch.kernel, f"{file}:{site.line}", site.source)
         told = present(now, hardware)
     if constants:
         where = _("{place} with {constants}", place=where, constants=constants)

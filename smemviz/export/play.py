@@ -16,7 +16,7 @@ from smemviz.figures.labels import number
 from smemviz.figures.listing import parsed, spans
 from smemviz.figures.moment import Moment, blocks, playback_order
 from smemviz.figures.sectors import LINE_BYTES
-from smemviz.figures.sentences import access_kind, badge, cost, headline, operation
+from smemviz.figures.sentences import access_kind, badge, cost, headline_of, operation
 from smemviz.figures.served import BankLayout, Hardware, bank_layout, serve_request
 from smemviz.figures.worst import worst_moment
 from smemviz.model.summary import summarize
@@ -43,7 +43,7 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
         room -= len(rows)
     return {
         "name": name,
-        "headline": headline(launch, hardware),
+        "headline": headline_of(recording, launch, hardware),
         "width": where.width,
         "origin": where.origin,
         "start": max(worst.position, 0),

@@ -17,7 +17,7 @@ from smemviz.export.play import Played, played
 from smemviz.export.scripts import language_script, messages_element
 from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count, duration, efficiency_text, operation_name, space_name
-from smemviz.figures.sentences import facts, findings_of, headline, told
+from smemviz.figures.sentences import facts, findings_of, headline_of, told
 from smemviz.figures.served import Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, blend, font, mono
 from smemviz.language import N_, _
@@ -169,7 +169,7 @@ def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardw
         cells += [efficiency_text(traffic.efficiency) if traffic and traffic.efficiency is not None else "-"]
         cells += [_(_VERDICTS[launch.hardware[i].verdict])] if launch.hardware else []
         rows.append((cells, bool(row.excess)))
-    said = _("{kernel}: {headline}.", kernel=name, headline=headline(launch, hardware))
+    said = _("{kernel}: {headline}.", kernel=name, headline=headline_of(recording, launch, hardware))
     return _table(sentences(said, missing(recording, [launch]) if launch.missing else ""), heads, rows, "sites")
 
 

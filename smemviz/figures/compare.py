@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from smemviz.figures.alternative import alternative
 from smemviz.figures.compared import KINDS, Row, time_text, wavefronts
+from smemviz.figures.grammar import items
 from smemviz.figures.labels import count, duration, operation_name
 from smemviz.figures.sectors import used_of
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout, mono
@@ -193,7 +194,7 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
 
 def _said(amounts: Sequence[tuple[str, str]]) -> str:
     """Say of each launch what it amounts to."""
-    return "; ".join(_("{launch}: {amount}", launch=launch, amount=amount) for launch, amount in amounts)
+    return items(*(_("{launch}: {amount}", launch=launch, amount=amount) for launch, amount in amounts))
 
 
 def _kinds(rows: Sequence[Row]) -> list[str]:

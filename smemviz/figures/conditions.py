@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from smemviz.figures.grammar import clauses, names
 from smemviz.language import _
 
 
 def told_conditions(conditions: Mapping[str, str]) -> str:
     """Write what ``measure.conditions`` read: ``SM clock 1980 MHz, power 122 W, throttled by nothing``."""
-    return ", ".join(
-        _CONDITIONS[name](value) if name in _CONDITIONS else f"{name} {value}" for name, value in conditions.items()
+    return clauses(
+        *(_CONDITIONS[name](value) if name in _CONDITIONS else f"{name} {value}" for name, value in conditions.items())
     )
 
 
 def _throttled(reasons: str) -> str:
     if reasons == "nothing":
         return _("throttled by nothing")
-    return _("throttled by {reasons}", reasons=", ".join(_(reason) for reason in reasons.split(", ")))
+    return _("throttled by {reasons}", reasons=names(*(_(reason) for reason in reasons.split(", "))))
 
 
 _CONDITIONS: Mapping[str, Callable[[str], str]] = {

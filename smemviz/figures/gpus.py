@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from smemviz.errors import InputError
-from smemviz.figures.grammar import capital, items, sentences
+from smemviz.figures.grammar import capital, items, names, sentences
 from smemviz.figures.labels import count, day, operation_name, ways
 from smemviz.figures.served import H200, Hardware
 from smemviz.language import N_, _, ngettext
@@ -86,7 +86,7 @@ def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
     is_reference = is_reference and compared is not None and compared.cc in {row.cc for row in part.rows}
     modes = len(first.bank_bytes) > 1
     name = _("{family}, {bytes}-byte banks", family=first.family, bytes=part.bank_bytes) if modes else first.family
-    capabilities = ", ".join(row.name for row in part.rows)
+    capabilities = names(*(row.name for row in part.rows))
     if part.cost is None or part.basis is None:
         reason = _reason(access, first)
         quoted = "" if reason else part.reason or ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import reduce
 
-from smemviz.language import _, spoken
+from smemviz.language import _, pgettext, spoken
 
 
 def capital(text: str) -> str:
@@ -20,14 +21,24 @@ def clause(sentence: str) -> str:
 
 def sentences(*said: str) -> str:
     """Write sentences one behind the other, leaving out empty ones."""
-    return reduce(lambda before, after: _("{before} {after}", before=before, after=after), [one for one in said if one])
+    spoken_of = [one for one in said if one]
+    return _joined(lambda before, after: _("{before} {after}", before=before, after=after), spoken_of)
 
 
 def clauses(*said: str) -> str:
     """Write parts of a sentence one behind the other."""
-    return reduce(lambda before, after: _("{before}, {after}", before=before, after=after), said)
+    return _joined(lambda before, after: _("{before}, {after}", before=before, after=after), said)
 
 
 def items(*said: str) -> str:
     """Write a list whose items may have commas."""
-    return reduce(lambda before, after: _("{before}; {after}", before=before, after=after), said)
+    return _joined(lambda before, after: _("{before}; {after}", before=before, after=after), said)
+
+
+def names(*said: str) -> str:
+    """Write a list of names or numbers."""
+    return pgettext("between names of one thing", ", ").join(said)
+
+
+def _joined(join: Callable[[str, str], str], said: Sequence[str]) -> str:
+    return reduce(join, said) if said else ""

@@ -7,6 +7,7 @@ from datetime import date
 
 import numpy as np
 
+from smemviz.figures.grammar import names
 from smemviz.language import _, ngettext, pgettext, spoken
 from smemviz.recording import ArrayInfo
 
@@ -49,7 +50,7 @@ def access_name(space: str, op: str) -> str:
 def listed(words: Iterable[str]) -> str:
     """Write one or more words as a sentence lists them: ``a, b and c``."""
     *before, last = words
-    return _("{words} and {last}", words=", ".join(before), last=last) if before else last
+    return _("{words} and {last}", words=names(*before), last=last) if before else last
 
 
 def ways(degree: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from smemviz.figures.alternative import alternative
+from smemviz.figures.grammar import items
 from smemviz.figures.labels import number
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.language import _
@@ -90,7 +91,7 @@ def _alternative(savings: Sequence[Saving]) -> dict[str, object]:
         ]
         for s in savings
     ]
-    return alternative("; ".join(said), columns, rows)
+    return alternative(items(*said), columns, rows)
 
 
 def _bars(
@@ -116,6 +117,6 @@ def _bars(
         textposition="outside",
         textfont={"size": 12, "color": colours.ink},
         cliponaxis=False,
-        hovertext=[f"{name}: {text}" for text in told],
+        hovertext=[_("{name}: {value}", name=name, value=text) for text in told],
         hovertemplate="%{hovertext}<extra></extra>",
     )

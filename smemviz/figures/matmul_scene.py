@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.alternative import alternative
+from smemviz.figures.grammar import clauses
 from smemviz.figures.labels import space_name
 from smemviz.figures.matmul_steps import Step, Touched, sentence, touched
 from smemviz.figures.style import THEMES, Theme, ThemeName, blend, font, layout, steps
@@ -166,7 +167,7 @@ def _name(board: _Board, colours: Theme) -> dict[str, object]:
     array = board.array
     size = " x ".join(map(str, array.shape))
     return {
-        "text": f"<b>{array.name}</b> {size}, {space_name(array.space)}",
+        "text": clauses(f"<b>{array.name}</b> {size}", space_name(array.space)),
         "x": board.x - 0.5,
         "y": board.y - 0.6,
         "xanchor": "left",

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.figures.alternative import alternative
+from smemviz.figures.grammar import clauses
 from smemviz.figures.labels import duration, number, percent
 from smemviz.figures.products import Product
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
@@ -93,7 +94,7 @@ def _kernels(rows: Sequence[Product], colours: Theme) -> go.Scatter:
         "<br>".join(
             [
                 f"<b>{row.kernel}</b>",
-                f"{_rate(row.point.rate or 0)}, {duration(row.point.time.median_us)}",
+                clauses(_rate(row.point.rate or 0), duration(row.point.time.median_us)),
                 _("{number} operations per byte", number=number(row.intensity or 0)),
                 f"{CUBLAS}: {row.ratio_text()}",
             ]

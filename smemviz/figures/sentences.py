@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from smemviz.figures.grammar import capital, names
 from smemviz.figures.labels import access_name, count, day, finding_name, operation_name, ways
 from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, Hardware
-from smemviz.language import _
+from smemviz.language import _, ngettext
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.devices import device
 from smemviz.model.operations import unpredictable
@@ -47,6 +48,25 @@ def facts(launch: Launch, hardware: Hardware = H200) -> Facts:
         max((row.max_degree or 0 for row in shared), default=0),
         sum(row.sectors or 0 for row in rows),
         sum(row.wavefronts is None for row in shared),
+    )
+
+
+def headline_of(recording: Recording, launch: Launch, hardware: Hardware = H200) -> str:
+    """Say the one thing to know about a launch of a recording: a mistake met in it, else its use of shared memory."""
+    met = findings_of(recording, launch)
+    mistakes = list(dict.fromkeys((one.kind, one.line) for one in met if one.kind != MAIN_FAILED))
+    if not mistakes:
+        return headline(launch, hardware)
+    (kind, line), more = mistakes[0], len(mistakes) - 1
+    mistake = capital(finding_name(kind))
+    if not more:
+        return _("{mistake} in line {line}", mistake=mistake, line=line)
+    return ngettext(
+        "{mistake} in line {line}, and {n:,} more mistake",
+        "{mistake} in line {line}, and {n:,} more mistakes",
+        more,
+        mistake=mistake,
+        line=line,
     )
 
 
@@ -219,7 +239,7 @@ def told_where(finding: Finding, recording: Recording) -> str:
 
 def _who(finding: Finding) -> str:
     """Name the block and at most two of the threads."""
-    block, threads = finding.block, ", ".join(str(thread) for thread in finding.threads[:2])
+    block, threads = finding.block, names(*map(str, finding.threads[:2]))
     match len(finding.threads):
         case 0:
             return _("block {block}", block=block)

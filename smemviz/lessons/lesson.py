@@ -14,6 +14,7 @@ from typing import Literal
 import plotly.graph_objects as go
 
 from smemviz.errors import InputError
+from smemviz.figures.grammar import items, names
 from smemviz.figures.labels import lane_ranges
 from smemviz.figures.style import ThemeName
 from smemviz.language import _
@@ -98,7 +99,7 @@ class Stage:
     @property
     def answer(self) -> str:
         """What is right, for readers."""
-        return ", ".join(sorted(written(self.question, one) for one in self.right))
+        return names(*sorted(written(self.question, one) for one in self.right))
 
 
 @dataclass(frozen=True)
@@ -115,10 +116,8 @@ class Lesson:
 
     def set_to(self, values: Values) -> str:
         """Write the knobs as they stand, in the spoken language."""
-        return "; ".join(
-            _("{name}: {value}", name=_(knob.label) if knob.label else knob.name, value=knob.written(values[knob.name]))
-            for knob in self.knobs
-        )
+        set_to = ((_(knob.label) if knob.label else knob.name, knob.written(values[knob.name])) for knob in self.knobs)
+        return items(*(_("{name}: {value}", name=name, value=value) for name, value in set_to))
 
     def turned(self, knobs: Mapping[str, str]) -> dict[str, str]:
         """Return the value of every knob when some are turned.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.banks import banks
+from smemviz.figures.grammar import clauses
 from smemviz.figures.lab_setup import SetUp
 from smemviz.figures.lesson_bars import Bar, lesson_bars
 from smemviz.figures.served import H200, bank_layout
@@ -147,8 +148,8 @@ def _rectangle(values: Values) -> Stage:
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         seen = look(recording, "set_row_read_col_pad", "load", "shared")
         shown = range(max(8, smallest) + 1)
-        said = _("Wavefronts of all loads by pad: {list}.",
-                 list=", ".join(f"{pad}: {costs[pad].wavefronts}" for pad in shown))  # fmt: skip
+        by_pad = (_("{name}: {value}", name=pad, value=costs[pad].wavefronts) for pad in shown)
+        said = _("Wavefronts of all loads by pad: {list}.", list=clauses(*by_pad))
         bars = [Bar(str(pad), costs[pad].wavefronts, pad == smallest) for pad in shown]
         return (
             Panel(

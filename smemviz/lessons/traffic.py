@@ -28,6 +28,7 @@ def _sectors(values: Values) -> Stage:
     right, used = int(sectors(seen.addresses, site.width)), int(bytes_used(seen.addresses, site.width))
     fewest = int(fewest_sectors(np.asarray(used)))
     apart = int(seen.addresses[1] - seen.addresses[0])
+    row = next(array.strides[0] for array in seen.launch.arrays if array.name == site.array)
 
     def hint(given: str) -> str:
         number = int(given)
@@ -36,7 +37,7 @@ def _sectors(values: Values) -> Stage:
                      used=used, size=SECTOR_BYTES)  # fmt: skip
         if number > WARP_SIZE:
             return _("A lane stores {width} bytes, which lie in one sector. There are 32 lanes.", width=site.width)
-        return _("Lane 1 stores {apart} bytes behind lane 0, and a sector is {size} bytes. How many lanes meet in one?",
+        return _("Lane 1 stores {apart} bytes after lane 0, and a sector is {size} bytes. How many lanes meet in one?",
                  apart=apart, size=SECTOR_BYTES)  # fmt: skip
 
     if right == fewest:
@@ -45,8 +46,9 @@ def _sectors(values: Values) -> Stage:
     else:
         because = _("{sectors} sectors, {moved:,} bytes, are moved for {used} bytes where {fewest} sectors would do.",
                     sectors=right, moved=right * SECTOR_BYTES, used=used, fewest=fewest)  # fmt: skip
-    question = _("Blocks have {tile} x {tile} threads, and a warp stores {code}. How many sectors does that move?",
-                 tile=values["TILE"], code=code(site.source))  # fmt: skip
+    question = _("Blocks have {tile} x {tile} threads, x is the column. A warp stores {code}: {width} bytes a lane, into rows "
+                 "of {row} bytes. How many sectors does that move?",
+                 tile=values["TILE"], code=code(site.source), width=site.width, row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
         lambda theme: (Panel(_("Bytes, lines and sectors"), draw_sectors(seen.moment, theme=theme), because),),
@@ -58,7 +60,7 @@ SECTORS = Lesson(
     N_("Global memory moves sectors"),
     N_("A request moves every sector of 32 bytes that it touches, whole."),
     (
-        Said(N_("Global memory has no banks to collide in. It moves sectors, 32 aligned bytes each.")),
+        Said(N_("For global memory no bank is counted. What counts are sectors, 32 aligned bytes each.")),
         Said(N_("A transpose that stores down the columns touches a sector for each row. A tile in shared memory lets "
                 "it load and store along rows.")),
     ),
@@ -173,7 +175,7 @@ def _merged(values: Values) -> Stage:
         )
 
     gpu = recording.device.name if recording.device else ""
-    question = _("The source loads {code} {requests:,} times. How many loads did the {gpu} count for it?",
+    question = _("By the source, warps load {code} {requests:,} times. How many loads did the {gpu} count for it?",
                  code=code(site.source), requests=requests, gpu=gpu)  # fmt: skip
     return Stage(Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels)
 

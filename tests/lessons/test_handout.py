@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unicodedata import normalize
 
 import pypdf
 import pytest
@@ -53,7 +54,8 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_its_last(tmp_path: Path
 def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path) -> None:
     out = tmp_path / "by-hand.pdf"
     assert cli.main(["handout", "by-hand", "--lang", tag, "-o", str(out)]) == 0
-    first, last = (text.replace(" ", "") for text in pages(out))
+    # a font draws 手 and the radical ⼿ with one glyph, and a reader of the file finds either
+    first, last = (normalize("NFKC", text).replace(" ", "") for text in pages(out))
     with speaking(tag):
         assert gettext(lesson_of("by-hand").title).replace(" ", "") in first
         assert gettext("Your answer").replace(" ", "") in first
