@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import waiting
 from axe_playwright_python.sync_playwright import Axe
+from fitting import CUT_OFF
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -27,19 +28,6 @@ PAGES = {  # by path, what names one of the figures; "" where there is none
 }
 # A wide screen, a telephone, and a laptop of 1440 x 900 at 200 %; 320 is 1280 at 400 % (WCAG 1.4.10).
 SIZES = ((1440, 900), (360, 740), (720, 450), (320, 256))
-
-# What can be operated and is not wholly on the screen; regions that scroll by themselves may hold it.
-CUT_OFF = """() => {
-  const width = document.documentElement.clientWidth;
-  const beyond = [...document.querySelectorAll("a, button, input, select, textarea, summary, [role=slider]")]
-    .filter((one) => one.checkVisibility({ checkVisibilityCSS: true, contentVisibilityAuto: true }))
-    .filter((one) => !one.closest(".scroller, .skip, .visually-hidden, .cm-editor, .save-forms"))
-    .map((one) => [one, one.getBoundingClientRect()])
-    .filter(([, box]) => box.width > 1 && box.height > 1 && (box.left < -1 || box.right > width + 1));
-  const clipped = [...document.querySelectorAll("button, a, summary")]
-    .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "hidden");
-  return [...beyond.map(([one]) => one), ...clipped].map((one) => one.outerHTML.slice(0, 200));
-}"""
 
 # The names of the figures that are shown, and of those among them that no button opens the table of.
 FIGURES = """() => [...document.querySelectorAll(".js-plotly-plot")]

@@ -1,0 +1,248 @@
+"""The dashboard in each of its languages: a walk through all of it, no English left behind, everything fits, and axe.
+
+Texts are looked up in the catalogue, so that a better translation breaks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from fitting import CUT_OFF
+from playwright.sync_api import Locator, Page, expect
+from pseudo import names_in, said_by
+from test_editor import SHORT
+from waiting import settle
+
+from smemviz.app.jobs import Job
+from smemviz.app.lab_page import _DTYPES, _FORMULAS, _OPERATIONS, _SWIZZLES
+from smemviz.app.library import Library
+from smemviz.app.matmul_data import Products
+from smemviz.app.state import RunState
+from smemviz.figures.labels import access_name, count, operation_name
+from smemviz.language import LANGUAGES, _, speaking
+from smemviz.model.accesses import PATTERNS
+from smemviz.resources import gallery
+
+pytestmark = pytest.mark.browser
+
+BROWSERS = {"en": "en-GB", "ko": "ko-KR", "zh-Hans": "zh-CN"}  # the language of a browser, by ours
+SPOKEN = [pytest.param(tag, marks=pytest.mark.browser_context_args(locale=BROWSERS[tag])) for tag in LANGUAGES]
+TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
+PAGES = {  # by path, what comes last
+    "/?": ".thumbnail .main-svg",
+    f"{TRANSPOSE}&site=1&warp=0&step=1&": "#elements .main-svg",
+    "/kernel?file=mistakes&kernel=no_second_barrier&": "#tile .main-svg",
+    "/compare?file=square&": "#compare-sectors .main-svg",
+    "/matmul?": "#roofline .main-svg",
+    "/lab?B=32x32%20float32;%20pad=1&": "#lab-found table",
+    "/gpus?": "#gpus-table table",
+    "/editor?": "#tile .main-svg",
+    "/learn?": ".learn-entry",
+    "/learn/columns?ANSWER=show&": "#learn-0-figure .main-svg",
+    "/numbers?": ".number",
+}
+# What the field in Korea and China says in Latin letters, and what things call themselves.
+TERMS = (
+    "wavefront Wavefront wavefronts way lockstep compute capability excessive pageable phase dtype MHz RTX GeForce Xeon "
+    "Nsight Compute cuBLAS sgemm NumPy PyTorch CuTe Numba CUDA GPUs smemviz calibrate verify suggest json "
+    "calibration Ctrl Enter Esc Tab ms us GiB GFLOP TFLOP gcd MxKxN float ldmatrix step add"
+)
+OF_LANGUAGE = {
+    "ko": "alignment coalescing occupancy",
+    "zh-Hans": "warp lane bank tile swizzle pitch roofline",
+}
+WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")  # \w takes 한 and 字 for parts of it
+NO_WORD = re.compile("[A-Z]*|.|.*[0-9_].*")  # a constant, a letter, an identifier
+
+
+@cache
+def names() -> frozenset[str]:
+    """Return the words in names of files, kernels, arrays, operations and cards that the pages show."""
+    library = Library(gallery())
+    found = [word for file in library.files for word in (file, *library.program(file).kernels)]
+    for file in ("square", "mistakes"):
+        shown = library.show(RunState(file))
+        found += names_in(shown.program, shown.recording)
+    sweep = Products(Job()).recorded
+    assert sweep
+    found += [sweep.library, sweep.device.name, sweep.host.processor, sweep.host.numpy]
+    return words(*found, *PATTERNS, *_DTYPES, *_OPERATIONS, *_SWIZZLES, *_FORMULAS)
+
+
+def words(*texts: str) -> frozenset[str]:
+    return frozenset(word for text in texts for word in WORD.findall(text) if not NO_WORD.fullmatch(word))
+
+
+def english(page: Page, tag: str) -> dict[str, list[str]]:
+    """Return the English words of a page that are neither data nor terms of the field, by the text they stand in."""
+    known = names() | words(TERMS, OF_LANGUAGE[tag])
+    left = {said: sorted(words(said) - known) for said in said_by(page)}
+    return {said: unknown for said, unknown in left.items() if unknown}
+
+
+def axe(page: Page, *, colours: bool = False) -> None:
+    """Fail on whatever axe finds; ``colours`` looks at those alone, as all that a theme changes."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if colours:
+        options["runOnly"] = {"type": "tag", "values": ["cat.color"]}
+    found = Axe().run(page, options=options)
+    assert found.response["violations"] == [], found.generate_report()
+
+
+def switch_theme(page: Page, to: str) -> None:
+    page.locator("#toggle-theme").click()
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", to)
+    settle(page)
+
+
+@pytest.mark.parametrize("tag", LANGUAGES)
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_all_in_its_language_fits_and_axe_finds_nothing(quiet: Page, path: str, tag: str) -> None:
+    page = quiet
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{path}theme=light&lang={tag}")
+    expect(page.locator(PAGES[path]).first).to_be_attached()
+    settle(page)
+    expect(page.locator("html")).to_have_attribute("lang", tag)
+    if tag != "en":
+        assert english(page, tag) == {}
+    axe(page)
+    assert page.evaluate(CUT_OFF) == []
+    switch_theme(page, "dark")
+    axe(page, colours=True)
+    for width in (400, 360):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.evaluate(CUT_OFF) == [], width
+    if tag == "ko":
+        axe(page)
+
+
+def heading(page: Page, text: str) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text(text)
+
+
+def conflict(degree: int, wavefronts: int, ideal: int) -> str:
+    message = "{degree}-way conflict: {wavefronts} where {ideal:,} would do"
+    return _(message, degree=degree, wavefronts=count(wavefronts, "wavefront"), ideal=ideal)
+
+
+def now(page: Page, position: int, warp: int, step: int, wavefronts: str) -> None:
+    """Wait for the sentence about the present request, one of 96."""
+    cost = _("{lanes}, {cost}", lanes=count(32, "lane"), cost=wavefronts)
+    said = "{access} by warp {warp}, step {step}: {cost}"
+    access = operation_name("load" if step else "store")
+    request = _(said, access=access, warp=warp, step=step, cost=cost)
+    whole = _("{position:,} of {requests:,}: {request}", position=position, requests=96, request=request)
+    expect(page.locator("#position-text")).to_have_text(whole)
+
+
+def button(page: Page, text: str) -> Locator:
+    return page.get_by_role("button", name=text, exact=True)
+
+
+def visit(page: Page, name: str) -> None:
+    """Follow a link of the head of the page."""
+    page.get_by_role("navigation", name=_("Pages"), exact=True).get_by_role("link", name=name, exact=True).click()
+
+
+@pytest.mark.parametrize("tag", SPOKEN)
+def test_a_walk_through_all_of_it_in_the_language_of_the_browser(quiet: Page, tag: str) -> None:
+    """Counts of square.py are those of the H200 (tests/data/h200_counters.csv)."""
+    page = quiet
+    with speaking(tag):
+        page.goto("/")
+        heading(page, _("Shared memory, seen"))
+        page.locator('.card-kernels a[href="/kernel?file=square&kernel=set_row_read_col_pad"]').click()
+        smooth = _("No bank conflict: {wavefronts}, as few as can be", wavefronts=count(64, "wavefront"))
+        heading(page, smooth)
+
+        knob = page.get_by_label("IPAD", exact=True)
+        knob.fill("0")
+        knob.press("Enter")
+        heading(page, conflict(32, 1024, 32))
+        button(page, _("Reset")).click()
+        heading(page, smooth)
+
+        button(page, _("First request")).click()
+        now(page, 1, 0, 0, count(1, "wavefront"))
+        button(page, _("Next request")).click()
+        now(page, 2, 1, 0, count(1, "wavefront"))
+        site = page.get_by_role("button", name=f"tile[tx, ty] {access_name('shared', 'load')}")
+        site.click()
+        expect(site).to_have_attribute("aria-pressed", "true")
+        now(page, 34, 1, 1, count(1, "wavefront"))
+
+        kernels = page.get_by_role("navigation", name=_("Kernels of this file"))
+        kernels.get_by_role("link", name=_("Compare"), exact=True).click()
+        expect(page.get_by_role("heading", name=_("Does it matter?"))).to_be_visible()
+        expect(page.get_by_label(_("Launches")).first).to_be_visible()
+
+        visit(page, _("Layouts"))
+        button(page, _("Compare with another")).click()
+        second = page.get_by_role("region", name=_("Set-up {side}", side="B"))
+        second.get_by_label(_("Pad"), exact=True).fill("1")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(count(1056, "wavefront"))
+        expect(page.get_by_role("heading", level=1)).to_contain_text(count(64, "wavefront"))
+        page.get_by_role("link", name=_("The same access on every GPU")).click()
+        expect(page.get_by_role("table", name=_("One access on every part"))).to_be_visible()
+        visit(page, _("GPUs"))
+        expect(page.get_by_role("table", name=_("One access on every part"))).to_be_visible()
+
+        visit(page, _("Editor"))
+        expect(page.locator("#editor-status")).to_contain_text(count(6, "launch"))
+        page.get_by_role("textbox", name=_("Text of the kernel file")).fill(SHORT)
+        button(page, _("Run")).click()
+        expect(page.locator("#editor-status")).to_contain_text(count(1, "launch"))
+        heading(page, conflict(2, 2, 1))
+
+        visit(page, _("Learn"))
+        page.get_by_role("link", name=_("Down a column")).click()
+        page.get_by_label(_("Your answer")).fill("32")
+        button(page, _("Check")).click()
+        expect(page.locator("#learn-feedback")).to_have_text(_("Right: {answer}.", answer="32"))
+        expect(page.locator("#learn-0-figure .main-svg").first).to_be_visible()
+
+        page.get_by_role("link", name=_("What the numbers mean")).click()
+        heading(page, _("What the numbers mean, and where they come from"))
+    expect(page.locator("html")).to_have_attribute("lang", tag)
+    assert "lang" not in asked(page)
+
+
+def asked(page: Page) -> Mapping[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def speaks(page: Page, tag: str) -> None:
+    """Wait for the kernel page in a language, and for its request of BDIMX=16."""
+    expect(page.locator("html")).to_have_attribute("lang", tag)
+    with speaking(tag):
+        heading(page, conflict(8, 64, 8))
+        expect(page.get_by_role("navigation", name=_("Pages"), exact=True)).to_be_visible()
+
+
+@pytest.mark.browser_context_args(locale="ko-KR")
+def test_the_menu_changes_the_language_and_nothing_else_of_the_address(quiet: Page) -> None:
+    page = quiet
+    page.goto(f"{TRANSPOSE}&BDIMX=16&theme=dark")
+    before = asked(page)
+    speaks(page, "ko")
+    for tag in ("zh-Hans", "en"):
+        page.locator(".languages summary").click()
+        page.get_by_role("link", name=LANGUAGES[tag], exact=True).click()
+        speaks(page, tag)
+        assert asked(page) == {**before, "lang": tag}
+        page.reload()
+        speaks(page, tag)
+    page.get_by_role("link", name="Gallery", exact=True).click()
+    heading(page, "Shared memory, seen")
+    assert asked(page) == {"theme": "dark", "lang": "en"}
+    page.go_back()
+    page.go_back()
+    speaks(page, "zh-Hans")
