@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
@@ -64,7 +62,7 @@ def matmul_page() -> Component:
                         className="pair",
                     ),
                     _steps(),
-                    _picture(_("Sweep over sizes"), "sweep", _(_SWEEP_NOTE), alternative="sweep-table"),
+                    _picture(_("Sweep over sizes"), "sweep", _(_SWEEP_NOTE)),
                     _section(_("Measured ceilings"), html.Div(id="ceilings-table"), identity="ceilings"),
                     _section(
                         _("Published times beside ours"), html.Div(id="quoted-table"), identity="quoted",
@@ -195,17 +193,7 @@ def _button(to: str, label: str, title: str = "") -> Component:
     )  # fmt: skip
 
 
-def _picture(title: str, identity: str, note: str, alternative: str = "") -> Component:
-    table: list[Any] = []
-    if alternative:
-        region = html.Div(
-            id=alternative,
-            className="scroller",
-            tabIndex=0,
-            role="region",
-            **{"aria-label": _("{title}, as a table", title=title)},
-        )
-        table = [html.Details([html.Summary(_("As a table")), region], className="details")]
+def _picture(title: str, identity: str, note: str) -> Component:
     return html.Section(
         [
             html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
@@ -214,7 +202,6 @@ def _picture(title: str, identity: str, note: str, alternative: str = "") -> Com
                 role="region", **{"aria-labelledby": f"{identity}-title"},
             ),
             html.P(note, className="note", id=f"{identity}-note"),
-            *table,
         ],
         className="panel",
     )  # fmt: skip

@@ -16,7 +16,6 @@ from smemviz.figures.matmul_steps import Touched
 from smemviz.figures.products import Product, error_of, name_of, nearest_ceiling
 from smemviz.figures.quoted import Beside
 from smemviz.figures.roofline import ceiling_name, told
-from smemviz.figures.sweep import cubes
 from smemviz.language import N_, _
 from smemviz.model.matmul import Traffic
 from smemviz.sweep_file import LOOPS, NUMPY, Point, Sweep
@@ -110,17 +109,6 @@ def _yardstick(point: Point) -> list[object]:
 def _gigaflops(point: Point) -> str:
     rate = (point.rate or 0) / 1e9
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
-
-
-def sweep_table(sweep: Sweep | None, tile: int) -> Component:
-    """Show the rates that the picture of the sweep draws, a row per kernel and a column per size."""
-    lines = cubes(sweep, tile) if sweep else {}
-    sides = sorted({point.size.m for points in lines.values() for point in points})
-    body = []
-    for kernel, points in lines.items():
-        by_side = {point.size.m: point for point in points}
-        body.append([name_of(kernel), *(_gigaflops(by_side[side]) if side in by_side else "" for side in sides)])
-    return _table(_("GFLOP/s by the side of the matrices"), [_("Kernel"), *map(str, sides)], body)
 
 
 def ceiling_table(sweep: Sweep) -> Component:

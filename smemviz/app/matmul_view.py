@@ -18,7 +18,6 @@ from smemviz.app.matmul_tables import (
     quoted_table,
     skipped_note,
     step_table,
-    sweep_table,
 )
 from smemviz.app.rich import rich
 from smemviz.app.run_view import Filling, Query
@@ -46,7 +45,6 @@ PRODUCT_PROPERTIES = (
     *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
     "skipped-note.children",
     "loads-title.children",
-    "sweep-table.children",
     "ceilings-table.children",
     "quoted-table.children",
     "quoted-note.children",
@@ -118,7 +116,6 @@ def view_products(data: Products, query: Query, theme: str, linked: bool) -> Fil
         "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
         "skipped-note.children": skipped_note(points.values()),
         "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
-        "sweep-table.children": sweep_table(sweep, state.tile),
         "ceilings-table.children": ceiling_table(sweep) if sweep else _("No card was measured."),
         "quoted-table.children": quoted_table(beside(sweep, state.tile), sweep),
         "quoted-note.children": _(FAILED_LAUNCH),
