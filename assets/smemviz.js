@@ -64,6 +64,17 @@
     return shownPosition;
   }
 
+  // Where in the header's list the reader is; kernels and lessons belong to the page that leads to them.
+  function markPage(path) {
+    const first = `/${path.split("/")[1]}`;
+    for (const link of document.querySelectorAll(".site-header nav a")) {
+      const there = new URL(link.href).pathname;
+      if (there === path) link.setAttribute("aria-current", "page");
+      else if (there === first || (there === "/" && first === "/kernel")) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
   function goToPosition(wanted) {
     const i = Math.min(Math.max(wanted, 0), order.warp.length - 1);
     stepped = performance.now();
@@ -141,6 +152,7 @@
       }[next[0].path];
       if (name) document.title = `${name()} - smemviz`;
       else if (next[0].path === "/") document.title = "smemviz";
+      markPage(next[0].path);
       if (!same(place, next[0])) settled = {}; // another page has other controls
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
       return [...stores, chosen, chosen === "dark" ? gettext("Switch to the light theme") : gettext("Switch to the dark theme")];
