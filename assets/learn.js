@@ -10,6 +10,7 @@
   const FORWARD = ["ArrowRight", "ArrowDown", "PageDown", " "];
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
   let asked = false; // whether an answer was just given, or given up
+  let waiting = false; // whether the question was just asked again, so that its answer may be written at once
   const unchanged = () => window.dash_clientside.no_update;
   const query = () => new URLSearchParams(window.location.search);
   const here = () => window.location.pathname.startsWith("/learn/");
@@ -92,12 +93,32 @@
     if (said && presenting()) {
       const { steps, at, own } = stepsNow();
       said.textContent = gettext("Step {n} of {count}", { n: at - steps.indexOf(own[0]) + 1, count: own.length });
+      for (const button of document.querySelectorAll("[data-learn-step]")) {
+        button.disabled = !steps[at + Number(button.dataset.learnStep)];
+      }
     }
     window.requestAnimationFrame(scale);
   }
 
   function leave() {
     go({ present: null });
+    mark();
+    document.getElementById("learn-present").focus();
+  }
+
+  const letterKeys = () => document.documentElement.dataset.letterKeys !== "off";
+
+  // An answer as its control has it: lanes are a list, all else is text.
+  const answerIn = (text) => {
+    if (!document.querySelector(".learn-lanes")) return text;
+    return text.split(",").filter((lane) => /^\d+$/.test(lane));
+  };
+
+  // The control for an answer is a box to write in, or boxes to tick.
+  function focusAnswer() {
+    const place = document.getElementById("learn-answer-place");
+    const field = place.querySelector("input:checked") || place.querySelector("input");
+    field.focus();
   }
 
   window.dash_clientside = window.dash_clientside || {};
@@ -129,7 +150,7 @@
       const text = Array.isArray(value) ? value.map(Number).sort((a, b) => a - b).join(",") || "none" : String(value);
       asked = Boolean(text);
       if (text) go({ ANSWER: text });
-      else document.getElementById("learn-answer").focus();
+      if (!text || document.activeElement === document.body) focusAnswer(); // Enter took the focus from the box
     },
 
     show(clicks) {
@@ -140,7 +161,16 @@
     again(clicks) {
       if (!clicks) return unchanged();
       go({ ANSWER: null });
-      return document.querySelector(".learn-lanes") ? [] : "";
+      waiting = true;
+      return answerIn("");
+    },
+
+    // A link, Back and a reload bring the answer along; what was not checked yet is left alone.
+    recall(run, value) {
+      const text = query().get("ANSWER");
+      if (!text || text === SHOW) return unchanged();
+      const given = answerIn(text);
+      return String(given) === String(value) ? unchanged() : given;
     },
 
     present(clicks) {
@@ -178,6 +208,9 @@
       if (asked && because && because.offsetParent) {
         because.focus(); // read out, and on a small screen scrolled to
         asked = false;
+      } else if (waiting && because && !because.offsetParent) {
+        focusAnswer();
+        waiting = false;
       }
       window.setTimeout(scale, 250); // when plotly has drawn
     },
@@ -191,14 +224,21 @@
       event.target.blur();
       window.setTimeout(() => document.getElementById("learn-check").click(), 0);
     } else if (presenting()) {
+      if (event.key === " " && event.target.closest("button")) return; // which it presses
       const by = FORWARD.includes(event.key) ? 1 : BACK.includes(event.key) ? -1 : 0;
       if (by) {
         event.preventDefault();
         step(by);
-      } else if (event.key === "Escape" || event.key === "p") leave();
-    } else if (event.key === "p" && !typing && document.documentElement.dataset.letterKeys !== "off") {
+      } else if (event.key === "Escape" || (event.key === "p" && letterKeys())) leave();
+    } else if (event.key === "p" && !typing && letterKeys()) {
       go({ present: "1" });
     }
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest("[data-learn-step]");
+    if (!button) return;
+    if (button.dataset.learnStep === "0") leave();
+    else step(Number(button.dataset.learnStep));
   });
   window.addEventListener("beforeprint", () => {
     const place = document.getElementById("learn-panels");

@@ -58,7 +58,8 @@ def _list() -> list[Component]:
                     sentences(
                         ngettext(
                             "{n} short lesson. Each asks before it shows, and counts the answer as you turn its knobs.",
-                            "{n} short lessons. Each asks before it shows, and counts the answer as you turn its knobs.",
+                            "{n} short lessons. Each asks before it shows, and counts the answer as you turn its "
+                            "knobs.",
                             len(LESSONS),
                         ),
                         _("Each can be presented to a class, and printed as a handout."),
@@ -125,7 +126,7 @@ def _lesson(lesson: Lesson) -> list[Component]:
                 html.P("", id="learn-step", **{"aria-live": "polite"}),
                 _step_button("-1", "←", _("Step back")),
                 _step_button("1", "→", _("Step on")),
-                _step_button("0", "×", _("End the presentation")),
+                _step_button("0", "✕", _("End the presentation")),
             ],
             className="learn-presenter",
         ),

@@ -1,4 +1,4 @@
-"""Write a lesson as a handout: a PDF that asks on its first page and answers on its last.
+"""Write a lesson as a handout: a PDF that asks on its first page and answers on the next.
 
   smemviz handout columns -o columns.pdf                    # a lesson by its name, or by its number from 1
   smemviz handout 3 --set COLUMNS=16 --lang ko -o 3.pdf     # with another knob, in Korean

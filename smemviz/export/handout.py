@@ -1,4 +1,4 @@
-"""A lesson on paper: text, question and room for the answer, and on the last page the answer with its pictures."""
+"""A lesson on paper: text, question and room for the answer, and on the next page the answer with its pictures."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from smemviz.figures.style import MONO, THEMES, font
 from smemviz.language import _
 from smemviz.lessons import LESSONS, Lesson, Question, Said, Stage
 
-_WHOLE, _HALF = Sheet(width_cm=17.0, points=9.0), Sheet(width_cm=8.3, points=6.0)  # of the type on an A4 page
-_ROOM = 700  # CSS pixels that pictures may take on it, one below the other
+_LARGE, _SMALL = Sheet(width_cm=17.0, points=9.0), Sheet(width_cm=15.0, points=8.0)  # of the type on an A4 page
+_ROOM = 700  # CSS pixels that pictures may take beside the answer, one below the other
 _SECONDS = 120  # for a browser that has to start
 _LANES = 32
 
@@ -32,9 +32,9 @@ def handout(lesson: Lesson, values: dict[str, str]) -> bytes:
     """
     stage = lesson.stage(values)
     panels = stage.panels("light")
-    pressed = [press(panel.figure, _WHOLE) for panel in panels]
-    if sum(one.height * one.scale for one in pressed) > _ROOM and len(pressed) > 1:
-        pressed = [press(panel.figure, _HALF) for panel in panels]
+    tried = [[press(panel.figure, sheet) for panel in panels] for sheet in (_LARGE, _SMALL)]
+    fitting = (one for one in tried if sum(each.height * each.scale for each in one) <= _ROOM)
+    pressed = next(fitting, tried[0])  # what fits in neither size takes a page more: its numbers have to be legible
     drawn = draw([Image(one, "svg") for one in pressed])
     pictures = [(panel.title, panel.said, svg) for panel, svg in zip(panels, drawn, strict=True)]
     return _printed(handout_page(lesson, values, stage, pictures))
@@ -59,7 +59,7 @@ def handout_page(
 <h2>{escape(_("Your answer"))}</h2>{_room(stage.question)}</section>
 <section><p class="place">smemviz · {escape(place)}: {escape(_(lesson.title))}</p>
 <h1>{escape(_("It is {answer}.", answer=stage.answer))}</h1><p>{escape(stage.because)}</p>
-<div class="figures">{drawn}</div><p class="place">{escape(stage.origin)}</p></section></main>"""
+{drawn}<p class="place">{escape(stage.origin)}</p></section></main>"""
     return document(_(lesson.title), body, _style(), [], theme="light")
 
 
@@ -98,7 +98,6 @@ def _style() -> str:
         f" border: 0.4mm solid {colours.ink}; vertical-align: -0.7mm; }}"
         " .lanes { display: grid; grid-template-columns: repeat(8, 14mm); gap: 2mm; }"
         f" .lanes span {{ border: 0.3mm solid {colours.muted}; text-align: center; padding: 1mm 0; }}"
-        " .figures { display: flex; flex-wrap: wrap; gap: 0 4mm; align-items: start; }"
         " figure { margin: 0; break-inside: avoid; } img { max-width: 100%; display: block; }"
     )
 

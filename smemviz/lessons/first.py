@@ -82,7 +82,8 @@ def _bank(values: Values) -> Stage:
             Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme), by_bank, narrow=True),
         )
 
-    question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. Which bank answers?",
+    question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. "
+                 "Which bank answers?",
                  element=element, columns=columns)  # fmt: skip
     return Stage(Question("number", question), frozenset([str(bank)]), hint, because, by_model(H200), panels)
 

@@ -25,7 +25,7 @@ Values = Mapping[str, str]
 
 SHOW = "show"  # instead of an answer: give up and show the picture
 NO_LANES = "none"
-_MOST_DIGITS = 7
+_MOST_DIGITS = 15
 
 
 @dataclass(frozen=True)
@@ -147,10 +147,10 @@ def read_answer(question: Question, text: str) -> str:
     """
     given = text.strip()
     if question.kind == "number":
-        digits = re.fullmatch(r"(-?)0*(\d+)", given.replace(",", ""))
-        if digits is None or len(digits[2]) > _MOST_DIGITS:
+        digits = given.replace(",", "")
+        if not re.fullmatch(rf"-?\d{{1,{_MOST_DIGITS}}}", digits):
             raise InputError(_("Write a whole number."))
-        return "0" if digits[2] == "0" else digits[1] + digits[2]
+        return str(int(digits))
     if question.kind == "choice":
         if given not in {option.value for option in question.options}:
             raise InputError(_("Choose one."))

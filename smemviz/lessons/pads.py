@@ -131,8 +131,10 @@ def _rectangle(values: Values) -> Stage:
                 "{n} word does it, but a smaller pad does, too.", "{n} words do it, but a smaller pad does, too.", pad
             )
         return ngettext(
-            "With a pad of {n} word the loads down the columns take {wavefronts} wavefronts where {ideal} would do.",
-            "With a pad of {n} words the loads down the columns take {wavefronts} wavefronts where {ideal} would do.",
+            "With a pad of {n} word the loads down the columns take {wavefronts:,} wavefronts "
+            "where {ideal:,} would do.",
+            "With a pad of {n} words the loads down the columns take {wavefronts:,} wavefronts "
+            "where {ideal:,} would do.",
             pad, wavefronts=cost.wavefronts, ideal=cost.ideal,
         )  # fmt: skip
 

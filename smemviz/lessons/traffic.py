@@ -46,8 +46,8 @@ def _sectors(values: Values) -> Stage:
     else:
         because = _("{sectors} sectors, {moved:,} bytes, are moved for {used} bytes where {fewest} sectors would do.",
                     sectors=right, moved=right * SECTOR_BYTES, used=used, fewest=fewest)  # fmt: skip
-    question = _("Blocks have {tile} x {tile} threads, x is the column. A warp stores {code}: {width} bytes a lane, into rows "
-                 "of {row} bytes. How many sectors does that move?",
+    question = _("Blocks have {tile} x {tile} threads, x is the column. A warp stores {code}: {width} bytes a lane, "
+                 "into rows of {row} bytes. How many sectors does that move?",
                  tile=values["TILE"], code=code(site.source), width=site.width, row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
@@ -175,7 +175,7 @@ def _merged(values: Values) -> Stage:
         )
 
     gpu = recording.device.name if recording.device else ""
-    question = _("By the source, warps load {code} {requests:,} times. How many loads did the {gpu} count for it?",
+    question = _("In the source, warps load {code} {requests:,} times. How many loads did the {gpu} count for it?",
                  code=code(site.source), requests=requests, gpu=gpu)  # fmt: skip
     return Stage(Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels)
 

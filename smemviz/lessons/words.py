@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smemviz.figures.grammar import sentences
 from smemviz.figures.served import Hardware
 from smemviz.language import _, ngettext
 from smemviz.model.devices import device
@@ -27,7 +28,8 @@ def wavefronts_said(wavefronts: int, ideal: int) -> str:
 
 def by_model(hardware: Hardware) -> str:
     """Say what a count rests on where no kernel ran."""
-    return _("Counted by the rule for compute capability {cc}.", cc=device(hardware.cc).name)
+    known = device(hardware.cc)
+    return sentences(_("Counted by the rule for compute capability {cc}.", cc=known.name), _(known.basis.source))
 
 
 def by_recording(recording: Recording) -> str:
