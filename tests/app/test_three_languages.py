@@ -49,13 +49,13 @@ PAGES = {  # by path, what comes last
 }
 # What the field in Korea and China says in Latin letters, and what things call themselves.
 TERMS = (
-    "wavefront Wavefront wavefronts way lockstep compute capability excessive pageable phase dtype MHz RTX GeForce Xeon "
-    "Nsight Compute cuBLAS sgemm NumPy PyTorch CuTe Numba CUDA GPUs smemviz calibrate verify suggest json "
-    "calibration Ctrl Enter Esc Tab ms us GiB GFLOP TFLOP gcd MxKxN float ldmatrix step add"
+    "wavefront Wavefront wavefronts way lockstep compute capability excessive pageable phase dtype ldmatrix float "
+    "step add NVIDIA Nsight Compute CUDA cuBLAS sgemm CuTe Numba NumPy PyTorch GeForce RTX Xeon GPUs MxKxN gcd "
+    "smemviz calibrate verify suggest calibration.json editor.py Ctrl Enter Esc Tab MHz ms us GiB GFLOP TFLOP"
 )
 OF_LANGUAGE = {
     "ko": "alignment coalescing occupancy",
-    "zh-Hans": "warp lane bank tile swizzle pitch roofline",
+    "zh-Hans": "warp Warp lane Lane bank Bank tile Tile swizzle Swizzle pitch roofline Roofline graph event",
 }
 WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")  # \w takes 한 and 字 for parts of it
 NO_WORD = re.compile("[A-Z]*|.|.*[0-9_].*")  # a constant, a letter, an identifier
