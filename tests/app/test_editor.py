@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from smemviz.app import create_app
@@ -164,15 +163,6 @@ def test_the_gallery_files_are_starting_points(quiet: Page) -> None:
     quiet.get_by_role("option", name="reverse", exact=True).click()
     status(quiet, "2 launches")
     expect(quiet.locator("#kernels a.kernel-link")).to_have_count(2)
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(page: Page, scheme: str) -> None:
-    page.goto(f"/editor?theme={scheme}")
-    status(page, "Ran in")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("wavefronts")
-    assert Axe().run(page).violations_count == 0, Axe().run(page).generate_report()
 
 
 @pytest.mark.browser
