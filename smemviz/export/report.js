@@ -240,12 +240,37 @@
     );
   }
 
+  // What both pictures say of the request, a row per lane; made only while it is open.
+  function listLanes() {
+    at("lanes").textContent = "";
+    if (!at("lanes-details").open || !block || !block.warp.length) return;
+    const shape = shapeAt(place);
+    const site = siteAt(place);
+    const target = site.shared && launch.arrays.find((one) => one.name === site.array);
+    const on = shape.lanes.map((offset, lane) => [lane, block.base[place] + offset, offset]).filter((row) => row[2] >= 0);
+    const lowest = Math.min(...on.map((row) => row[1]));
+    const served = (lane) => shape.words.filter((word) => word[0] === lane).map((word) => word[2] + 1);
+    const named = (address) => (target && target.names[target.address.indexOf(address - (address % target.size))]) || "-";
+    const heads = site.shared
+      ? [gettext("lane"), gettext("element"), gettext("address"), gettext("bank"), gettext("wavefront")]
+      : [gettext("lane"), gettext("address"), gettext("sector")];
+    const rows = on.map(([lane, address]) =>
+      site.shared
+        ? [lane, named(address), address, bankOf(address), shape.reason ? "-" : [...new Set(served(lane))].join(", ")]
+        : [lane, address, Math.floor((address - (lowest - (lowest % LINE))) / SECTOR)],
+    );
+    const cells = (name, row) => row.map((said) => `<${name}>${escaped(said)}</${name.split(" ")[0]}>`).join("");
+    at("lanes").innerHTML =
+      `<table><caption><span>${escaped(at("present").textContent)}</span></caption><thead><tr>${cells('th scope="col"', heads)}</tr></thead>` +
+      `<tbody>${rows.map((row) => `<tr>${cells("td", row)}</tr>`).join("")}</tbody></table>`;
+  }
+
   function show() {
     const empty = !block || !block.warp.length;
     for (const id of ["first", "previous", "play", "next", "last", "place"]) at(id).disabled = empty;
     if (empty) {
       at("present").textContent = gettext("No request of this launch was logged.");
-      for (const id of ["tile", "banks", "tile-note", "banks-note"]) at(id).textContent = "";
+      for (const id of ["tile", "banks", "tile-note", "banks-note", "lanes"]) at(id).textContent = "";
       return;
     }
     const last = block.warp.length - 1;
@@ -266,6 +291,7 @@
     at("banks-title").textContent = site.shared ? gettext("Banks by wavefront") : gettext("Sectors and lines");
     if (site.shared) drawBanks();
     else drawSectors();
+    listLanes();
     for (const button of at("source").querySelectorAll("button")) {
       const here = Number(button.dataset.site) === block.site[place];
       button.setAttribute("aria-pressed", String(here));
@@ -371,6 +397,7 @@
       step();
     });
   }
+  at("lanes-details").addEventListener("toggle", listLanes);
   at("play").addEventListener("click", () => play(!timer));
   at("pace").addEventListener("change", () => timer && play(true));
   at("place").addEventListener("input", () => go(Number(at("place").value)));
@@ -384,7 +411,7 @@
 
   const KEYS = { ArrowLeft: "previous", ArrowRight: "next", Home: "first", End: "last" };
   document.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || !block || event.target.closest("select, input")) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || !block || event.target.closest("select, input, summary")) return;
     const isButton = event.target.closest("button");
     if (KEYS[event.key]) at(KEYS[event.key]).click();
     else if (event.key === " " && !isButton) play(!timer);

@@ -88,7 +88,7 @@ def _player() -> str:
 <p id="left-out" class="note"></p>
 <div class="controls" role="group" aria-label="{escape(_("Playback"))}">
 {_button("first", "&#x23EE;", _("First request"))}
-{_button("previous", "&#x25C0;", _("Previous request"))}
+{_button("previous", "&#x25C1;", _("Previous request"))}
 {_button("play", "&#x25B6;", _("Play"))}
 {_button("next", "&#x25B7;", _("Next request"))}
 {_button("last", "&#x23ED;", _("Last request"))}
@@ -106,7 +106,9 @@ def _player() -> str:
 <p class="note" id="tile-note"></p>
 <h3 id="banks-title">{escape(_("Banks by wavefront"))}</h3>
 <div class="scroller" tabindex="0" role="region" aria-labelledby="banks-title"><div id="banks"></div></div>
-<p class="note" id="banks-note"></p></div>
+<p class="note" id="banks-note"></p>
+<details id="lanes-details"><summary id="lanes-title">{escape(_("Lane by lane"))}</summary>
+<div class="scroller" tabindex="0" role="region" aria-labelledby="lanes-title" id="lanes"></div></details></div>
 </div>
 </section>
 <noscript><p>{escape(_("To play the requests this page needs its own script; the tables do not."))}</p></noscript>"""
@@ -182,7 +184,7 @@ def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str
     )
     return (
         f'<div class="scroller" tabindex="0" role="region" aria-label="{escape(caption)}"><table class="{kind}">'
-        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+        f"<caption><span>{escape(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
 
 

@@ -140,6 +140,21 @@ def test_pictures_show_the_lanes_in_their_cells_and_banks(opened: Page) -> None:
 
 
 @pytest.mark.browser
+def test_the_request_is_there_as_a_table_of_its_lanes(opened: Page) -> None:
+    opened.select_option("#launch", label="set_row_read_col")
+    rows = opened.locator("#lanes tbody tr")
+    assert rows.count() == 0
+    opened.get_by_text("Lane by lane").click()
+    expect(opened.locator("#lanes caption")).to_contain_text("33 of 96: load of tile[tx, ty]")
+    expect(rows).to_have_count(32)
+    # 31 rows of 128 bytes behind the 1,024 that the system keeps
+    assert rows.nth(31).locator("td").all_text_contents() == ["31", "tile[31, 0]", "4992", "0", "32"]
+    opened.locator("#last").click()
+    expect(opened.locator("#lanes th")).to_have_text(["lane", "address", "sector"])
+    assert rows.nth(31).locator("td").last.text_content() == "3"  # 32 words of 4 bytes lie in 4 sectors
+
+
+@pytest.mark.browser
 def test_the_page_has_no_accessibility_violation_in_either_theme(opened: Page) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
