@@ -149,7 +149,7 @@
       if (!clicks) return;
       const text = Array.isArray(value) ? value.map(Number).sort((a, b) => a - b).join(",") || "none" : String(value);
       asked = Boolean(text);
-      if (text) go({ ANSWER: text });
+      go({ ANSWER: text || null });
       if (!text || document.activeElement === document.body) focusAnswer(); // Enter took the focus from the box
     },
 
@@ -219,7 +219,7 @@
   document.addEventListener("keydown", (event) => {
     if (!here() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const typing = event.target.closest("input:not([type=checkbox], [type=radio]), textarea, [role=option]");
-    if (event.key === "Enter" && event.target.id === "learn-answer") {
+    if (event.key === "Enter" && event.target.closest("#learn-answer-place input")) {
       // The control hands its value over when the typing ends; a click comes after that.
       event.target.blur();
       window.setTimeout(() => document.getElementById("learn-check").click(), 0);

@@ -85,7 +85,7 @@ def _bank(values: Values) -> Stage:
     question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. "
                  "Which bank answers?",
                  element=element, columns=columns)  # fmt: skip
-    return Stage(Question("number", question), frozenset([str(bank)]), hint, because, by_model(H200), panels)
+    return Stage(Question("number", question), frozenset([str(bank)]), hint, because, by_model(), panels)
 
 
 BANK = Lesson(
@@ -128,7 +128,7 @@ def _row(values: Values) -> Stage:
     question = _("A warp loads along a row, {width} bytes a lane. How many wavefronts does the request take?",
                  width=width)  # fmt: skip
     return Stage(
-        Question("number", question), frozenset([str(right)]), hint, because, by_model(H200),
+        Question("number", question), frozenset([str(right)]), hint, because, by_model(),
         lambda theme: _pictures(shown, because, theme),
     )  # fmt: skip
 
@@ -181,7 +181,7 @@ def _column(values: Values) -> Stage:
     question = _("Rows are {columns} words long, and lane i loads {code}. How many wavefronts does that take?",
                  columns=columns, code=code("tile[i, 0]"))  # fmt: skip
     return Stage(
-        Question("number", question), frozenset([str(right)]), hint, because, by_model(H200),
+        Question("number", question), frozenset([str(right)]), hint, because, by_model(),
         lambda theme: _pictures(shown, because, theme),
     )  # fmt: skip
 
@@ -242,7 +242,7 @@ def _share(values: Values) -> Stage:
     question = _("Rows are {columns} words long, and lane i loads {code}. Which lanes collide with lane {asked}?",
                  columns=columns, code=code(f"tile[i // {share}, 0]"), asked=_ASKED)  # fmt: skip
     return Stage(
-        Question("lanes", question), frozenset([lanes_answer(colliding)]), hint, because, by_model(H200),
+        Question("lanes", question), frozenset([lanes_answer(colliding)]), hint, because, by_model(),
         lambda theme: _pictures(shown, because, theme),
     )  # fmt: skip
 

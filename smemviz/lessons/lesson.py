@@ -163,7 +163,7 @@ def written(question: Question, answer: str) -> str:
     if question.kind == "choice":
         return next(option.text for option in question.options if option.value == answer)
     if question.kind == "lanes":
-        return _("no lane") if answer == NO_LANES else answer
+        return _("none") if answer == NO_LANES else answer
     return f"{int(answer):,}"
 
 

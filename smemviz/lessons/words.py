@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from smemviz.figures.grammar import sentences
-from smemviz.figures.served import Hardware
+from smemviz.figures.served import H200
 from smemviz.language import _, ngettext
 from smemviz.model.devices import device
 from smemviz.recording import Recording
@@ -26,10 +25,9 @@ def wavefronts_said(wavefronts: int, ideal: int) -> str:
     )
 
 
-def by_model(hardware: Hardware) -> str:
+def by_model() -> str:
     """Say what a count rests on where no kernel ran."""
-    known = device(hardware.cc)
-    return sentences(_("Counted by the rule for compute capability {cc}.", cc=known.name), _(known.basis.source))
+    return _("Counted by the rule for compute capability {cc}, as measured on an H200.", cc=device(H200.cc).name)
 
 
 def by_recording(recording: Recording) -> str:

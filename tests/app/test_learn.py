@@ -140,6 +140,87 @@ def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page)
     assert "present" not in page.url
 
 
+def test_a_presenter_without_a_keyboard_has_buttons(quiet: Page) -> None:
+    page = quiet
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/learn/banks")
+    expect(page.locator("#learn-question")).to_contain_text("rows of 20 words")
+    expect(page.get_by_role("button", name="Step on")).to_be_hidden()
+    page.get_by_role("button", name="Present").click()
+    expect(page.get_by_role("button", name="Step back")).to_be_disabled()
+    page.get_by_role("button", name="Step on").click()
+    expect(page.locator("#learn-step")).to_have_text("Step 2 of 4")
+    page.keyboard.press("Space")  # presses the button, once
+    expect(page.locator("#learn-step")).to_have_text("Step 3 of 4")
+    expect(page.locator("#learn-set")).to_have_text("Row of the element: 2; Words in a row: 32")
+    page.get_by_role("button", name="Step back").click()
+    expect(page.locator("#learn-step")).to_have_text("Step 2 of 4")
+    page.get_by_role("button", name="End the presentation").click()
+    expect(page.locator("#learn-present")).to_be_focused()
+    assert "present" not in page.url
+
+
+def test_letter_keys_that_are_off_neither_begin_nor_end_a_presentation(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/rows")
+    expect(page.locator("#learn-question")).to_contain_text("A warp loads along a row")
+    page.evaluate("document.documentElement.dataset.letterKeys = 'off'")
+    page.keyboard.press("p")
+    page.get_by_role("button", name="Present").click()
+    expect(page.locator("#learn-step")).to_have_text("Step 1 of 4")
+    page.keyboard.press("p")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#learn-step")).to_have_text("Step 2 of 4")
+    page.keyboard.press("Escape")
+    expect(page.locator(".site-header")).to_be_visible()
+
+
+def test_an_answer_in_the_url_stands_in_its_box_and_another_language_keeps_it(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/columns?COLUMNS=16&ANSWER=5")
+    expect(page.get_by_label("Your answer")).to_have_value("5")
+    check(page, "8")
+    expect(page.locator("#learn-feedback")).to_contain_text("Not 8.")
+    page.go_back()
+    expect(page.get_by_label("Your answer")).to_have_value("5")
+    page.goto("/learn/words?ANSWER=17,16&lang=ko")
+    expect(page.locator("#learn-feedback")).to_contain_text("16-17")
+    for lane in (16, 17):
+        expect(page.locator(f".learn-lanes input[value='{lane}']")).to_be_checked()
+    expect(page.locator(".learn-lanes input:checked")).to_have_count(2)
+    page.goto("/learn/by-hand?ANSWER=flat&IPAD=2&lang=en")
+    expect(page.get_by_label("tile[tx * BDIMY + ty]", exact=True)).to_be_checked()
+    page.reload()
+    expect(page.get_by_label("tile[tx * BDIMY + ty]", exact=True)).to_be_checked()
+
+
+def test_whoever_works_with_keys_stays_where_the_answer_is_written(quiet: Page) -> None:
+    page = quiet
+    page.goto("/learn/rows")
+    expect(page.locator("#learn-question")).to_contain_text("A warp loads along a row")
+    answer = page.get_by_label("Your answer")
+    answer.press_sequentially("7")
+    answer.press("Enter")
+    expect(page.locator("#learn-feedback")).to_contain_text("Not 7.")
+    expect(answer).to_be_focused()
+    answer.fill("")
+    answer.press("Enter")
+    expect(page.locator("#learn-feedback")).to_have_text("")
+    expect(answer).to_be_focused()
+    answer.press_sequentially("1")
+    answer.press("Enter")
+    expect(page.locator("#learn-because")).to_be_focused()
+    page.get_by_role("button", name="Ask me again").press("Enter")
+    expect(answer).to_be_focused()
+    expect(answer).to_have_value("")
+
+
+def test_the_alternatives_of_a_picture_are_named_by_the_lesson(quiet: Page) -> None:
+    quiet.goto("/learn/rows?ANSWER=show")
+    for n in (1, 2):
+        expect(quiet.get_by_role("button", name=f"Table of A warp asks at once, picture {n}")).to_be_visible()
+
+
 def test_a_question_says_nothing_of_its_answer(quiet: Page) -> None:
     page = quiet
     page.goto("/learn/compiler")

@@ -126,6 +126,25 @@ def test_a_tile_saves_as_many_times_as_it_is_wide(tile: int) -> None:
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_no_question_says_what_is_right(lesson: Lesson) -> None:
+    for knobs in combinations(lesson):
+        stage = lesson.stage(knobs)
+        told = " ".join([stage.question.text, lesson.set_to(knobs)]).replace("\N{NO-BREAK SPACE}", " ")
+        if stage.question.kind != "number":
+            assert stage.answer not in told
+        elif lesson.slug == "compiler":  # where nothing is merged the counts are the same
+            assert (stage.answer in told) == (knobs["LOAD"] == "b_tile[k, tx]")
+
+
+@pytest.mark.parametrize("knobs", combinations(lesson_of("sectors")), ids=str)
+def test_what_a_sector_s_count_takes_is_in_the_question(knobs: dict[str, str]) -> None:
+    row = 96 * 4 if knobs["KERNEL"] == "copy" else 64 * 4
+    said = lesson_of("sectors").stage(knobs).question.text
+    assert f"{knobs['TILE']} x {knobs['TILE']} threads" in said
+    assert f"4 bytes a lane, into rows of {row} bytes" in said
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
 def test_every_knob_has_an_answer_and_the_default_is_not_the_only_one(lesson: Lesson) -> None:
     stages = [lesson.stage(knobs) for knobs in combinations(lesson)]
     answers = {one for stage in stages for one in stage.right}
@@ -177,6 +196,10 @@ def test_every_scene_is_one_that_the_knobs_offer(lesson: Lesson) -> None:
         ),
         ("rectangles", {}, "6", "6 words do it, but a smaller pad does, too."),
         (
+            "rectangles", {"BDIMY": "32"}, "0",
+            "With a pad of 0 words the loads down the columns take 1,024 wavefronts where 32 would do.",
+        ),
+        (
             "by-hand", {}, "flat",
             "Lane 1 of warp 0 wants [1, 0], which lies at word 33. This index gives 32.",
         ),
@@ -222,6 +245,8 @@ def test_no_wrong_answer_is_left_without_a_hint(lesson: Lesson) -> None:
     [
         ("banks", " 007 ", "7"),
         ("compiler", "2,048", "2048"),
+        ("banks", "１３", "13"),  # noqa: RUF001 - as Korean and Chinese keyboards write digits
+        ("banks", "1000000000", "1000000000"),
         ("banks", "-0", "0"),
         ("words", "19,16 - 18", "16-19"),
         ("words", "", "none"),
