@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -64,7 +65,7 @@ NO_WORD = re.compile("[A-Z]*|.|.*[0-9_].*")  # a constant, a letter, an identifi
 @cache
 def names() -> frozenset[str]:
     """Return the words in names of files, kernels, arrays, operations and cards that the pages show."""
-    library = Library(gallery())
+    library = Library([*gallery(), *(Path(__file__).with_name(name) for name in ("many.py", "often.py"))])
     found = [word for file in library.files for word in (file, *library.program(file).kernels)]
     for file in ("square", "mistakes"):
         shown = library.show(RunState(file))
