@@ -60,9 +60,11 @@ def test_from_the_gallery_to_the_conflict_and_its_cure(quiet: Page) -> None:
     expect(card).to_contain_text("32-way at worst, 3,968 wavefronts in excess")
     expect(card).to_contain_text("recorded on NVIDIA H200")
     expect(card.locator(".heatmaplayer image").first).to_be_attached()
+    expect(page.locator("nav [aria-current]")).to_have_text(["Gallery"])
     card.get_by_role("link", name="set_row_read_col", exact=True).click()
 
     headline(page, CONFLICT)
+    expect(page.locator("nav [aria-current]")).to_have_text(["Gallery"])
     expect(page.locator("#origin")).to_contain_text("recorded on NVIDIA H200, driver 580.159.04")
     expect(page.locator("#origin")).to_contain_text("rule for compute capability 9.0, measured")
     now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")

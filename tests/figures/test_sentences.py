@@ -5,10 +5,11 @@ from dataclasses import replace
 from synthetic import square_recording
 
 from smemviz.figures.moment import moment
-from smemviz.figures.sentences import badge, degree_of, facts, headline, origin, present, rule
+from smemviz.figures.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
 from smemviz.figures.served import Hardware
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.figures.worst import worst_moment
+from smemviz.recording import MAIN_FAILED, Finding
 
 RECORDING = square_recording()
 LAUNCH = RECORDING["set_row_read_col"]
@@ -17,6 +18,22 @@ LAUNCH = RECORDING["set_row_read_col"]
 def test_the_headline_is_the_worst_site() -> None:
     assert headline(LAUNCH) == "32-way conflict: 1,024 wavefronts where 32 would do"
     assert headline(RECORDING["set_row_read_row"]) == "No bank conflict: 64 wavefronts, as few as can be"
+
+
+def test_a_mistake_comes_before_what_a_launch_costs() -> None:
+    number = RECORDING.launches.index(LAUNCH)
+    race, beyond = (
+        Finding(kind, LAUNCH.kernel, line, (0, 0, 0), (), "", number)
+        for kind, line in (("race", 53), ("out_of_bounds", 55))
+    )
+    failed = Finding(MAIN_FAILED, LAUNCH.kernel, 90, (0, 0, 0), (), "")
+
+    def said(*findings: Finding) -> str:
+        return headline_of(replace(RECORDING, findings=findings), LAUNCH)
+
+    assert said(race, race) == "Race in line 53"
+    assert said(beyond, race, race) == "Out of bounds in line 55, and 1 more mistake"
+    assert said(failed) == said() == headline(LAUNCH)
 
 
 def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
