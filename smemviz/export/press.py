@@ -7,6 +7,7 @@ sizes, and the whole sheet is then scaled to the width asked for, so that all pr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -175,8 +176,17 @@ def _wrapped(caption: str, width: float) -> list[str]:
 def _lines(text: str, columns: int) -> list[str]:
     """Break a text between words, between Chinese letters, and within words that are longer than a line."""
     lines = [""]
-    for piece in (word[i : i + columns] for word in _PIECE.findall(text) for i in range(0, len(word), columns)):
+    for piece in (part for word in _PIECE.findall(text) for part in _parts(word, columns)):
         if lines[-1] and characters(lines[-1] + piece.rstrip()) > columns:
             lines.append("")
         lines[-1] += piece if lines[-1] else piece.lstrip()
     return [line.rstrip() for line in lines]
+
+
+def _parts(word: str, columns: int) -> Iterator[str]:
+    """Yield a word in parts that each fit a line; most words are one."""
+    while characters(word.rstrip()) > columns:
+        fitting = next(i for i in range(len(word), 0, -1) if i == 1 or characters(word[:i]) <= columns)
+        yield word[:fitting]
+        word = word[fitting:]
+    yield word
