@@ -132,7 +132,7 @@ def _fit_pairs(figure: go.Figure, plot: float) -> None:
             if list(left.y) != list(right.y):
                 continue
             longest = max(
-                characters(_letters(a)) + characters(_letters(b)) + 2
+                characters(_letters(a), _AVERAGE) + characters(_letters(b), _AVERAGE) + 2
                 for a, b in zip(left.text, right.text, strict=True)
             )
             size = min(left.textfont.size, plot / (_AVERAGE * longest))
@@ -151,7 +151,7 @@ def _wrap_key(figure: go.Figure, plot: float) -> int:
     rows: list[list[Any]] = [[]]
     room = plot
     for trace in shown:
-        need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * characters(trace.name)
+        need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * characters(trace.name, _AVERAGE)
         if need > room and rows[-1]:
             rows.append([])
             room = plot
@@ -177,7 +177,7 @@ def _lines(text: str, columns: int) -> list[str]:
     """Break a text between words, between Chinese letters, and within words that are longer than a line."""
     lines = [""]
     for piece in (part for word in _PIECE.findall(text) for part in _parts(word, columns)):
-        if lines[-1] and characters(lines[-1] + piece.rstrip()) > columns:
+        if lines[-1] and characters(lines[-1] + piece.rstrip(), _AVERAGE) > columns:
             lines.append("")
         lines[-1] += piece if lines[-1] else piece.lstrip()
     return [line.rstrip() for line in lines]
@@ -185,8 +185,8 @@ def _lines(text: str, columns: int) -> list[str]:
 
 def _parts(word: str, columns: int) -> Iterator[str]:
     """Yield a word in parts that each fit a line; most words are one."""
-    while characters(word.rstrip()) > columns:
-        fitting = next(i for i in range(len(word), 0, -1) if i == 1 or characters(word[:i]) <= columns)
+    while characters(word.rstrip(), _AVERAGE) > columns:
+        fitting = next(i for i in range(len(word), 0, -1) if i == 1 or characters(word[:i], _AVERAGE) <= columns)
         yield word[:fitting]
         word = word[fitting:]
     yield word

@@ -16,10 +16,10 @@ _LARGEST, _SMALLEST = 12, 6
 CHARACTERS = "characters"  # the meta of a trace whose x counts the characters of its texts, which are monospaced
 
 
-def characters(text: str) -> int:
-    """Return how wide a text is in digits: a letter of Korean or Chinese is as wide as the type is high."""
+def characters(text: str, size: float = _CHARACTER) -> int:
+    """Return how wide a text is in characters of a size, in font sizes; Korean and Chinese letters are 1 wide."""
     wide = sum(east_asian_width(character) in "WF" for character in text)
-    return len(text) + ceil(wide * (1 / _CHARACTER - 1))
+    return len(text) + ceil(wide * (1 / size - 1))
 
 
 def fitting_size(longest: int, columns: float, height: float, width: int = PLOT_WIDTH) -> int:
