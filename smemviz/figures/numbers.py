@@ -114,9 +114,7 @@ def _shared(launch: Launch, hardware: Hardware) -> Section:
             Number(
                 "shared-bytes",
                 (_("shared bytes"),),
-                _(
-                    "Bytes of shared memory a block takes, static and dynamic, pads and gaps between arrays included."
-                ),
+                _("Bytes of shared memory a block takes, static and dynamic, pads and gaps between arrays included."),
                 _("Recorded: the lengths and places of the arrays as the launch had them."),
                 f"{launch.shared_bytes:,}",
             ),

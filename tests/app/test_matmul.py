@@ -327,7 +327,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme
     expect(page.locator("#steps .main-svg").first).to_be_attached()
     expect(page.locator("#roofline .main-svg").first).to_be_attached()
     page.get_by_role("button", name="Table of Sweep over sizes").click()
-    expect(page.locator("#sweep-title").locator("xpath=ancestor::section").locator(".figure-table table")).to_be_visible()
+    sweep = page.locator("section", has=page.locator("#sweep-title"))
+    expect(sweep.locator(".figure-table table")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
