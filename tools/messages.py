@@ -37,7 +37,13 @@ def extracted() -> Catalog:
             name = path.relative_to(ROOT).as_posix()
             if "/codemirror/" in name:
                 continue
-            found = extract_from_file("javascript", str(path), keywords={"gettext": None}, comment_tags=(_NOTE,))
+            found = extract_from_file(
+                "javascript",
+                str(path),
+                keywords={"gettext": None},
+                comment_tags=(_NOTE,),
+                options={"parse_template_string": True},
+            )
             for line, message, comments, _ in found:
                 catalogue.add(message, None, [(name, line)], auto_comments=comments)
     return catalogue

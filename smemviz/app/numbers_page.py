@@ -40,12 +40,17 @@ def numbers_page() -> list[Component]:
             className="title",
         ),
         html.Nav(
-            [html.A(one.title, href=f"#{one.numbers[0].anchor}") for one in sections],
+            [html.A(one.title, href=f"#{place(one.numbers[0].anchor)}") for one in sections],
             className="kernels",
             **{"aria-label": _("Sections")},
         ),
         html.Div([_section(one) for one in sections], className="numbers"),
     ]
+
+
+def place(anchor: str) -> str:
+    """Return the id of a number on the page; panels of other pages have names such as ``pad`` for their own."""
+    return f"number-{anchor}"
 
 
 @cache
@@ -69,4 +74,4 @@ def _number(number: Number) -> Component:
     if number.example:
         value = html.Strong(number.example)
         said.append(html.Dd(rich("Here: {value}", value=value), className="example"))
-    return html.Div([html.Dt(names(*number.names)), *said], id=number.anchor, className="number")
+    return html.Div([html.Dt(names(*number.names)), *said], id=place(number.anchor), className="number")

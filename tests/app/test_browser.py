@@ -304,7 +304,7 @@ def test_the_theme_follows_the_system_and_the_toggle_is_in_the_url(quiet: Page) 
     page.get_by_role("button", name="Switch to the light theme").click()
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "light")
     assert query(page)["theme"] == "light"
-    page.get_by_role("link", name="set_row_read_col", exact=True).last.click()
+    page.get_by_role("link", name="set_row_read_col", exact=True).first.click()
     headline(page, CONFLICT)
     assert query(page)["theme"] == "light"
 

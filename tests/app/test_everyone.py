@@ -23,7 +23,7 @@ PAGES = {  # by path, what names one of the figures; "" where there is none
     "/gpus": "",
     "/editor": "Tile: ",
     "/learn": "",
-    "/learn/banks?ANSWER=show": "the picture: ",
+    "/learn/banks?ANSWER=show": "What a bank is, picture 1: ",
     "/numbers": "",
 }
 # A wide screen, a telephone, and a laptop of 1440 x 900 at 200 %; 320 is 1280 at 400 % (WCAG 1.4.10).

@@ -99,8 +99,8 @@ def test_names_of_numbers_lead_to_their_explanation(explained: dict[str, Number]
         Library(gallery()), Stopwatch(Job(environment={}), allowed=False), {"file": "square"}, {"theme": "light"}
     )
     found = set(links(page))
-    assert {"/numbers#excess", "/numbers#median"} <= found
-    assert found <= {f"/numbers#{number.anchor}" for number in explained.values()}
+    assert {"/numbers#number-excess", "/numbers#number-median"} <= found
+    assert found <= {f"/numbers#number-{number.anchor}" for number in explained.values()}
 
 
 def test_the_page_is_spoken_in_every_language() -> None:
@@ -109,8 +109,9 @@ def test_the_page_is_spoken_in_every_language() -> None:
 
 
 @pytest.mark.browser
-def test_a_link_to_a_number_leads_there(page: Page, server: str) -> None:
-    page.goto("/numbers#floor")
+def test_a_link_to_a_number_leads_there(quiet: Page) -> None:
+    page = quiet
+    page.goto("/numbers#number-floor")
     expect(page.get_by_text("The floor is the time of an empty kernel")).to_be_in_viewport()
     page.get_by_role("link", name="set_row_read_col").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("32-way conflict")

@@ -18,7 +18,7 @@ def watched(page: Page, server: str) -> Iterator[None]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: None if _local(request.url, server) else complaints.append(request.url))
     yield
-    assert complaints == []
+    assert complaints == [], complaints
 
 
 def _local(url: str, server: str) -> bool:
