@@ -114,6 +114,7 @@ class Library:
         self._files: dict[Path, tuple[int, Recording]] = {}
         self._programs: dict[Path, Program] = {}
         self._lock = threading.Lock()
+        self._loading = threading.Lock()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -195,10 +196,10 @@ class Library:
             changed = path.stat().st_mtime_ns
         except OSError as error:  # it was there when the server started
             raise RecordingError(f"{path}: cannot be read any more: {error.strerror}") from None
-        known = self._files.get(path)
-        if known is None or known[0] != changed:
-            known = (changed, load(path))
-            self._files[path] = known
+        with self._loading:  # who asks at once gets one recording, for what is drawn is kept by recording
+            known = self._files.get(path)
+            if known is None or known[0] != changed:
+                known = self._files[path] = (changed, load(path))
         return known[1]
 
     def run(self, program: Program) -> Recording:

@@ -96,8 +96,8 @@ def test_no_recording_is_held(view: Counted) -> None:
     assert recording() is None
 
 
-def test_what_two_ask_for_at_once_is_drawn_once(library: Library, view: Counted) -> None:
-    looked = Kept().keep(view)
+def test_what_two_ask_for_at_once_is_drawn_once(view: Counted) -> None:
+    library, looked = Library(gallery()), Kept().keep(view)  # the recording is not loaded yet either
     view.may_end.clear()
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(looked, library, RUN, STEP) for _ in range(8)]

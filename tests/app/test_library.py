@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -14,6 +17,8 @@ from smemviz.app.texts import Texts
 from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
 from smemviz.program import source_sha256
+from smemviz.recording import Recording
+from smemviz.recording_file import load
 from smemviz.resources import gallery, kernels_dir, recording_for
 
 SQUARE = kernels_dir() / "square.py"
@@ -30,6 +35,24 @@ def test_the_gpu_recording_is_shown_where_its_constants_are_asked_for(served: Li
     assert shown.why is None
     assert shown.recording.device is not None
     assert shown.recording.device.name == "NVIDIA H200"
+
+
+def test_who_asks_at_once_gets_one_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    served, together = Library(gallery()), Barrier(8)
+
+    def load_slowly(path: Path) -> Recording:
+        time.sleep(0.2)  # for the others to come meanwhile
+        return load(path)
+
+    monkeypatch.setattr(library_module, "load", load_slowly)
+
+    def ask() -> Recording:
+        together.wait(60)
+        return served.show(RunState(file="square")).recording
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(ask) for _ in range(8)]
+    assert len({id(one.result()) for one in asked}) == 1
 
 
 def test_other_constants_are_run_in_lockstep_and_the_page_says_why(served: Library) -> None:
