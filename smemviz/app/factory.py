@@ -22,6 +22,7 @@ from smemviz.app import (
     numbers_page,
 )
 from smemviz.app import follow as following
+from smemviz.app.callers import refuse_strangers
 from smemviz.app.help import help_button, help_sheet
 from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
@@ -100,7 +101,8 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
 
     ``follow`` keeps a kernel's page up with its file, as it is saved. ``editor`` gives it the page on which kernels are
     written; its texts run in lockstep, in processes of their own. ``local`` is for a server that only this machine
-    reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits.
+    reaches, and answers nobody who asks for it by another name: for others nothing is measured, no revision read, and
+    kernels run within the editor's limits.
     """
     texts = Texts() if editor else None
     job = Job(environment=LINES)  # one GPU: one measurement at a time
@@ -123,6 +125,8 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
         ],
     )
     app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
+    if local:
+        app.server.before_request(refuse_strangers)
     app.server.before_request(_speak)
     app.layout = lambda: _frame(library)
     browser.add_callbacks(app)

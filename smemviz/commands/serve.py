@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import ipaddress
 import logging
 import signal
 import socket
@@ -15,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from smemviz.errors import InputError
+from smemviz.loopback import is_loopback
 
 TERMINATED = 143  # as a shell reports SIGTERM
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check the inputs, take a port, then load the server and serve until Ctrl-C."""
-    local = _is_loopback(arguments.host)
+    local = is_loopback(arguments.host)
     # Whoever reaches the port could have the files run, and read what they say of this machine.
     paths = arguments.paths if local else []
     for path in paths:
@@ -93,14 +93,6 @@ def _page(paths: Sequence[Path]) -> str:
     from smemviz.resources import plain_name
 
     return f"kernel?{urlencode({'file': plain_name(paths[0])})}" if len(paths) == 1 else ""
-
-
-def _is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _port(text: str) -> int:
