@@ -378,6 +378,17 @@ def test_run_runs_nothing_when_there_is_nowhere_to_save(
     assert calls == []
 
 
+def test_run_replaces_no_file_that_is_not_named_as_a_recording(
+    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = pretended_run(a_recording())
+    kernels = tmp_path / "mine.py"
+    kernels.write_text("A = 1\n")
+    assert cli.main(["run", "a.py", "-o", str(kernels)]) == 2
+    assert capsys.readouterr().err == f"smemviz: {kernels}: the result ends in .npz; nothing was run\n"
+    assert (calls, kernels.read_text()) == ([], "A = 1\n")
+
+
 def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.StringIO()
     monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=terminal, force_terminal=stderr))
