@@ -19,7 +19,7 @@ from smemviz.app.matmul_tables import (
     skipped_note,
     step_table,
 )
-from smemviz.app.rich import rich
+from smemviz.app.rich import retold, rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.errors import SmemvizError
@@ -89,9 +89,7 @@ def view_products(data: Products, query: Query, theme: str, linked: bool) -> Fil
         return {
             "products-headline.children": _("This cannot be shown"),
             "products-origin.children": "",
-            "products-notices.children": dmc.Alert(
-                html.Span(str(error), lang="en"), color="red", id="error", className="refusal"
-            ),
+            "products-notices.children": dmc.Alert(retold(str(error)), color="red", id="error", className="refusal"),
             "products-sizes.children": [],
             "products-results.hidden": True,
         }
@@ -129,8 +127,7 @@ def view_step(data: Products, query: Query, look: Query) -> Filling:
     try:
         launch, steps = data.steps(pictured if pictured in PICTURED else DEFAULT_PICTURED)
     except (SmemvizError, KeyError) as error:
-        why = html.Span(str(error), lang="en")
-        return {"step-text.children": rich("There is nothing to picture: {why}", why=why)}
+        return {"step-text.children": rich("There is nothing to picture: {why}", why=retold(str(error)))}
     asked = LookState.read(look).step or 1
     index = min(max(asked, 1), len(steps)) - 1
     figure = scene(launch, steps, index, theme=LookState.read(look).theme)
@@ -158,8 +155,7 @@ def view_job(data: Products, available: bool) -> Filling:
             html.Progress(value=done, max=total, **{"aria-label": _("Measured")}),
         ]
     elif data.problem:
-        problem = html.Span(data.problem, lang="en")
-        status = [dmc.Alert(problem, title=_("It could not be measured"), color="red")]
+        status = [dmc.Alert(retold(data.problem), title=_("It could not be measured"), color="red")]
     return {
         "products-measure-area.hidden": False,
         "products-measure.disabled": running is not None,
@@ -220,8 +216,8 @@ def _notices(data: Products, sweep: Sweep | None) -> list[Component]:
         text = _("{kernels} changed since; the times are of what stood there before.", kernels=names(*changed))
         notices.append(dmc.Alert(text, title=_("Measured of another version"), color="yellow", variant="light"))
     if sweep and sweep.notes:
-        told = html.Span("; ".join(sweep.notes), lang="en")
-        notices.append(dmc.Alert(told, title=_("main() failed while measuring"), color="yellow"))
+        failures = [part for note in sweep.notes for part in (html.Br(), retold(note))][1:]
+        notices.append(dmc.Alert(failures, title=_("main() failed while measuring"), color="yellow"))
     return notices
 
 
