@@ -12,6 +12,7 @@ from smemviz.engines.lockstep.frame import Frame
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import Index, View
 from smemviz.engines.lockstep.typing import INT64, Value, cast, dtype_of
+from smemviz.said import said
 
 _UINT64 = np.dtype(np.uint64)
 
@@ -103,10 +104,16 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
         first = int(np.flatnonzero(bad)[0])
         at = ", ".join(str(_one(index, first)) for index in indices)
         shape = tuple(int(_one(size, first)) for size in view.shape)
-        cure = "Check the index with an if before it is used."
+        values = {"array": view.name, "index": at, "shape": shape}
+        message = said(
+            "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.", **values
+        )
         if view.memory.space == "shared" and 0 in shape:
-            cure = "Give its bytes in the launch: kernel[grid, block, stream, bytes]."
-        message = f"{view.name}[{at}] is outside shape {shape}. {cure}"
+            message = said(
+                "{array}[{index}] is outside shape {shape}. "
+                "Give its bytes in the launch: kernel[grid, block, stream, bytes].",
+                **values,
+            )
         frame.machine.find("out_of_bounds", node.lineno, node.col_offset, bad, message)
     return element, reached
 
@@ -162,8 +169,10 @@ def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, .
 def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Value) -> None:
     """Store a number or an array in every element of a part of an array, one element after the other."""
     if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
-        why = "from the same array" if value.memory is part.memory else "from an array of more axes"
-        raise frame.refuse(target, f"assignment to {ast.unparse(target)} {why}")
+        code = ast.unparse(target)
+        if value.memory is part.memory:
+            raise frame.refuse(target, said("assignment to {code} from the same array", code=code))
+        raise frame.refuse(target, said("assignment to {code} from an array of more axes", code=code))
     outer = frame.mask
     for index in np.ndindex(*(int(np.max(size)) for size in part.shape)):
         frame.machine.tick(frame.function.file, target.lineno)
