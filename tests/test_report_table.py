@@ -10,7 +10,9 @@ from smemviz.report_table import launch_tables
 
 
 def a_site(line: int, space: str, **counts: Any) -> dict[str, Any]:
-    none = dict.fromkeys(("wavefronts", "ideal", "excess", "max_degree", "sectors", "sectors_per_request", "efficiency"))
+    none = dict.fromkeys(
+        ("wavefronts", "ideal", "excess", "max_degree", "sectors", "sectors_per_request", "efficiency")
+    )
     place = {"line": line, "source": "tile[first + tx, ty]", "space": space, "op": "load", "width": 4, "calls": ()}
     return none | place | {"requests": 4294967296} | counts
 
