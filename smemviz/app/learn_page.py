@@ -194,7 +194,14 @@ def _answer(question: Question) -> Component:
     """Return the control for an answer; its value is text, or lanes."""
     if question.kind == "number":
         return dmc.NumberInput(
-            id="learn-answer", label=_("Your answer"), value="", allowDecimal=False, size="md", w=150, hideControls=True
+            id="learn-answer",
+            label=_("Your answer"),
+            value="",
+            debounce=True,  # handed over with Enter and as the box is left, before a click on what checks it
+            allowDecimal=False,
+            size="md",
+            w=150,
+            hideControls=True,
         )
     if question.kind == "choice":
         choices = [dmc.Radio(value=o.value, label=html.Code(o.text)) for o in question.options]
