@@ -97,7 +97,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
 
 def _nothing_yet() -> Component:
     said = _(
-        "Counts what was recorded with every pad and XOR swizzle, writes the best into a copy of the file, and runs it."
+        "Counts what was recorded with every pad and swizzle, writes the best into a copy of the file, and runs it."
     )
     return html.P(said, className="note")
 

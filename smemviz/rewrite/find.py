@@ -5,11 +5,11 @@ Predicted from the requests that were recorded; nothing is run here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smemviz.language import N_
-from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, score, smallest_cure, swizzles
+from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, row_lengths, score, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic
 from smemviz.model.pattern import data_decides
@@ -56,6 +56,11 @@ class Suggestion:
     def after(self) -> int:
         """Wavefronts of all accesses to the array in the layout."""
         return sum(one.after.wavefronts for one in self.promises)
+
+    @property
+    def price(self) -> tuple[int, int, int]:
+        """What suggestions are ordered by: wavefronts, then bytes, then instructions of the index."""
+        return self.after, self.more_bytes, self.rewrite.instructions if self.rewrite else 0
 
     @property
     def excess(self) -> int:
@@ -145,7 +150,7 @@ def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str 
 
 
 def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
-    """Return the best pad and the best swizzle that can be written, or that cannot, the cheaper first."""
+    """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
     rewriting, reason = None, Said(N_("its kernel stands in {file}"), file=launch.file)
     if not launch.file:
         try:
@@ -165,19 +170,28 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
         return rewriting.refuses(layout) if rewriting else reason
 
     made = []
-    for layouts in (pads, swizzles):
-        cure = _cure(asked, (layout for layout in _each(layouts, asked) if why_not(layout) is None))
+    for layouts in _kinds(asked):
+        cure = _cure(asked, (layout for layout in layouts if why_not(layout) is None))
         reason_here = None
         if cure is None:
-            cure = _cure(asked, _each(layouts, asked))
+            cure = _cure(asked, iter(layouts))
             reason_here = why_not(cure.layout) if cure else None
         if cure is not None:
             made.append(_suggestion(asked, cure, rewriting if reason_here is None else None, reason_here, complete))
-    return sorted(made, key=_cost)
+    kept: list[Suggestion] = []
+    for one in sorted(made, key=lambda one: (one.rewrite is None, one.price)):
+        if not any(_beats(other, one) for other in kept):
+            kept.append(one)
+    return kept
 
 
-def _each(layouts: Callable[[ArrayInfo, Sequence[Access]], Iterator[Layout]], asked: _Asked) -> Iterator[Layout]:
-    return layouts(asked.array, [access for _, access in asked.accesses])
+def _kinds(asked: _Asked) -> Iterator[Sequence[Layout]]:
+    """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
+    found = [access for _, access in asked.accesses]
+    yield list(pads(asked.array, found))
+    mixed, rows = list(swizzles(asked.array, found)), row_lengths(asked.array, found)
+    yield [one for one in mixed if one.row in rows]
+    yield [one for one in mixed if one.row not in rows]
 
 
 def _cure(asked: _Asked, layouts: Iterator[Layout]) -> Cure[Layout] | None:
@@ -195,13 +209,13 @@ def _suggestion(
     return Suggestion(asked.kernel, asked.array, cure.layout, promises, cure.more_bytes, rewrite, reason, complete)
 
 
-def _cost(one: Suggestion) -> tuple[bool, int, int, int]:
-    """Order suggestions: what can be written first, then by wavefronts, bytes and instructions."""
-    return one.rewrite is None, one.after, one.more_bytes, one.rewrite.instructions if one.rewrite else 0
+def _beats(one: Suggestion, other: Suggestion) -> bool:
+    """Whether it is nowhere worse."""
+    return all(mine <= theirs for mine, theirs in zip(one.price, other.price, strict=True))
 
 
 def _nothing_helps(asked: _Asked, launch: Launch) -> str:
     ops = {launch.sites[access.site].op for _, access in asked.accesses}
     if any(is_atomic(op) and op != POPULATION_COUNT for op in ops):
         return Said(N_("lanes that update the same element collide wherever it lies"))
-    return Said(N_("no pad and no XOR swizzle helps"))
+    return Said(N_("no pad and no swizzle helps"))
