@@ -521,9 +521,9 @@ sys.exit(main(sys.argv[1:]))
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[SimpleNamespace]:
-    """Serve a pretended app; give the lines printed so far and a way to stop."""
-    code = SERVING.format(tests=str(Path(__file__).parent))
+def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
+    """Serve a pretended app, after some statements; give the lines printed so far and a way to stop."""
+    code = f"{before}\n{SERVING.format(tests=str(Path(__file__).parent))}"
     command = [sys.executable, "-c", code, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -589,6 +589,22 @@ def test_serve_open_to_other_machines_serves_no_files_from_their_paths_and_says_
         assert err == (
             "smemviz: 0.0.0.0 is open to other machines, so files are not served from their paths; the gallery and the "
             "editor are, every run within the editor's limits. Nothing is measured, no revision read\n"
+        )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> None:
+    elsewhere = "import smemviz.engines.sandbox.limits as limits; limits.memory_is_bounded = lambda: False"
+    with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), before=elsewhere) as server:
+        assert server.line().startswith("smemviz: http://0.0.0.0:")
+        server.process.send_signal(signal.SIGINT)
+        _, err = server.process.communicate(timeout=60)
+        first, second = err.splitlines()
+        assert first.endswith(
+            "; the gallery is, every run within the editor's limits. Nothing is measured, no revision read"
+        )
+        assert second == (
+            "smemviz: the editor is left out, because only Linux bounds the memory of what others write in it"
         )
 
 

@@ -38,10 +38,11 @@ def execute(arguments: argparse.Namespace) -> int:
     paths = arguments.paths if local else []
     for path in paths:
         _check(path)
+    editor = not arguments.no_editor and (local or _memory_is_bounded())
     listening = _listen(arguments.host, arguments.port)
     with listening:
         if not local:
-            _say_what_is_off(arguments)
+            _say_what_is_off(arguments, editor)
         import webbrowser
 
         from werkzeug.serving import make_server
@@ -49,7 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.app import create_app
 
         port = listening.getsockname()[1]
-        app = create_app(paths, editor=not arguments.no_editor, follow=bool(paths), local=local)
+        app = create_app(paths, editor=editor, follow=bool(paths), local=local)
         server = make_server(arguments.host, port, app.server, threaded=True, fd=listening.fileno())
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         url = f"http://{arguments.host}:{port}/{_page(paths)}"
@@ -62,14 +63,22 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _say_what_is_off(arguments: argparse.Namespace) -> None:
-    served = "the gallery is" if arguments.no_editor else "the gallery and the editor are"
-    print(
-        f"smemviz: {arguments.host} is open to other machines, so files are not served from their paths; {served}, "
-        "every run within the editor's limits. Nothing is measured, no revision read",
-        file=sys.stderr,
-        flush=True,
-    )
+def _memory_is_bounded() -> bool:
+    from smemviz.engines.sandbox.limits import memory_is_bounded
+
+    return memory_is_bounded()
+
+
+def _say_what_is_off(arguments: argparse.Namespace, editor: bool) -> None:
+    served = "the gallery and the editor are" if editor else "the gallery is"
+    lines = [
+        f"{arguments.host} is open to other machines, so files are not served from their paths; {served}, every run "
+        "within the editor's limits. Nothing is measured, no revision read"
+    ]
+    if not editor and not arguments.no_editor:
+        lines.append("the editor is left out, because only Linux bounds the memory of what others write in it")
+    for line in lines:
+        print(f"smemviz: {line}", file=sys.stderr, flush=True)
 
 
 def _check(path: Path) -> None:
