@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from pathlib import Path
 from types import CodeType
 
@@ -189,6 +190,11 @@ def with_values(program: Program, values: Mapping[str, object]) -> Program:
         if name in program.constants and program.constants[name].value != value:
             program = program.with_constants({name: value})
     return program
+
+
+def lines_of(source: str) -> list[str]:
+    """Return the lines of a source as Python counts them; for ``str.splitlines`` a form feed, too, ends one."""
+    return [line.removesuffix("\n") for line in StringIO(source, newline=None)]
 
 
 def find_function(tree: ast.Module, name: str, line: int) -> ast.FunctionDef | None:

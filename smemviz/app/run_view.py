@@ -26,6 +26,7 @@ from smemviz.figures.served import H200, Hardware
 from smemviz.language import _, ngettext
 from smemviz.model.devices import device, known
 from smemviz.model.summary import summarize
+from smemviz.program import lines_of
 from smemviz.recording import MAIN_FAILED, Finding, Launch
 
 Query = dict[str, str]
@@ -213,7 +214,7 @@ def _refusal(error: SmemvizError, before: str | None, shown: Shown | None) -> Co
     text = f"{Path(error.file).name}:{error.line}: {error.what}" if isinstance(error, PlaceError) else str(error)
     line = ""
     if shown and isinstance(error, PlaceError) and error.file == shown.program.file:
-        line = shown.program.source.splitlines()[error.line - 1].strip()
+        line = lines_of(shown.program.source)[error.line - 1].strip()
     said = [retold(text)]
     if line:
         said += [html.Br(), html.Code(line)]

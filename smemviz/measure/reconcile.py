@@ -16,6 +16,7 @@ from smemviz.measure.because import plural, unit_of
 from smemviz.measure.counters import ProfiledLaunch
 from smemviz.measure.explain import Explanation, Recorded, Unit
 from smemviz.measure.sass import Instruction
+from smemviz.program import lines_of
 from smemviz.recording import Launch, Site, SiteHardware, Verdict
 
 _PIPE = {"load": "ld", "store": "st", "atomic": "atom"}
@@ -46,7 +47,7 @@ def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, 
         cc: the compute capability it was counted on.
     """
     executed = [one for one in profiled.instructions if one.requests]
-    ledger = _Ledger(Recorded(launch, cc), executed, source.splitlines(), PurePath(file).name)
+    ledger = _Ledger(Recorded(launch, cc), executed, lines_of(source), PurePath(file).name)
     _settle_loops(ledger)
     for pool in dict.fromkeys(_pool(site) for site in launch.sites):
         _settle_pool(ledger, pool)

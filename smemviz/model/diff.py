@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from smemviz.model.summary import SiteSummary, summarize
+from smemviz.program import lines_of
 from smemviz.recording import Launch, Recording, Site
 
 COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
@@ -168,7 +169,7 @@ class _Places:
 
 
 def _text(recording: Recording, file: str) -> list[str]:
-    return (recording.source if file == recording.file else recording.sources.get(file, "")).splitlines()
+    return lines_of(recording.source if file == recording.file else recording.sources.get(file, ""))
 
 
 def _line_places(before: list[str], after: list[str]) -> tuple[dict[int, Hashable], dict[int, Hashable]]:
