@@ -90,12 +90,12 @@ def _swizzled(array: ArrayInfo, swizzle: Swizzle, elements: int) -> str:
     size, apart, planes = 1 << swizzle.bits, 1 << swizzle.shift, len(array.shape) > 2
     pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else 0
     if swizzle.row == pitch:
-        column, row, rows = "c", _bracketed(f"r >> {swizzle.shift}") if swizzle.shift else "r", array.shape[-2]
+        column, row, rows = "c", f"r >> {swizzle.shift}" if swizzle.shift else "r", array.shape[-2]
     else:
         column, length = ("c", pitch) if pitch and pitch % (swizzle.row * apart * size) == 0 else ("i", elements)
         row, rows = f"{column} // {swizzle.row * apart}", -(-length // swizzle.row)
     if rows > size * apart or (planes and swizzle.row == pitch):
-        row = f"{row} % {size}"
+        row = f"{_bracketed(row) if '>>' in row else row} % {size}"
     if swizzle.base:
         row = f"{_bracketed(row)} << {swizzle.base}"
     before = "..., r, " if planes else "r, "

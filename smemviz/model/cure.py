@@ -233,6 +233,7 @@ def smallest_cure(
     passes: Callable[[Sequence[Score]], bool] | None = None,
     cc: tuple[int, int] = (9, 0),
     bank_bytes: int = 4,
+    possible: Callable[[L], bool] | None = None,
 ) -> Cure[L] | None:
     """Return the first layout whose scores pass, else the first that saves the most wavefronts, else None.
 
@@ -243,6 +244,7 @@ def smallest_cure(
         passes: of the scores of all accesses; left out, none may have any excess.
         cc: the compute capability that counts.
         bank_bytes: its bank mode.
+        possible: whether a layout may be taken; asked of those only that would be.
     """
     passes = passes or no_excess
     elements = array.nbytes // array.itemsize
@@ -252,9 +254,10 @@ def smallest_cure(
     for layout in layouts:
         after = tuple(counted(access, layout=layout) for access in found)
         cure = Cure(layout, before, after, layout.more_elements(elements) * array.itemsize)
-        if passes(after):
-            return cure
-        if cure.saved > (best.saved if best else 0):
+        enough = passes(after)
+        if (enough or cure.saved > (best.saved if best else 0)) and (possible is None or possible(layout)):
+            if enough:
+                return cure
             best = cure
     return best
 

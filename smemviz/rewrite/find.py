@@ -5,7 +5,7 @@ Predicted from the requests that were recorded; nothing is run here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smemviz.language import N_
@@ -171,11 +171,8 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
 
     made = []
     for layouts in _kinds(asked):
-        cure = _cure(asked, (layout for layout in layouts if why_not(layout) is None))
-        reason_here = None
-        if cure is None:
-            cure = _cure(asked, iter(layouts))
-            reason_here = why_not(cure.layout) if cure else None
+        cure = _cure(asked, layouts, lambda layout: why_not(layout) is None) or _cure(asked, layouts)
+        reason_here = why_not(cure.layout) if cure else None
         if cure is not None:
             made.append(_suggestion(asked, cure, rewriting if reason_here is None else None, reason_here, complete))
     kept: list[Suggestion] = []
@@ -194,10 +191,12 @@ def _kinds(asked: _Asked) -> Iterator[Sequence[Layout]]:
     yield [one for one in mixed if one.row not in rows]
 
 
-def _cure(asked: _Asked, layouts: Iterator[Layout]) -> Cure[Layout] | None:
+def _cure(
+    asked: _Asked, layouts: Sequence[Layout], possible: Callable[[Layout], bool] | None = None
+) -> Cure[Layout] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
     found = [access for _, access in asked.accesses]
-    return smallest_cure(asked.array, found, layouts, None, asked.cc)
+    return smallest_cure(asked.array, found, iter(layouts), None, asked.cc, possible=possible)
 
 
 def _suggestion(

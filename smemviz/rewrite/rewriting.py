@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from smemviz.constants import ConstantValue
 from smemviz.errors import InputError
@@ -60,6 +61,11 @@ class Rewriting:
         self.declared = declaration(program, array)
         check_named_once(self.declared)
 
+    @cached_property
+    def _uses(self) -> list[ast.expr]:
+        """Every index with which the array is reached."""
+        return list(elements(self.program, self.declared.function, self.declared.name))
+
     def refuses(self, layout: Layout) -> str | None:
         """Say why a layout cannot be written, None when it can."""
         try:
@@ -97,8 +103,7 @@ class Rewriting:
             raise NotRewrittenError(self.declared.line, str(error)) from None
         declared, constants = self._declared_anew(layout, laid)
         parts = index_parts(laid, size_texts(self.program, self.declared, self.array.shape))
-        uses = elements(self.program, self.declared.function, self.declared.name)
-        edits = [new_index(self.program, laid, parts, index) for index in uses]
+        edits = [new_index(self.program, laid, parts, index) for index in self._uses]
         return Rewrite((*declared, *edits), constants, operations(laid))
 
     def _declared_anew(self, layout: Layout, laid: layouts.Layout) -> Change:

@@ -44,14 +44,17 @@ def declaration(program: Program, array: ArrayInfo) -> Declaration:
     for function in (node for node in ast.walk(program.tree) if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(function):
             match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if (
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
+                ) if (
                     name == array.name and call.lineno == array.line and dotted_name(call.func).endswith("shared.array")
                 ):
                     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "shape")]
                     return Declaration(name, given[0], function, array.line)
-    raise NotRewrittenError(
-        array.line, Said(N_("no statement {code} declares it"), code=f"{array.name} = cuda.shared.array(...)")
-    )
+    name = array.name if array.name.isidentifier() else "name"
+    what = Said(N_("no statement {code} declares it"), code=f"{name} = cuda.shared.array(...)")
+    raise NotRewrittenError(array.line, what)
 
 
 def check_named_once(declared: Declaration) -> None:

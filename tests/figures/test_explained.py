@@ -272,6 +272,7 @@ def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], t
     [
         ((32, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ r]"),
         ((64, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ (r % 32)]"),
+        ((32, 32), Swizzle(32, 2, 0, 3), "swizzle to tile[r, c ^ (r >> 3)]"),
         ((64, 32), Swizzle(32, 4, 0, 1), "swizzle to tile[r, c ^ ((r >> 1) % 16)]"),
         ((64, 32), Swizzle(32, 3, 2), "swizzle to tile[r, c ^ ((r % 8) << 2)]"),
         ((4, 32, 32), Swizzle(32, 5), "swizzle to tile[..., r, c ^ (r % 32)]"),
