@@ -90,7 +90,7 @@ def script_messages(tag: str) -> dict[str, str]:
     }
 
 
-def said_messages(tag: str) -> list[str]:
+def said_messages(tag: str) -> list[str | tuple[str, str]]:
     """Return the messages of texts that are in English where they are recorded or printed, see ``said.py``."""
     return [entry.id for entry in _entries(tag) if SAID in entry.auto_comments]
 

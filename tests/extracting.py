@@ -24,7 +24,7 @@ def tool() -> ModuleType:
 
 
 @cache
-def messages_said() -> tuple[str, ...]:
+def messages_said() -> tuple[str | tuple[str, str], ...]:
     """Return the messages of texts that are recorded and printed in English, as they stand in the code now."""
     sources = (path.read_text("utf-8") for path in sorted((ROOT / "smemviz").rglob("*.py")))
     found = (tool().in_python(source) for source in sources if "said(" in source)

@@ -59,8 +59,8 @@ def in_python(source: str) -> Iterator[tuple[int, Any, str | None, list[str]]]:
         called = node.func.id
         if called in _SINGLE and isinstance(texts[0], str):
             yield node.lineno, texts[0], None, [SAID] if called == "said" else []
-        elif called == "ngettext" and isinstance(texts[0], str):
-            yield node.lineno, (texts[0], texts[1]), None, []
+        elif called in ("ngettext", "nsaid") and isinstance(texts[0], str):
+            yield node.lineno, (texts[0], texts[1]), None, [SAID] if called == "nsaid" else []
         elif called == "pgettext" and isinstance(texts[1], str):
             yield node.lineno, texts[1], texts[0], []
 

@@ -39,9 +39,19 @@ def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask
 def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask, value: Value) -> None:
     """Store a value, cast to the array's type, into elements already located."""
     if view.memory.space == "constant":
-        raise frame.wrong(node, f"{view.name} is a constant array of the module; pass it as an argument to store in it")
+        raise frame.wrong(
+            node,
+            said("{array} is a constant array of the module; pass it as an argument to store in it", array=view.name),
+        )
     if view.dtype.kind != "c" and dtype_of(value).kind == "c":
-        raise frame.wrong(node, f"{ast.unparse(node)} holds {view.dtype}; a complex number does not fit, store .real")
+        raise frame.wrong(
+            node,
+            said(
+                "{code} holds {dtype}; a complex number does not fit, store .real",
+                code=ast.unparse(node),
+                dtype=view.dtype,
+            ),
+        )
     if not reached.count:
         return
     value = cast(value, view.dtype)
@@ -81,7 +91,12 @@ def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
     """Return an index as int64; anything but an integer is refused."""
     dtype = dtype_of(index)
     if dtype.kind not in "iu":
-        raise frame.wrong(node, f"an index is an integer; {ast.unparse(node)} has one of {dtype}. Use int(...).")
+        raise frame.wrong(
+            node,
+            said(
+                "an index is an integer; {code} has one of {dtype}. Use int(...).", code=ast.unparse(node), dtype=dtype
+            ),
+        )
     return cast(index, INT64)
 
 
