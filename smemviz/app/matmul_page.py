@@ -44,9 +44,10 @@ def matmul_page() -> Component:
                     html.H1(_("The product of two matrices"), id="products-headline", className="headline"),
                     html.P("", id="products-origin", className="origin"),
                 ],
+                id="products-title",
                 className="title",
             ),
-            html.Div(id="products-notices", role="status", className="notices"),
+            *(html.Div(id=f"products-{name}", role="status", className="notices") for name in ("notices", "refusal")),
             _controls(),
             html.Div(
                 [
@@ -72,7 +73,7 @@ def matmul_page() -> Component:
                 id="products-results",
                 className="products",
             ),
-            dcc.Store(id="products-latest"),
+            *(dcc.Store(id=f"products-{name}") for name in ("latest", "counted", "saved")),
             dcc.Store(id="step-count"),
             dcc.Store(id="product-shown"),
             dcc.Store(id="step-playing", data=False),
@@ -198,7 +199,8 @@ def _picture(title: str, identity: str, note: str) -> Component:
         [
             html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
             html.Div(
-                html.Div(graph(identity), className="sheet products-sheet"), className="scroller", tabIndex=0,
+                html.Div(graph(identity), className="sheet products-sheet", id=f"{identity}-sheet"),
+                className="scroller", tabIndex=0,
                 role="region", **{"aria-labelledby": f"{identity}-title"},
             ),
             html.P(note, className="note", id=f"{identity}-note"),

@@ -35,21 +35,27 @@ from smemviz.figures.sweep import measured_sizes, sweep_lines
 from smemviz.language import N_, _, ngettext
 from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Sweep, digests
 
-_PICTURES = ("loads", "roofline", "sweep")
-PRODUCT_PROPERTIES = (
-    "products-headline.children",
-    "products-origin.children",
+MEASURED_PROPERTIES = (
     "products-notices.children",
     "products-sizes.children",
-    "products-table.children",
-    *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
+    "sweep.figure",
+    "sweep.style",
     "skipped-note.children",
-    "loads-title.children",
     "ceilings-table.children",
     "quoted-table.children",
     "quoted-note.children",
-    "products-results.hidden",
 )
+COUNTED_PROPERTIES = (
+    "products-headline.children",
+    "products-origin.children",
+    "products-refusal.children",
+    "products-results.hidden",
+    "products-table.children",
+    "roofline.figure",
+    "roofline.style",
+    "products-counted.data",
+)
+SAVED_PROPERTIES = ("loads-title.children", "loads.figure", "loads.style", "products-saved.data")
 STEP_PROPERTIES = (
     "step-text.children",
     "steps.figure",
@@ -78,46 +84,69 @@ _MEASURED_HERE = N_(
 _STEP = re.compile(r"(\d+)/(\d+) (.*)")
 
 
-def view_products(data: Products, query: Query, theme: str, linked: bool) -> Filling:
-    """Show a size; a refusal says what is wrong with it."""
+def view_measured(data: Products, query: Query, theme: str) -> Filling:
+    """Show what was measured, for which nothing has to run."""
     try:
         state = ProductState.read(query, data.recorded)
-        sweep, here = data.sweep(state.size, state.tile)
-        counted = data.counted(state)
-        savings = data.savings(state)
-    except SmemvizError as error:
-        return {
-            "products-headline.children": _("This cannot be shown"),
-            "products-origin.children": "",
-            "products-notices.children": dmc.Alert(retold(str(error)), color="red", id="error", className="refusal"),
-            "products-sizes.children": [],
-            "products-results.hidden": True,
-        }
-    look = LookState.read({"theme": theme}).theme
-    rows = products(state.size, state.tile, counted, sweep)
+        sweep, _here = data.sweep(state.size, state.tile)
+    except SmemvizError:  # said where the counts would stand
+        return {"products-notices.children": [], "products-sizes.children": []}
     points = points_at(sweep, state.size, state.tile) if sweep else {}
-    figures = (
-        loads_bars(savings, theme=look),
-        roofline(rows, sweep, points.get(CUBLAS), theme=look),
-        sweep_lines(sweep, state.tile, theme=look),
-    )
-    filling: Filling = {}
-    for picture, figure in zip(_PICTURES, figures, strict=True):
-        filling[f"{picture}.figure"] = figure
-        filling[f"{picture}.style"] = {"height": figure.layout.height}
-    yardsticks = [points[name] for name in (CUBLAS, NUMPY, LOOPS) if name in points]
-    return filling | {
-        "products-headline.children": headline(rows, state.tile),
-        "products-origin.children": _origin(state, rows, sweep, here, bool(points)),
+    figure = sweep_lines(sweep, state.tile, theme=LookState.read({"theme": theme}).theme)
+    return {
         "products-notices.children": _notices(data, sweep),
         "products-sizes.children": _sizes(state, sweep, query),
-        "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
+        "sweep.figure": figure,
+        "sweep.style": {"height": figure.layout.height},
         "skipped-note.children": skipped_note(points.values()),
-        "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
         "ceilings-table.children": ceiling_table(sweep) if sweep else _("No card was measured."),
         "quoted-table.children": quoted_table(beside(sweep, state.tile), sweep),
         "quoted-note.children": _(FAILED_LAUNCH),
+    }
+
+
+def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Filling:
+    """Show what every kernel moves, which may have to be counted first; a refusal says what is wrong with a size."""
+    try:
+        state = ProductState.read(query, data.recorded)
+        sweep, here = data.sweep(state.size, state.tile)
+        rows = products(state.size, state.tile, data.counted(state), sweep)
+    except SmemvizError as error:
+        why = dmc.Alert(retold(str(error)), color="red", id="error", className="refusal")
+        return {
+            "products-headline.children": _("This cannot be shown"),
+            "products-origin.children": "",
+            "products-refusal.children": why,
+            "products-results.hidden": True,
+            "products-counted.data": query,
+        }
+    points = points_at(sweep, state.size, state.tile) if sweep else {}
+    yardsticks = [points[name] for name in (CUBLAS, NUMPY, LOOPS) if name in points]
+    figure = roofline(rows, sweep, points.get(CUBLAS), theme=LookState.read({"theme": theme}).theme)
+    return {
+        "products-headline.children": headline(rows, state.tile),
+        "products-origin.children": _origin(state, rows, sweep, here, bool(points)),
+        "products-refusal.children": [],
         "products-results.hidden": False,
+        "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
+        "roofline.figure": figure,
+        "roofline.style": {"height": figure.layout.height},
+        "products-counted.data": query,
+    }
+
+
+def view_saved(data: Products, query: Query, theme: str) -> Filling:
+    """Show what tiles save, for which each of them has to be counted."""
+    try:
+        savings = data.savings(ProductState.read(query, data.recorded))
+    except SmemvizError:  # the page says so already, and shows no pictures
+        return {"products-saved.data": query}
+    figure = loads_bars(savings, theme=LookState.read({"theme": theme}).theme)
+    return {
+        "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
+        "loads.figure": figure,
+        "loads.style": {"height": figure.layout.height},
+        "products-saved.data": query,
     }
 
 
