@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from smemviz.language import N_
 from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, row_lengths, score, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic
 from smemviz.model.pattern import data_decides
 from smemviz.program import Program
 from smemviz.recording import ArrayInfo, Launch, Recording
+from smemviz.rewrite.computed import index_is_computed
 from smemviz.rewrite.rewriting import Rewrite, Rewriting
-from smemviz.rewrite.said import Said
 from smemviz.rewrite.uses import NotRewrittenError
+from smemviz.said import said
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _of_array(
     excess = sum(one.excess for one in asked.scores())
     if excess == 0:
         return
-    reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first)
+    reason = _refusal(program, asked, [launch.arrays[index] for _, launch, index in places], first)
     if reason is None:
         complete = not any(launch.missing for _, launch in launches)
         made = _cures(program, asked, first, complete)
@@ -136,22 +136,27 @@ def _of_array(
         yield Refused(first.kernel, array, excess, reason)
 
 
-def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str | None:
+def _refusal(program: Program, asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str | None:
     """Say why no layout can be found for an array, None when one can be looked for."""
     if len({(one.shape, one.dtype) for one in arrays}) > 1:
-        return Said(N_("its launches give it different sizes"))
+        return said("its launches give it different sizes")
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
-        return Said(N_("it shares its memory or a site with {arrays}"), arrays=", ".join(sorted(others)))
-    steady = [not data_decides(access.offsets, access.times) for _, access in asked.accesses]
-    if not any(one.excess and keeps for one, keeps in zip(asked.scores(), steady, strict=True)):
-        return Said(N_("data decides which words collide, so no pad or swizzle is sure to help"))
+        return said("it shares its memory or a site with {arrays}", arrays=", ".join(sorted(others)))
+
+    def steady(access: Access) -> bool:
+        computed = index_is_computed(program, launch.kernel, launch.sites[access.site])
+        return computed or not data_decides(access.offsets, access.times)
+
+    costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
+    if not any(map(steady, costly)):
+        return said("data decides which words collide, so no pad or swizzle is sure to help")
     return None
 
 
 def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
     """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
-    rewriting, reason = None, Said(N_("its kernel stands in {file}"), file=launch.file)
+    rewriting, reason = None, said("its kernel stands in {file}", file=launch.file)
     if not launch.file:
         try:
             rewriting = Rewriting(program, asked.array)
@@ -162,8 +167,8 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
     def why_not(layout: Layout) -> str | None:
         more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
         if shared_bytes <= limit < shared_bytes + more:
-            return Said(
-                N_("a block would take {taken:,} bytes, more than the {limit:,} of static shared memory"),
+            return said(
+                "a block would take {taken:,} bytes, more than the {limit:,} of static shared memory",
                 taken=shared_bytes + more,
                 limit=limit,
             )
@@ -216,5 +221,5 @@ def _beats(one: Suggestion, other: Suggestion) -> bool:
 def _nothing_helps(asked: _Asked, launch: Launch) -> str:
     ops = {launch.sites[access.site].op for _, access in asked.accesses}
     if any(is_atomic(op) and op != POPULATION_COUNT for op in ops):
-        return Said(N_("lanes that update the same element collide wherever it lies"))
-    return Said(N_("no pad and no swizzle helps"))
+        return said("lanes that update the same element collide wherever it lies")
+    return said("no pad and no swizzle helps")

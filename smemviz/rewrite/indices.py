@@ -9,13 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from smemviz.constants import DTYPES, dotted_name
-from smemviz.language import N_
 from smemviz.model.layout_code import NAMES, declared_shape, with_names
 from smemviz.model.layouts import Layout
 from smemviz.program import Program
 from smemviz.rewrite.edits import Edit, replacing
-from smemviz.rewrite.said import Said
 from smemviz.rewrite.uses import NotRewrittenError
+from smemviz.said import said
 from smemviz.sites.names import source_text
 
 _REPEATABLE = {*DTYPES, "int", "min", "max", "abs"}  # functions that may be called twice for once
@@ -36,7 +35,7 @@ def new_index(program: Program, laid: Layout, parts: Sequence[str], index: ast.e
     written = index.elts if isinstance(index, ast.Tuple) else [index]
     names = NAMES[len(laid.shape)]
     if len(written) != len(names):
-        raise NotRewrittenError(index.lineno, Said(N_("{code} is not an index for each axis"), code=ast.unparse(index)))
+        raise NotRewrittenError(index.lineno, said("{code} is not an index for each axis", code=ast.unparse(index)))
     for part, size in zip(written, laid.shape, strict=True):
         _check_element(part, size)
     given = dict(zip(names, written, strict=True))
@@ -78,10 +77,10 @@ def _check_element(index: ast.expr, size: int) -> None:
     """
     number = index.value if isinstance(index, ast.Constant) else 0
     if isinstance(index, ast.Slice | ast.Tuple) or type(number) is not int or number >= size:
-        what = Said(N_("{code} is not the index of one element"), code=ast.unparse(index))
+        what = said("{code} is not the index of one element", code=ast.unparse(index))
         raise NotRewrittenError(index.lineno, what)
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
-        what = Said(N_("the index {code} counts from the end"), code=ast.unparse(index))
+        what = said("the index {code} counts from the end", code=ast.unparse(index))
         raise NotRewrittenError(index.lineno, what)
 
 
@@ -94,5 +93,5 @@ def _check_repeatable(index: ast.expr) -> None:
     for node in ast.walk(index):
         repeatable = isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2] in _REPEATABLE
         if isinstance(node, ast.Subscript | ast.Call | ast.NamedExpr) and not repeatable:
-            what = Said(N_("the index {code} would be written twice; give it a name first"), code=ast.unparse(index))
+            what = said("the index {code} would be written twice; give it a name first", code=ast.unparse(index))
             raise NotRewrittenError(index.lineno, what)

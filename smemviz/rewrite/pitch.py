@@ -7,12 +7,11 @@ import math
 from collections.abc import Sequence
 
 from smemviz.constants import ConstantValue
-from smemviz.language import N_
 from smemviz.model.cure import Pad
 from smemviz.program import Program
 from smemviz.rewrite.edits import Edit, line_after, replacing
-from smemviz.rewrite.said import Said
 from smemviz.rewrite.uses import Declaration, NotRewrittenError
+from smemviz.said import said
 
 Change = tuple[tuple[Edit, ...], dict[str, ConstantValue]]
 
@@ -28,7 +27,7 @@ def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int,
     if isinstance(size, ast.Constant):
         return (replacing(size, str(wanted)),), {}
     if not isinstance(size, ast.Name):
-        what = Said(N_("{code} is neither a number nor a constant"), code=ast.unparse(size))
+        what = said("{code} is neither a number nor a constant", code=ast.unparse(size))
         raise NotRewrittenError(size.lineno, what)
     constant = program.constants.get(size.id)
     if constant is None or not isinstance(constant.value, int):

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from smemviz.constants import ConstantValue
 from smemviz.errors import InputError
-from smemviz.language import N_
 from smemviz.model import layouts
 from smemviz.model.cure import Layout, Pad, laid_out
 from smemviz.model.layout_code import declared_shape, index_parts, operations
@@ -18,8 +17,8 @@ from smemviz.recording import ArrayInfo
 from smemviz.rewrite.edits import Edit, edited
 from smemviz.rewrite.indices import new_index
 from smemviz.rewrite.pitch import Change, in_one_line, longer, pad_constant, size_texts
-from smemviz.rewrite.said import Said
 from smemviz.rewrite.uses import NotRewrittenError, check_named_once, declaration, elements, views
+from smemviz.said import said
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,9 @@ class Rewriting:
         if size == elements_now:
             return (), {}
         if self.array.dynamic:
-            message = N_("{array} is dynamic: the launch states its size, and no constant is its pitch")
-            raise NotRewrittenError(self.declared.line, Said(message, array=self.array.name))
+            array = self.array.name
+            what = said("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
+            raise NotRewrittenError(self.declared.line, what)
         text = None
         if isinstance(layout, Pad) and elements_now % layout.row == 0:
             text = f" + {{0}} // {layout.row}{f' * {layout.pad}' if layout.pad > 1 else ''}"
@@ -132,5 +132,5 @@ class Rewriting:
         sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
         if len(sizes) == dimensions:
             return sizes
-        what = Said(N_("the sizes of {array} are not written out here"), array=self.array.name)
+        what = said("the sizes of {array} are not written out here", array=self.array.name)
         raise NotRewrittenError(shape.lineno, what)
