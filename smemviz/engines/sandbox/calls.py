@@ -34,7 +34,8 @@ class Calls(Expressions):
         if isinstance(function, Configured):
             return self.launch(function, arguments, options)
         if isinstance(function, Kind):
-            return Caught(function.raised, ", ".join(map(self.text, [*arguments, *options.values()])))
+            self.afford(elements(arguments))
+            return Caught(function.raised, self.bounded(", ".join(map(self.text, arguments))))
         if isinstance(function, HostFunction):
             return self.call_function(function, arguments, options)
         if isinstance(function, Known):
