@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { unchanged, same, go, triggered, clicked } = window.smemviz;
+  const { unchanged, go, triggered, clicked } = window.smemviz;
   let timer = 0;
   let stepped = 0; // when the last step was asked for
   let steps = { count: 1, now: 1 };
@@ -20,11 +20,9 @@
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_matmul = {
-    // What was counted for another size or tile than is asked for now does not count as shown.
-    await(run, counted, saved) {
-      const key = (query) => query && [query.SIZE, query.TILE];
-      const [isCounted, isSaved] = [counted, saved].map((query) => same(key(query), key(run)));
-      return [isCounted, isCounted, isCounted, isSaved].map((is) => String(!is));
+    // Until the counts for a size and tile have come, those of the last do not count as shown.
+    await() {
+      return Array(4).fill("true");
     },
 
     // What the server filled in comes back as a change of value, and says nothing new.

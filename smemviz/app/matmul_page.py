@@ -52,7 +52,8 @@ def matmul_page() -> Component:
             html.Div(
                 [
                     _section(
-                        _("Every kernel at this size"), html.Div(id="products-table"), identity="products",
+                        _("Every kernel at this size"),
+                        html.Div(html.P(_("Loading"), className="note"), id="products-table"), identity="products",
                         notes=tuple(map(_, (NO_INTEGER_BLAS, MERGED, HALVES, HELD_BACK))), last_note="skipped-note",
                     ),
                     html.Div(
@@ -73,7 +74,7 @@ def matmul_page() -> Component:
                 id="products-results",
                 className="products",
             ),
-            *(dcc.Store(id=f"products-{name}") for name in ("latest", "counted", "saved")),
+            dcc.Store(id="products-latest"),
             dcc.Store(id="step-count"),
             dcc.Store(id="product-shown"),
             dcc.Store(id="step-playing", data=False),

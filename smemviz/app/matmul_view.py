@@ -35,6 +35,8 @@ from smemviz.figures.sweep import measured_sizes, sweep_lines
 from smemviz.language import N_, _, ngettext
 from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Sweep, digests
 
+# What has to be counted: until it is, what stands there is of another size or tile.
+COUNTED_PARTS, SAVED_PARTS = ("products-title", "products-table", "roofline-sheet"), ("loads-sheet",)
 MEASURED_PROPERTIES = (
     "products-notices.children",
     "products-sizes.children",
@@ -53,9 +55,14 @@ COUNTED_PROPERTIES = (
     "products-table.children",
     "roofline.figure",
     "roofline.style",
-    "products-counted.data",
+    *(f"{name}.aria-busy" for name in COUNTED_PARTS),
 )
-SAVED_PROPERTIES = ("loads-title.children", "loads.figure", "loads.style", "products-saved.data")
+SAVED_PROPERTIES = (
+    "loads-title.children",
+    "loads.figure",
+    "loads.style",
+    *(f"{name}.aria-busy" for name in SAVED_PARTS),
+)
 STEP_PROPERTIES = (
     "step-text.children",
     "steps.figure",
@@ -107,23 +114,23 @@ def view_measured(data: Products, query: Query, theme: str) -> Filling:
 
 def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Filling:
     """Show what every kernel moves, which may have to be counted first; a refusal says what is wrong with a size."""
+    done: Filling = {f"{name}.aria-busy": "false" for name in COUNTED_PARTS}
     try:
         state = ProductState.read(query, data.recorded)
         sweep, here = data.sweep(state.size, state.tile)
         rows = products(state.size, state.tile, data.counted(state), sweep)
     except SmemvizError as error:
         why = dmc.Alert(retold(str(error)), color="red", id="error", className="refusal")
-        return {
+        return done | {
             "products-headline.children": _("This cannot be shown"),
             "products-origin.children": "",
             "products-refusal.children": why,
             "products-results.hidden": True,
-            "products-counted.data": query,
         }
     points = points_at(sweep, state.size, state.tile) if sweep else {}
     yardsticks = [points[name] for name in (CUBLAS, NUMPY, LOOPS) if name in points]
     figure = roofline(rows, sweep, points.get(CUBLAS), theme=LookState.read({"theme": theme}).theme)
-    return {
+    return done | {
         "products-headline.children": headline(rows, state.tile),
         "products-origin.children": _origin(state, rows, sweep, here, bool(points)),
         "products-refusal.children": [],
@@ -131,7 +138,6 @@ def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Fill
         "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
         "roofline.figure": figure,
         "roofline.style": {"height": figure.layout.height},
-        "products-counted.data": query,
     }
 
 
@@ -140,13 +146,13 @@ def view_saved(data: Products, query: Query, theme: str) -> Filling:
     try:
         savings = data.savings(ProductState.read(query, data.recorded))
     except SmemvizError:  # the page says so already, and shows no pictures
-        return {"products-saved.data": query}
+        return {}
     figure = loads_bars(savings, theme=LookState.read({"theme": theme}).theme)
     return {
         "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
         "loads.figure": figure,
         "loads.style": {"height": figure.layout.height},
-        "products-saved.data": query,
+        **{f"{name}.aria-busy": "false" for name in SAVED_PARTS},
     }
 
 
