@@ -20,11 +20,6 @@
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_matmul = {
-    // Until the counts for a size and tile have come, those of the last do not count as shown.
-    await() {
-      return Array(4).fill("true");
-    },
-
     // What the server filled in comes back as a change of value, and says nothing new.
     set(values, ids, shown) {
       if (!shown) return;

@@ -11,7 +11,6 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.library import Library
-from smemviz.app.rich import retold
 from smemviz.app.run_view import Query, hardware_of
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
@@ -78,7 +77,7 @@ def view_changes(library: Library, query: Query) -> list[Component]:
     try:
         compared = _compared(library, query, against)
     except SmemvizError as error:
-        return [dmc.Alert(retold(str(error)), color="red", className="refusal")]
+        return [dmc.Alert(html.Span(str(error), lang="en"), color="red", className="refusal")]
     launches = [[launch_name(pair, times), *launch_cells(pair)] for pair, times in alike(compared)]
     tables = [_table(_("Launches, before and after"), LAUNCH_HEADS, launches)]
     for pair, times in alike(compared):

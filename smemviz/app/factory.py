@@ -37,7 +37,6 @@ from smemviz.app.matmul_callbacks import add_callbacks as add_matmul_callbacks
 from smemviz.app.matmul_data import Products
 from smemviz.app.matmul_page import PATH as MATMUL
 from smemviz.app.matmul_page import matmul_page
-from smemviz.app.rich import retold
 from smemviz.app.run_view import Query
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.app.suggest_panel import add_callbacks as add_suggest_callbacks
@@ -186,7 +185,7 @@ def _page(
             return learn_page(place["path"])
         return kernel_page(library, stopwatch, run, look, follow=follow)
     except SmemvizError as error:
-        return _nothing(retold(str(error)))
+        return _nothing(html.Span(str(error), lang="en"))
 
 
 def _nothing(text: str | Component) -> list[Component]:

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from smemviz.app.graph import graph, table_button
 from smemviz.app.learn_page import PATH as LEARN
 from smemviz.app.library import Library, Shown
-from smemviz.app.rich import retold, rich
+from smemviz.app.rich import rich
 from smemviz.app.run_view import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
@@ -94,7 +94,7 @@ def _card(library: Library, file: str) -> Component:
         shown = library.show(state)
         shown.launch(state)
     except SmemvizError as error:
-        why = retold(str(error))
+        why = html.Span(str(error), lang="en")
         return html.Article(
             [html.H2(file), dmc.Alert(why, title=_("This file cannot be shown"), color="red")], className="card"
         )

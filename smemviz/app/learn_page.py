@@ -49,9 +49,7 @@ def href(lesson: Lesson, query: Mapping[str, str] | None = None) -> str:
 
 
 def _list() -> list[Component]:
-    forget = html.Button(
-        _("Forget my progress"), id="learn-forget", className="text-button", type="button", hidden=True
-    )
+    forget = html.Button(_("Forget my progress"), id="learn-forget", className="text-button", type="button")
     return [
         html.Header(
             [

@@ -1,10 +1,9 @@
 """Suggest pads and swizzles for shared arrays with excess, written into the kernel file and verified.
 
-For every shared array with excess the recorded requests are counted in other layouts: all pads, all XOR swizzles of its
-rows, and CuTe's Swizzle<B, M, S> of the whole array. The best of each, where no other is nowhere worse, are written
-into a copy of the kernel file, which is then run in lockstep, and on the GPU where there is one: it has to leave the
-same arrays and take exactly the wavefronts promised. On a GPU it is timed, too. FILE is never touched; the difference
-is printed, for `patch -p1` or `git apply`.
+For every shared array with excess the recorded requests are counted in other layouts: all pads, and all XOR swizzles.
+The best of each are written into a copy of the kernel file, which is then run in lockstep, and on the GPU where there
+is one: it has to leave the same arrays and take exactly the wavefronts promised. On a GPU it is timed, too. FILE is
+never touched; the difference is printed, for `patch -p1` or `git apply`.
 
   smemviz suggest kernels/transpose.py:tile
   smemviz suggest kernels/rectangle.py --set IPAD=1 -o better.patch

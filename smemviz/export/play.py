@@ -20,7 +20,7 @@ from smemviz.figures.sentences import access_kind, badge, cost, headline_of, ope
 from smemviz.figures.served import BankLayout, Hardware, bank_layout, serve_request
 from smemviz.figures.worst import worst_moment
 from smemviz.model.summary import summarize
-from smemviz.program import find_function, lines_of
+from smemviz.program import find_function
 from smemviz.recording import Launch, Recording
 
 Played = dict[str, Any]
@@ -167,7 +167,7 @@ def _files(recording: Recording, launch: Launch) -> list[Played]:
     for file, sites in files.items():
         text = recording.text(file)
         kernel = find_function(parsed(text), launch.kernel, launch.line) if file == own else None
-        lines = lines_of(text)
+        lines = text.splitlines()
         found.append(
             {
                 "name": file,

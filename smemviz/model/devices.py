@@ -9,7 +9,6 @@ from typing import Literal
 
 from smemviz.errors import InputError
 from smemviz.language import N_
-from smemviz.said import said
 
 KIB = 1024
 
@@ -64,9 +63,7 @@ def device(cc: tuple[int, int]) -> ComputeCapability:
     except (KeyError, TypeError):
         names = ", ".join(row.name for row in _TABLE.values())
         asked = ".".join(map(str, cc)) if isinstance(cc, tuple) else repr(cc)
-        raise InputError(
-            said("compute capability {asked} is not in the table; it has: {names}", asked=asked, names=names)
-        ) from None
+        raise InputError(f"compute capability {asked} is not in the table; it has: {names}") from None
 
 
 def known() -> tuple[ComputeCapability, ...]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from smemviz.constants import evaluate
 from smemviz.functions import Function, as_dtype
-from smemviz.said import said
 from smemviz.sites.constructs import refusal
 from smemviz.sites.declare import declared_array
 from smemviz.sites.elements import ElementWalk
@@ -67,9 +66,7 @@ class ExpressionWalk(ElementWalk):
         """Return a tuple; one that holds itself, turn after turn of a loop, would grow without end."""
         found = TupleRef(tuple(self.values(node.elts)))
         if _depth(found) > _MAX_TUPLE_DEPTH:
-            raise self.unsupported(
-                node, said("tuples nested deeper than {most} are not followed", most=_MAX_TUPLE_DEPTH)
-            )
+            raise self.unsupported(node, f"tuples nested deeper than {_MAX_TUPLE_DEPTH} are not followed")
         return found
 
     def values(self, nodes: list[ast.expr]) -> list[Ref]:
@@ -81,7 +78,7 @@ class ExpressionWalk(ElementWalk):
                 continue
             items = self.value(node.value)
             if not isinstance(items, TupleRef):
-                raise self.unsupported(node, said("how many items {code} has cannot be told", code=ast.unparse(node)))
+                raise self.unsupported(node, f"how many items {ast.unparse(node)} has cannot be told")
             found.extend(items.items)
         return found
 
@@ -160,13 +157,9 @@ class ExpressionWalk(ElementWalk):
 
     def device_function(self, node: ast.Call, callee: Function, arguments: list[Ref], keywords: dict[str, Ref]) -> Ref:
         if any(callee.node is outer for outer in self.nodes):
-            raise self.unsupported(
-                node, said("{function} calls itself; recursion is not followed", function=callee.name)
-            )
+            raise self.unsupported(node, f"{callee.name} calls itself; recursion is not followed")
         if len(self.calls) == _MAX_CALL_DEPTH:
-            raise self.unsupported(
-                node, said("device functions nested deeper than {most} are not followed", most=_MAX_CALL_DEPTH)
-            )
+            raise self.unsupported(node, f"device functions nested deeper than {_MAX_CALL_DEPTH} are not followed")
         names = [a.arg for a in (*callee.node.args.posonlyargs, *callee.node.args.args)]
         bound = dict(zip(names, arguments, strict=False)) | keywords
         given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
@@ -186,7 +179,7 @@ class ExpressionWalk(ElementWalk):
             case "view":
                 found = self.dtype(node.args[0]) if node.args else None
                 if found is None:
-                    raise self.unsupported(node, said("the dtype of {code} is not constant", code=ast.unparse(node)))
+                    raise self.unsupported(node, f"the dtype of {ast.unparse(node)} is not constant")
                 return replace(receiver, dtype=found)
             case "transpose":
                 return receiver
@@ -222,17 +215,9 @@ class ExpressionWalk(ElementWalk):
     def whole_element(self, node: ast.Call, array: Ref, indices: int) -> None:
         if not isinstance(array, ArrayRef):
             text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
-            raise self.unsupported(node, said("which array {code} is cannot be told", code=text))
+            raise self.unsupported(node, f"which array {text} is cannot be told")
         if indices != array.ndim:
-            raise self.unsupported(
-                node,
-                said(
-                    "{code} has {indices} indices for {axes} axes",
-                    code=ast.unparse(node),
-                    indices=indices,
-                    axes=array.ndim,
-                ),
-            )
+            raise self.unsupported(node, f"{ast.unparse(node)} has {indices} indices for {array.ndim} axes")
 
     def declare(self, node: ast.Call, space: str) -> ArrayRef:
         shape, dtype, alignment = declared_array(node, space, self.names, self.dtype)

@@ -26,7 +26,6 @@ from smemviz.engines.lockstep.touches import Cells
 from smemviz.engines.lockstep.typing import Dtype, Value
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.recording import WARP_SIZE, Dim3
-from smemviz.said import said
 from smemviz.sites import SiteTable
 
 
@@ -130,13 +129,8 @@ class Machine:
         if self.allocated > self.limits.memory_bytes:
             raise LaunchError(
                 *self.place,
-                said(
-                    "{kernel} needs {needed:,} bytes for arrays at once in lockstep, which gives a launch {given:,}; "
-                    "make its arrays smaller, or run with engine gpu",
-                    kernel=self.kernel,
-                    needed=self.allocated,
-                    given=self.limits.memory_bytes,
-                ),
+                f"{self.kernel} needs {self.allocated:,} bytes for arrays at once in lockstep, which gives a launch "
+                f"{self.limits.memory_bytes:,}; make its arrays smaller, or run with engine gpu",
             )
 
     def shared_array(self, declaration: int) -> View:
@@ -182,12 +176,9 @@ class Machine:
             if absent.any():
                 row = int(np.flatnonzero(absent.any(axis=1))[0])
                 present, missing = np.count_nonzero(here[row]), np.count_nonzero(absent[row])
-                message = said(
-                    "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
-                    "Move it to where every thread of the block gets.",
-                    code=ast.unparse(node),
-                    present=present,
-                    missing=missing,
+                message = (
+                    f"{ast.unparse(node)} is reached by {present} threads of a block while {missing} are elsewhere. "
+                    "Move it to where every thread of the block gets."
                 )
                 self.find("barrier_divergence", node.lineno, node.col_offset, absent.reshape(-1), message)
         self.hazards.barrier(mask, self.live)
@@ -204,11 +195,8 @@ class Machine:
             raise UnsupportedError(
                 file,
                 line,
-                said(
-                    "the loops of this launch ran {most:,} iterations in lockstep and this one has not ended; "
-                    "check its condition, or run with engine gpu",
-                    most=self.limits.iterations,
-                ),
+                f"the loops of this launch ran {self.limits.iterations:,} iterations in lockstep and this one has "
+                "not ended; check its condition, or run with engine gpu",
             )
 
     def find(self, kind: str, line: int, column: int, lanes: NDArray[np.bool_], message: str) -> None:

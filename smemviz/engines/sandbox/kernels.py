@@ -28,10 +28,8 @@ class Configured:
     configuration: Configuration
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class HostFunction:
-    """A function of the text that runs on the host; ``enclosing`` are the variables of the functions around it."""
+    """A function of the text that runs on the host."""
 
     definition: Function
-    defaults: tuple[Any, ...]
-    enclosing: tuple[dict[str, Any], ...]

@@ -19,7 +19,6 @@ from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.run import FILE, Ran
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError
 from smemviz.recording_file import load
-from smemviz.said import said
 
 AT_ONCE = 2
 _START_SECONDS = 60.0
@@ -79,16 +78,9 @@ class Supervisor:
         """
         size = len(source.encode(errors="replace"))
         if size > self.limits.source_bytes:
-            raise InputError(
-                said(
-                    "{file}: the text has {bytes:,} bytes; the editor takes {most:,}",
-                    file=file,
-                    bytes=size,
-                    most=self.limits.source_bytes,
-                )
-            )
+            raise InputError(f"{file}: the text has {size:,} bytes; the editor takes {self.limits.source_bytes:,}")
         if not self._turns.acquire(timeout=_BUSY_SECONDS):
-            raise BusyError(said("{file}: the editor is busy with other texts; try again in a moment", file=file))
+            raise BusyError(f"{file}: the editor is busy with other texts; try again in a moment")
         try:
             worker = self._take()
             try:
@@ -109,9 +101,7 @@ class Supervisor:
 
     def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object], file: str) -> Ran:
         if not worker.ready.wait(_START_SECONDS) or worker.process.poll() is not None:
-            raise BusyError(
-                said("{file}: the process that runs texts did not start; look at the server's output", file=file)
-            )
+            raise BusyError(f"{file}: the process that runs texts did not start; look at the server's output")
         with tempfile.TemporaryDirectory(prefix="smemviz-") as folder:
             output = Path(folder) / "editor.smem.npz"
             request = {
@@ -127,13 +117,7 @@ class Supervisor:
                 worker.process.stdin.write(json.dumps(request) + "\n")
                 worker.process.stdin.flush()
             if not worker.answered.wait(self.limits.seconds):
-                raise InputError(
-                    said(
-                        "{file}: it was stopped after {seconds:g} s; give it less to do",
-                        file=file,
-                        seconds=self.limits.seconds,
-                    )
-                )
+                raise InputError(f"{file}: it was stopped after {self.limits.seconds:g} s; give it less to do")
             answer = _parsed(worker.answer)
             if "error" in answer:
                 raise _error(answer, file)
@@ -159,7 +143,7 @@ class Supervisor:
     def _take(self) -> _Worker:
         with self._lock:
             if self._closed:
-                raise InputError(said("{file}: the server is ending", file=FILE))
+                raise InputError(f"{FILE}: the server is ending")
             worker, self._waiting = self._waiting, None
             if worker is None or worker.process.poll() is not None:
                 return self._start()
@@ -179,7 +163,7 @@ def _parsed(line: str) -> dict[str, object]:
         answer = None
     if isinstance(answer, dict):
         return answer
-    return {"error": said("it used more time or memory than the editor gives; give it less to do")}
+    return {"error": "it used more time or memory than the editor gives; give it less to do"}
 
 
 def _error(answer: Mapping[str, object], file: str) -> SmemvizError:
