@@ -2,7 +2,6 @@
 (function () {
   "use strict";
 
-  const { query, unchanged, visitQuery, triggered } = window.smemviz;
   const PATTERNS = ["row", "column", "diagonal", "tile", "matrices"];
   const MATRIX = /^(ld|st)matrix_/;
   const NUMBERS = ["across", "warps", "steps"];
@@ -12,8 +11,18 @@
   const ours = new Map();
   let ticked = null; // what the box was last filled with, or ticked to
 
+  const unchanged = () => window.dash_clientside.no_update;
+  const query = () => new URLSearchParams(window.location.search);
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
   const keyOf = ({ side = "", name, at = "" }) => `${side} ${name} ${at}`;
   const text = (value) => String(value === null || value === undefined ? "" : value).trim();
+
+  // Visit a changed query; replacing leaves no step for Back to return to.
+  function visit(next, replace) {
+    if (next.toString() === query().toString()) return;
+    window.history[replace ? "replaceState" : "pushState"]({}, "", `${window.location.pathname}?${next}`);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
 
   // Write into a control; returns what Dash is to take over.
   function fillIn(id, value, old) {
@@ -111,6 +120,13 @@
     return together(pattern, options);
   }
 
+  function triggered() {
+    return window.dash_clientside.callback_context.triggered.map(({ prop_id, value }) => ({
+      id: JSON.parse(prop_id.slice(0, prop_id.lastIndexOf("."))),
+      value,
+    }));
+  }
+
   // Of a set-up and an access that went with the old ones, forget which request was pictured.
   function forget(next) {
     next.delete("ACCESS");
@@ -161,7 +177,7 @@
           put(next, `${side}-access`, accesses);
         }
       }
-      visitQuery(next);
+      visit(next);
     },
 
     share(checked, defaults) {
@@ -170,7 +186,7 @@
       ticked = checked[0];
       if (!next.has("B") || checked[0] === !next.has("B-access")) return;
       put(next, "B-access", checked[0] ? [] : setup("A", defaults).accesses);
-      visitQuery(next);
+      visit(next);
     },
 
     press(clicks, defaults) {
@@ -196,7 +212,7 @@
         put(next, `${side}-access`, here.accesses.filter((_, i) => i !== at));
         forget(next);
       }
-      visitQuery(next);
+      visit(next);
     },
 
     show_look(state, ids, values) {
@@ -216,7 +232,7 @@
         if (name === "ACCESS") next.delete("REQUEST");
       });
       if (next.get("VIEW") === "index") next.delete("VIEW");
-      visitQuery(next, true);
+      visit(next, true);
     },
   };
 
@@ -232,7 +248,7 @@
     const next = query();
     next.set("ACCESS", shown.ACCESS);
     next.set("REQUEST", wanted);
-    visitQuery(next, true);
+    visit(next, true);
   });
 
   document.addEventListener("click", async (event) => {

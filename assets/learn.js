@@ -3,7 +3,6 @@
 (function () {
   "use strict";
 
-  const { query, unchanged, visit, go, triggered } = window.smemviz;
   const SHOW = "show"; // as in smemviz/lessons
   const [MARGIN, GAP] = [56, 24]; // pixels, round what is presented and between two pictures
   const PAPER = 680; // pixels, the type on a page is wide
@@ -12,8 +11,27 @@
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
   let asked = false; // whether an answer was just given, or given up
   let waiting = false; // whether the question was just asked again, so that its answer may be written at once
+  const unchanged = () => window.dash_clientside.no_update;
+  const query = () => new URLSearchParams(window.location.search);
   const here = () => window.location.pathname.startsWith("/learn/");
   const presenting = () => here() && query().get("present") === "1";
+
+  function visit(url, replace) {
+    if (url === window.location.pathname + window.location.search) return;
+    window.history[replace ? "replaceState" : "pushState"]({}, "", url);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
+
+  // Change some of the URL's query; null takes a name out.
+  function go(changes) {
+    const next = query();
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+    }
+    const text = next.toString();
+    visit(window.location.pathname + (text && `?${text}`), false);
+  }
 
   const answered = (outcome) => Boolean(outcome) && ["right", "shown"].includes(outcome.outcome);
 
@@ -118,7 +136,8 @@
     set(values, outcome, lesson) {
       if (!lesson) return;
       const wished = query();
-      for (const { id: { name }, value } of triggered()) {
+      for (const { prop_id, value } of window.dash_clientside.callback_context.triggered) {
+        const { name } = JSON.parse(prop_id.slice(0, prop_id.lastIndexOf(".")));
         const now = wished.get(name) || lesson.defaults[name];
         if (value && value !== now) {
           go({ [name]: value === lesson.defaults[name] ? null : value, ANSWER: answered(outcome) ? SHOW : null });

@@ -2,11 +2,24 @@
 (function () {
   "use strict";
 
-  const { unchanged, go, triggered, clicked } = window.smemviz;
   let timer = 0;
   let stepped = 0; // when the last step was asked for
   let steps = { count: 1, now: 1 };
   const PACE = 500; // ms between steps that play
+
+  const unchanged = () => window.dash_clientside.no_update;
+
+  // Change some of the URL's query, as the controls of the other pages do; null takes a name out.
+  function go(changes, replace) {
+    const next = new URLSearchParams(window.location.search);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+    }
+    const url = `${window.location.pathname}?${next}`;
+    window.history[replace ? "replaceState" : "pushState"]({}, "", url);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
 
   function goTo(wanted) {
     stepped = performance.now();
@@ -23,7 +36,8 @@
     // What the server filled in comes back as a change of value, and says nothing new.
     set(values, ids, shown) {
       if (!shown) return;
-      const changed = triggered().map(({ id }) => id.name);
+      const changed = window.dash_clientside.callback_context.triggered.map(({ prop_id }) =>
+        JSON.parse(prop_id.slice(0, prop_id.lastIndexOf("."))).name);
       const changes = {};
       ids.forEach(({ name }, i) => {
         const value = String(values[i] === null || values[i] === undefined ? "" : values[i]).trim();
@@ -35,10 +49,11 @@
     },
 
     go(clicks, state) {
-      const id = clicked();
-      if (!id) return;
+      const hit = window.dash_clientside.callback_context.triggered.find(({ value }) => value);
+      if (!hit) return;
       stop();
-      goTo({ first: 1, previous: state.now - 1, next: state.now + 1, last: state.count }[id.to]);
+      const { to } = JSON.parse(hit.prop_id.slice(0, hit.prop_id.lastIndexOf(".")));
+      goTo({ first: 1, previous: state.now - 1, next: state.now + 1, last: state.count }[to]);
     },
 
     keep(state) {

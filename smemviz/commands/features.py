@@ -13,10 +13,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the table."""
+    from rich.console import Console
     from rich.table import Table
 
     from smemviz.engines.lockstep.coverage import rows
-    from smemviz.report import output_console
 
     found = rows()
     if arguments.json:
@@ -34,7 +34,7 @@ def execute(arguments: argparse.Namespace) -> int:
     for row in found:
         if not row.executed:
             outside.add_row(row.feature, row.says)
-    console = output_console()
+    console = Console()
     console.print(inside)
     console.print(outside)
     return 0

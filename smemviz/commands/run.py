@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from smemviz.commands.settings import add_file_and_settings, main_output, require_output
+from smemviz.commands.settings import add_file_and_settings, main_output
+from smemviz.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +49,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.engines import run
     from smemviz.report import own_cc, print_recording
 
-    require_output(arguments.output, ".npz")
+    if arguments.output and not arguments.output.parent.is_dir():
+        raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
     with main_output(arguments.json), progress_bar() as progress:
         recording = run(
             arguments.file,

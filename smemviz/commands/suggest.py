@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.commands.settings import main_output, require_output, setting
+from smemviz.commands.settings import main_output, setting
 from smemviz.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,9 +57,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.rewrite import answer
 
     path, kernel = _named(arguments.file)
-    if arguments.output and arguments.output.suffix in {".py", ".npz"}:
-        raise InputError(f"{arguments.output}: is no name for a difference; it may end in .patch; nothing was run")
-    require_output(arguments.output, "")
+    if arguments.output and not arguments.output.parent.is_dir():
+        raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
     with main_output(True), progress_bar() as progress:
         recording, program, why = _recorded(path, dict(arguments.set), arguments.engine, progress)
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)

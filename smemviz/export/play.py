@@ -50,7 +50,6 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
         "files": _files(recording, launch),
         "sites": _sites(launch, hardware),
         "arrays": _arrays(worst, where),
-        "globals": _globals(launch),
         "shapes": shapes.served,
         "blocks": sorted(parts, key=lambda part: int(part["block"])),
         "first": worst.block,
@@ -146,15 +145,6 @@ def _arrays(now: Moment, where: BankLayout) -> list[Played]:
             }
         )
     return found
-
-
-def _globals(launch: Launch) -> list[Played]:
-    """Return where the arrays in global memory lie, so that their elements can be named."""
-    return [
-        {"name": one.name, "address": one.address, "shape": one.shape, "strides": one.strides, "size": one.itemsize}
-        for one in launch.arrays
-        if one.space == "global"
-    ]
 
 
 def _files(recording: Recording, launch: Launch) -> list[Played]:

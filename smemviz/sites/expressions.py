@@ -17,8 +17,6 @@ from smemviz.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, 
 _MAX_CALL_DEPTH = 32
 _MAX_TUPLE_DEPTH = 8
 _REFUSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Yield, ast.Await)
-# What an array itself has; of an array of records, before the fields of its records.
-OF_ARRAYS = frozenset({"shape", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "T"})
 CACHE_HINTS = dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "load")
 CACHE_HINTS |= dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "store")
 
@@ -103,8 +101,7 @@ class ExpressionWalk(ElementWalk):
             return self.part(node, base, node.attr, "load")
         if not isinstance(base, ArrayRef):
             return None
-        of_array = base.ndim > 0 and node.attr in OF_ARRAYS
-        if (base.is_record and not of_array) or node.attr in ("real", "imag"):
+        if base.is_record or node.attr in ("real", "imag"):
             return self.part(node, base, node.attr, "load")
         if node.attr == "T":
             return base

@@ -61,7 +61,7 @@ def device() -> Device:
         MissingError: when there is none.
     """
     if not available():
-        raise MissingError("no GPU here that Numba can use; smemviz run --engine lockstep counts without one")
+        raise MissingError("no GPU here that Numba can use; only smemviz run --engine lockstep does without")
     current = cuda.get_current_device()
     name = current.name.decode() if isinstance(current.name, bytes) else str(current.name)
     major, minor = current.compute_capability

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
     """Return an attribute of an array or a number."""
-    if isinstance(base, View) and (base.ndim or base.dtype.fields is None):  # a record alone has its fields only
+    if isinstance(base, View):
         match node.attr:
             case "shape":
                 return base.shape
@@ -41,7 +41,6 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
                 return base.dtype
             case "T":
                 return base.transpose()
-    if isinstance(base, View):
         return field(frame, node, base, node.attr)
     if isinstance(base, tuple) and node.attr in getattr(type(base), "_fields", ()):
         return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
