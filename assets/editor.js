@@ -3,13 +3,12 @@
 (function () {
   "use strict";
 
+  const { query, unchanged, visit } = window.smemviz;
   const MOST = 1 << 17; // characters that a link may unpack to
   let view = null; // the editor on the page, if there is one
   let parts = null; // CodeMirror, once it has been loaded
   let asked = 0;
 
-  const query = () => new URLSearchParams(window.location.search);
-  const unchanged = () => window.dash_clientside.no_update;
 
   async function squeeze(text) {
     const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
@@ -168,14 +167,14 @@
     else window.dash_clientside.set_props("editor-text", { data: question() });
   }
 
-  function visit(changes, code) {
+  // The text that has run is another file to the server, with launches, blocks and constants of its own.
+  function showRun(file, code) {
     const next = query();
     for (const name of [...next.keys()]) {
       if (/^_?[A-Z]/.test(name) || ["launch", "block", "site", "warp", "step", "array"].includes(name)) next.delete(name);
     }
-    for (const [name, value] of Object.entries(changes)) next.set(name, value);
-    window.history.replaceState({}, "", `${window.location.pathname}?${next}#code=${code}`);
-    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+    next.set("file", file);
+    visit(`${window.location.pathname}?${next}#code=${code}`, true);
   }
 
   window.dash_clientside = window.dash_clientside || {};
@@ -214,7 +213,7 @@
     async show(answer) {
       if (!answer || !view || answer.at !== asked) return [unchanged(), unchanged()];
       mark(answer.marks);
-      if (answer.file) visit({ file: answer.file }, await squeeze(view.state.doc.toString()));
+      if (answer.file) showRun(answer.file, await squeeze(view.state.doc.toString()));
       return [answer.said, answer.lang];
     },
   };

@@ -2,6 +2,7 @@
 (function () {
   "use strict";
 
+  const { query, unchanged, visitQuery, triggered } = window.smemviz;
   const PATTERNS = ["row", "column", "diagonal", "tile", "matrices"];
   const MATRIX = /^(ld|st)matrix_/;
   const NUMBERS = ["across", "warps", "steps"];
@@ -11,18 +12,8 @@
   const ours = new Map();
   let ticked = null; // what the box was last filled with, or ticked to
 
-  const unchanged = () => window.dash_clientside.no_update;
-  const query = () => new URLSearchParams(window.location.search);
-  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
   const keyOf = ({ side = "", name, at = "" }) => `${side} ${name} ${at}`;
   const text = (value) => String(value === null || value === undefined ? "" : value).trim();
-
-  // Visit a changed query; replacing leaves no step for Back to return to.
-  function visit(next, replace) {
-    if (next.toString() === query().toString()) return;
-    window.history[replace ? "replaceState" : "pushState"]({}, "", `${window.location.pathname}?${next}`);
-    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
-  }
 
   // Write into a control; returns what Dash is to take over.
   function fillIn(id, value, old) {
@@ -120,13 +111,6 @@
     return together(pattern, options);
   }
 
-  function triggered() {
-    return window.dash_clientside.callback_context.triggered.map(({ prop_id, value }) => ({
-      id: JSON.parse(prop_id.slice(0, prop_id.lastIndexOf("."))),
-      value,
-    }));
-  }
-
   // Of a set-up and an access that went with the old ones, forget which request was pictured.
   function forget(next) {
     next.delete("ACCESS");
@@ -177,7 +161,7 @@
           put(next, `${side}-access`, accesses);
         }
       }
-      visit(next);
+      visitQuery(next);
     },
 
     share(checked, defaults) {
@@ -186,7 +170,7 @@
       ticked = checked[0];
       if (!next.has("B") || checked[0] === !next.has("B-access")) return;
       put(next, "B-access", checked[0] ? [] : setup("A", defaults).accesses);
-      visit(next);
+      visitQuery(next);
     },
 
     press(clicks, defaults) {
@@ -212,7 +196,7 @@
         put(next, `${side}-access`, here.accesses.filter((_, i) => i !== at));
         forget(next);
       }
-      visit(next);
+      visitQuery(next);
     },
 
     show_look(state, ids, values) {
@@ -232,7 +216,7 @@
         if (name === "ACCESS") next.delete("REQUEST");
       });
       if (next.get("VIEW") === "index") next.delete("VIEW");
-      visit(next, true);
+      visitQuery(next, true);
     },
   };
 
@@ -248,7 +232,7 @@
     const next = query();
     next.set("ACCESS", shown.ACCESS);
     next.set("REQUEST", wanted);
-    visit(next, true);
+    visitQuery(next, true);
   });
 
   document.addEventListener("click", async (event) => {

@@ -3,6 +3,7 @@
 (function () {
   "use strict";
 
+  const { query, unchanged, visit, go, triggered } = window.smemviz;
   const SHOW = "show"; // as in smemviz/lessons
   const [MARGIN, GAP] = [56, 24]; // pixels, round what is presented and between two pictures
   const PAPER = 680; // pixels, the type on a page is wide
@@ -10,28 +11,10 @@
   const FORWARD = ["ArrowRight", "ArrowDown", "PageDown", " "];
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
   let asked = false; // whether an answer was just given, or given up
+  let given = ""; // the lesson's address and the answer that was last given here; others come in links
   let waiting = false; // whether the question was just asked again, so that its answer may be written at once
-  const unchanged = () => window.dash_clientside.no_update;
-  const query = () => new URLSearchParams(window.location.search);
   const here = () => window.location.pathname.startsWith("/learn/");
   const presenting = () => here() && query().get("present") === "1";
-
-  function visit(url, replace) {
-    if (url === window.location.pathname + window.location.search) return;
-    window.history[replace ? "replaceState" : "pushState"]({}, "", url);
-    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
-  }
-
-  // Change some of the URL's query; null takes a name out.
-  function go(changes) {
-    const next = query();
-    for (const [name, value] of Object.entries(changes)) {
-      if (value === null) next.delete(name);
-      else next.set(name, value);
-    }
-    const text = next.toString();
-    visit(window.location.pathname + (text && `?${text}`), false);
-  }
 
   const answered = (outcome) => Boolean(outcome) && ["right", "shown"].includes(outcome.outcome);
 
@@ -136,8 +119,7 @@
     set(values, outcome, lesson) {
       if (!lesson) return;
       const wished = query();
-      for (const { prop_id, value } of window.dash_clientside.callback_context.triggered) {
-        const { name } = JSON.parse(prop_id.slice(0, prop_id.lastIndexOf(".")));
+      for (const { id: { name }, value } of triggered()) {
         const now = wished.get(name) || lesson.defaults[name];
         if (value && value !== now) {
           go({ [name]: value === lesson.defaults[name] ? null : value, ANSWER: answered(outcome) ? SHOW : null });
@@ -149,6 +131,7 @@
       if (!clicks) return;
       const text = Array.isArray(value) ? value.map(Number).sort((a, b) => a - b).join(",") || "none" : String(value);
       asked = Boolean(text);
+      given = `${window.location.pathname} ${text}`;
       go({ ANSWER: text || null });
       if (!text || document.activeElement === document.body) focusAnswer(); // Enter took the focus from the box
     },
@@ -182,7 +165,8 @@
     },
 
     learned(outcome, progress) {
-      if (!outcome || outcome.outcome !== "right" || (progress || []).includes(outcome.slug)) return unchanged();
+      const isOwn = given === `${window.location.pathname} ${query().get("ANSWER")}`;
+      if (!outcome || outcome.outcome !== "right" || !isOwn || (progress || []).includes(outcome.slug)) return unchanged();
       return [...(progress || []), outcome.slug];
     },
 
@@ -196,7 +180,7 @@
 
     count(progress, ids) {
       const done = ids.filter(({ slug }) => (progress || []).includes(slug)).length;
-      return gettext("{done} of {count} done", { done, count: ids.length });
+      return [gettext("{done} of {count} done", { done, count: ids.length }), done === 0];
     },
 
     // After each change of the URL, and again once what it asked for has come.

@@ -2,24 +2,11 @@
 (function () {
   "use strict";
 
+  const { unchanged, go, triggered, clicked } = window.smemviz;
   let timer = 0;
   let stepped = 0; // when the last step was asked for
   let steps = { count: 1, now: 1 };
   const PACE = 500; // ms between steps that play
-
-  const unchanged = () => window.dash_clientside.no_update;
-
-  // Change some of the URL's query, as the controls of the other pages do; null takes a name out.
-  function go(changes, replace) {
-    const next = new URLSearchParams(window.location.search);
-    for (const [name, value] of Object.entries(changes)) {
-      if (value === null) next.delete(name);
-      else next.set(name, value);
-    }
-    const url = `${window.location.pathname}?${next}`;
-    window.history[replace ? "replaceState" : "pushState"]({}, "", url);
-    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
-  }
 
   function goTo(wanted) {
     stepped = performance.now();
@@ -33,11 +20,15 @@
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_matmul = {
+    // Until the counts for a size and tile have come, those of the last do not count as shown.
+    await() {
+      return Array(4).fill("true");
+    },
+
     // What the server filled in comes back as a change of value, and says nothing new.
     set(values, ids, shown) {
       if (!shown) return;
-      const changed = window.dash_clientside.callback_context.triggered.map(({ prop_id }) =>
-        JSON.parse(prop_id.slice(0, prop_id.lastIndexOf("."))).name);
+      const changed = triggered().map(({ id }) => id.name);
       const changes = {};
       ids.forEach(({ name }, i) => {
         const value = String(values[i] === null || values[i] === undefined ? "" : values[i]).trim();
@@ -49,11 +40,10 @@
     },
 
     go(clicks, state) {
-      const hit = window.dash_clientside.callback_context.triggered.find(({ value }) => value);
-      if (!hit) return;
+      const id = clicked();
+      if (!id) return;
       stop();
-      const { to } = JSON.parse(hit.prop_id.slice(0, hit.prop_id.lastIndexOf(".")));
-      goTo({ first: 1, previous: state.now - 1, next: state.now + 1, last: state.count }[to]);
+      goTo({ first: 1, previous: state.now - 1, next: state.now + 1, last: state.count }[id.to]);
     },
 
     keep(state) {

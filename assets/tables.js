@@ -7,6 +7,10 @@
   const WIDEST = 64; // columns
   const SETTLED = 80; // ms without another picture before an open table follows, so that playing stays smooth
 
+  // Figures of plotly, and such as bring what they say and their tables, and tell when they were drawn.
+  const FIGURES = ".js-plotly-plot, .own-figure";
+  const saysOf = (figure) => figure.says || (figure.layout && figure.layout.meta && figure.layout.meta.says);
+
   const element = (name, attributes = {}, ...children) => {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -88,6 +92,7 @@
 
   // The tables of a figure: the one it brings, else one for its cells, or for all of its marks.
   function tablesOf(figure) {
+    if (figure.tables) return figure.tables();
     const own = figure.layout.meta && figure.layout.meta.table;
     if (own) return [{ caption: "", ...own }];
     const shown = figure._fullData.filter((trace) => trace.visible === true);
@@ -148,7 +153,7 @@
 
   function fill(figure, place, name) {
     const tables = tablesOf(figure);
-    const nothing = element("p", {}, (figure.layout.meta && figure.layout.meta.says) || gettext("The figure shows nothing yet."));
+    const nothing = element("p", {}, saysOf(figure) || gettext("The figure shows nothing yet."));
     place.querySelector(".scroller").replaceChildren(...(tables.length ? tables.map((table) => made(table, name)) : [nothing]));
   }
 
@@ -178,7 +183,7 @@
   // Name the figure by what it shows now, and let its table follow when no more pictures come.
   function drew(figure) {
     const button = nearest(figure, "[data-table]");
-    const says = figure.layout.meta && figure.layout.meta.says;
+    const says = saysOf(figure);
     const name = button ? button.dataset.table : "";
     figure.setAttribute("role", "img");
     figure.setAttribute("aria-label", name && says ? gettext("{name}: {sentence}", { name, sentence: says }) : says || name);
@@ -190,11 +195,13 @@
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest && event.target.closest("[data-table]");
-    const figure = button && nearest(button, ".js-plotly-plot");
+    const figure = button && nearest(button, FIGURES);
     if (!figure) return;
     if (figure.table) close(figure);
     else open(button, figure);
   });
+
+  document.addEventListener("figure-drawn", (event) => drew(event.target));
 
   // A figure is drawn for the first time when plotly puts its container into it.
   new MutationObserver((changes) => {

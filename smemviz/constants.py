@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smemviz.errors import ConstantError
+from smemviz.said import said
 
 # Numba's scalar types by name, and the NumPy type each stands for.
 DTYPES = {
@@ -69,18 +70,25 @@ def parse_value(file: str, constant: Constant, value: object) -> ConstantValue:
         return parsed
     parsed = getattr(parsed, "item", lambda: parsed)()  # a NumPy scalar
     if isinstance(parsed, int) and parsed.bit_length() > (1023 if constant.kind == "float" else _MAX_BITS):
-        raise ConstantError(file, constant.line, f"{constant.name} is too large a number")
+        raise ConstantError(file, constant.line, said("{constant} is too large a number", constant=constant.name))
     if constant.kind == "int" and isinstance(parsed, int) and not isinstance(parsed, bool):
         return parsed
     if constant.kind == "float" and isinstance(parsed, int | float) and not isinstance(parsed, bool):
         return float(parsed)
-    wanted = {
-        "int": "an integer",
-        "float": "a number",
-        "bool": "True or False",
-        "dtype": "a Numba dtype such as float32",
-    }[constant.kind]
-    raise ConstantError(file, constant.line, f"{constant.name} is {wanted} ({constant.text}); {value!r} is not")
+    raise ConstantError(file, constant.line, _misfit(constant, value))
+
+
+def _misfit(constant: Constant, value: object) -> str:
+    """Say what a constant is, and that a value is none of that kind."""
+    values = {"constant": constant.name, "text": constant.text, "value": repr(value)}
+    match constant.kind:
+        case "int":
+            return said("{constant} is an integer ({text}); {value} is not", **values)
+        case "float":
+            return said("{constant} is a number ({text}); {value} is not", **values)
+        case "bool":
+            return said("{constant} is True or False ({text}); {value} is not", **values)
+    return said("{constant} is a Numba dtype such as float32 ({text}); {value} is not", **values)
 
 
 def _number(text: str) -> object:

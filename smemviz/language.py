@@ -19,6 +19,9 @@ from smemviz.errors import InputError
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "ko": "한국어", "zh-Hans": "简体中文"}  # by tag, in their own words
 
+# How the catalogues mark messages that pages know again by their English.
+SAID = "Recorded and printed in English, and known by it: keep every {value}."
+
 _spoken: ContextVar[str] = ContextVar("language", default="en")
 
 
@@ -85,6 +88,11 @@ def script_messages(tag: str) -> dict[str, str]:
         for entry in entries
         if isinstance(entry.id, str) and any(file.endswith(".js") for file, _line in entry.locations)
     }
+
+
+def said_messages(tag: str) -> list[str | tuple[str, str]]:
+    """Return the messages of texts that are in English where they are recorded or printed, see ``said.py``."""
+    return [entry.id for entry in _entries(tag) if SAID in entry.auto_comments]
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:

@@ -13,11 +13,13 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from pathlib import Path
 from types import CodeType
 
 from smemviz.constants import DTYPES, Constant, ConstantValue, DtypeName, evaluate, parse_value
 from smemviz.errors import ConstantError, InputError, KernelFileError
+from smemviz.said import said
 
 _CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _MAX_SOURCE_BYTES = 4 * 1024 * 1024
@@ -61,7 +63,9 @@ class Program:
         for name, value in values.items():
             if name not in self.constants:
                 known = ", ".join(self.constants) or "none"
-                raise ConstantError(self.file, 1, f"there is no constant {name}; the file has: {known}")
+                raise ConstantError(
+                    self.file, 1, said("there is no constant {name}; the file has: {known}", name=name, known=known)
+                )
             constant = self.constants[name]
             overrides[name] = parse_value(self.file, constant, value)
         return replace(self, overrides=overrides, constants=_read_constants(self.file, self.tree, overrides))
@@ -75,12 +79,14 @@ class Program:
     def require_main(self) -> ast.FunctionDef:
         """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""
         if not self.kernels:
-            raise KernelFileError(self.file, 1, "no kernel here; decorate a module-level function with @cuda.jit")
+            raise KernelFileError(self.file, 1, said("no kernel here; decorate a module-level function with @cuda.jit"))
         main = _find_main(self.tree)
         if main is None:
-            raise KernelFileError(self.file, 1, "no main() here; write one that allocates and launches")
+            raise KernelFileError(self.file, 1, said("no main() here; write one that allocates and launches"))
         if _arguments_needed(main):
-            raise KernelFileError(self.file, main.lineno, "main() is called without arguments; give each a default")
+            raise KernelFileError(
+                self.file, main.lineno, said("main() is called without arguments; give each a default")
+            )
         return main
 
     def code(self) -> CodeType:
@@ -90,7 +96,9 @@ class Program:
             KernelFileError: when it is not trusted. Whatever executes a kernel file comes through here.
         """
         if not self.trusted:
-            raise KernelFileError(self.file, 1, "comes from elsewhere and is not executed; save it and run the file")
+            raise KernelFileError(
+                self.file, 1, said("comes from elsewhere and is not executed; save it and run the file")
+            )
         return compile(ast.Module(self.statements(), []), self.file, "exec", dont_inherit=True)
 
     def statements(self) -> list[ast.stmt]:
@@ -132,19 +140,21 @@ def read_source(path: str | Path) -> str:
     """
     path = Path(path)
     if path.suffix == ".npz":
-        raise InputError(f"{path}: is a recording; print it with smemviz show, or name the kernel file")
+        raise InputError(said("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path))
     try:
         if path.stat().st_size > _MAX_SOURCE_BYTES:
-            raise InputError(f"{path}: larger than 4 MiB; that is no kernel file")
+            raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
         return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise InputError(said("{path}: no such file", path=path)) from None
     except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; name a kernel file in it") from None
+        raise InputError(said("{path}: is a folder; name a kernel file in it", path=path)) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels") from None
+        raise InputError(
+            said("{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels", path=path)
+        ) from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(said("{path}: cannot be read: {error}", path=path, error=error.strerror)) from None
 
 
 def parse_program(source: str, file: str) -> Program:
@@ -152,9 +162,9 @@ def parse_program(source: str, file: str) -> Program:
     try:
         tree = ast.parse(source, filename=file)
     except SyntaxError as error:
-        raise KernelFileError(file, error.lineno or 1, f"is not valid Python: {error.msg}") from None
+        raise KernelFileError(file, error.lineno or 1, said("is not valid Python: {error}", error=error.msg)) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise KernelFileError(file, 1, f"cannot be parsed: {error}") from None
+        raise KernelFileError(file, 1, said("cannot be parsed: {error}", error=error)) from None
     kernels: dict[str, ast.FunctionDef] = {}
     functions: dict[str, ast.FunctionDef] = {}
     for statement in tree.body:
@@ -180,6 +190,11 @@ def with_values(program: Program, values: Mapping[str, object]) -> Program:
         if name in program.constants and program.constants[name].value != value:
             program = program.with_constants({name: value})
     return program
+
+
+def lines_of(source: str) -> list[str]:
+    """Return the lines of a source as Python counts them; for ``str.splitlines`` a form feed, too, ends one."""
+    return [line.removesuffix("\n") for line in StringIO(source, newline=None)]
 
 
 def find_function(tree: ast.Module, name: str, line: int) -> ast.FunctionDef | None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Set
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemviz.figures.explained import Explained, explain
-from smemviz.figures.labels import efficiency_text
 from smemviz.figures.sentences import told
 from smemviz.figures.served import Hardware
 from smemviz.model.alike import alike
@@ -22,7 +19,6 @@ from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 SCHEMA = 1
 _PLACE = ("line", "column", "source", "function", "calls", "array", "space", "op", "width")
@@ -164,6 +160,8 @@ def print_recording(
         json.dump(data, sys.stdout, indent=1)
         print()
         return
+    from smemviz.report_table import launch_tables
+
     console = output_console()
     for line in _header(data):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -171,7 +169,8 @@ def print_recording(
         launch = data["launches"][group[0]]
         mistaken = {finding.line for finding in recording.findings if finding.launch in group}
         console.print()
-        console.print(_table(data["file"], launch, mistaken, len(group)))
+        for table in launch_tables(data["file"], launch, mistaken, len(group), console.width):
+            console.print(table, crop=False)
         for note in _notes(launch):
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     if recording.findings:
@@ -195,48 +194,6 @@ def _header(data: dict[str, Any]) -> list[str]:
         f"by {data['basis']} rules",
         *([f"{data['unrecorded']} more launches were made and not recorded, as asked"] if data["unrecorded"] else []),
     ]
-
-
-def _table(file: str, launch: dict[str, Any], mistaken: Set[int], times: int) -> Table:
-    """Return a row per site of so many launches alike; lines in which a mistake was met have a mark."""
-    from rich.table import Table
-    from rich.text import Text
-
-    sizes = [" x ".join(map(str, launch[name])) for name in ("grid", "block")]
-    title = f"{launch['kernel']}: grid {sizes[0]}, block {sizes[1]}, {launch['shared_bytes']} bytes of shared memory"
-    if launch["dynamic_shared"]:
-        title += f", {launch['dynamic_shared']} of them dynamic"
-    if launch["file"] != file:
-        title += f", in {launch['file']}"
-    if times > 1:
-        title += f"; {times:,} launches alike"
-    table = Table(title=Text(title), title_justify="left")
-    columns = [name for name in _PLACE + _COUNTS + _TRAFFIC if name not in ("column", "function", "calls", "array")]
-    columns += ["verdict"] if "counters" in launch else []
-    for name in columns:
-        words = name in ("source", "space", "op", "verdict")
-        table.add_column(
-            name.replace("_per_", "/").replace("_", " "), justify="left" if words else "right", overflow="fold"
-        )
-    for site in launch["sites"]:
-        mark = "! " if site["line"] in mistaken else ""
-        cells = [mark + _lines(site) if name == "line" else _cell(name, site[name]) for name in columns]
-        style = "bold" if site["excess"] else ""
-        table.add_row(*(Text("-" if cell is None else str(cell)) for cell in cells), style=style)
-    return table
-
-
-def _cell(name: str, value: Any) -> Any:
-    """Write what is a ratio in four digits, and an efficiency in percent."""
-    if not isinstance(value, float):
-        return value
-    return efficiency_text(value) if name == "efficiency" else f"{value:.4g}"
-
-
-def _lines(site: dict[str, Any]) -> str:
-    """Return the line of a site, after those of the calls that lead to it: ``17 > 6``."""
-    own = f"{Path(site['file']).name}:{site['line']}" if "file" in site else str(site["line"])
-    return " > ".join((*(str(line) for line, _ in site["calls"]), own))
 
 
 def _notes(launch: dict[str, Any]) -> list[str]:

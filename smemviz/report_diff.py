@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from smemviz.figures.grammar import clauses, items
 from smemviz.figures.labels import access_name, duration, listed
+from smemviz.figures.sentences import told
 from smemviz.figures.served import Hardware
 from smemviz.language import N_, _, ngettext
-from smemviz.model.diff import COUNTS, LaunchPair, SitePair
-from smemviz.recording import Recording, Site
+from smemviz.model.diff import COUNTS, LaunchPair, SitePair, new_findings
+from smemviz.recording import Finding, Recording, Site
 from smemviz.report import output_console
 
 SCHEMA = 1
@@ -54,6 +55,16 @@ class Diff:
         """The compute capability that counts, as it is written."""
         return Hardware(self.cc, self.bank_bytes).name
 
+    @property
+    def mistakes(self) -> tuple[Finding, ...]:
+        """What was found in B and not in A."""
+        return new_findings(self.before.recording, self.after.recording)
+
+    @property
+    def worse(self) -> bool:
+        """Whether a launch costs more than the tolerance allows, or B makes a mistake that is not in A."""
+        return bool(self.mistakes) or any(pair.worse(self.tolerance) for pair in self.pairs)
+
 
 def print_diff(diff: Diff, form: Form) -> None:
     """Print a comparison to standard output."""
@@ -75,7 +86,8 @@ def diff_facts(diff: Diff) -> dict[str, Any]:
         "cc": list(diff.cc),
         "bank_bytes": diff.bank_bytes,
         "tolerance_percent": round(diff.tolerance * 100, 6),
-        "worse": any(pair.worse(diff.tolerance) for pair in diff.pairs),
+        "worse": diff.worse,
+        "findings": [asdict(finding) for finding in diff.mistakes],
         "launches": [_launch_facts(diff, pair) for pair in diff.pairs],
     }
 
@@ -150,7 +162,9 @@ def launch_name(pair: LaunchPair, times: int = 1) -> str:
 def launch_cells(pair: LaunchPair) -> list[str]:
     """Return what a row says of a launch: the totals before and after, and the times."""
     if not (pair.before and pair.after):
-        return [_("only in A") if pair.before else _("only in B"), *[""] * len(TOTALS)]
+        own = pair.totals[0 if pair.before else 1]
+        counts = [_change(own[name], own[name]) for name in TOTALS[1:]]
+        return [_("only in A") if pair.before else _("only in B"), *counts, ""]
     cells = [_change(pair.totals[0][name], pair.totals[1][name]) for name in TOTALS]
     return [*cells, f"{duration(pair.times[0])} {ARROW} {duration(pair.times[1])}" if pair.times else _("not measured")]
 
@@ -200,12 +214,15 @@ def verdict(diff: Diff) -> str:
 
 
 def notes(diff: Diff) -> list[str]:
-    """Say which counts do not cover every request."""
-    return [
+    """Say which counts do not cover every request, and which mistakes were found in B alone."""
+    covered = [
         f"{launch_name(pair, times)}: counts cover only the requests that were logged"
         for pair, times in alike(diff)
         if not pair.complete
     ]
+    after = diff.after.recording
+    found = [f"{after.file_of_finding(one)}:{one.line}: {told(one, after)}" for one in diff.mistakes]
+    return [*covered, *(f"Found in B and not in A: {sentence.removesuffix('.')}" for sentence in found)]
 
 
 LAUNCH_HEADS = ("launch", *(name.replace("max_", "") for name in TOTALS), "time")

@@ -15,7 +15,6 @@ from smemviz.model.occupancy import blocks_per_multiprocessor
 from smemviz.recording import Recording, Timing
 from smemviz.report import output_console, own_cc, time_facts
 from smemviz.rewrite import Answer, Refused, Rewrite, Suggestion, Verified
-from smemviz.rewrite.said import messages
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,12 +68,7 @@ def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, a
 
 
 def answer_facts(recording: Recording, found: Answer, notes: Sequence[str]) -> dict[str, Any]:
-    """Return an answer ready for JSON.
-
-    ``messages`` holds, by the English text, what reasons, problems and notes are made of, for other languages.
-    """
-    checks = [check for one in found.suggested for check in one.checks]
-    reasons = [one.suggestion.reason for one in found.suggested] + [one.reason for one in found.refused]
+    """Return an answer ready for JSON."""
     return {
         "schema": 1,
         "engine": recording.engine,
@@ -86,7 +80,6 @@ def answer_facts(recording: Recording, found: Answer, notes: Sequence[str]) -> d
         "suggestions": [_suggestion_facts(recording, one) for one in found.suggested],
         "refused": [_refused_facts(one) for one in found.refused],
         "notes": list(notes),
-        "messages": messages(*reasons, *(text for check in checks for text in (check.problem, *check.notes))),
         "diff": found.diff,
     }
 

@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Playwright
 
 _MOST_WORKERS = 4  # each may have a browser and a server beside it
+
+# The same examples in every run and no limit of time, so that a run that fails can be repeated and a slow machine
+# fails nothing. --hypothesis-profile=default looks for new ones.
+settings.register_profile(
+    "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("same")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

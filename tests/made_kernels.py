@@ -13,7 +13,7 @@ def tile_program(shape: str, dtype: str, store: str, load: str, elements: int, t
         f"""{HEAD}
 @cuda.jit
 def turn(out):
-    tile = cuda.shared.array({shape}, {dtype})
+    tile = cuda.shared.array({shape}, np.{dtype})
     for n in range(cuda.threadIdx.x, {elements}, {threads}):
         tile[{store}] = n
     cuda.syncthreads()

@@ -216,3 +216,24 @@ def test_launches_that_say_the_same_are_said_once(here: Path, capsys: pytest.Cap
     )
     assert diff("turn.py", "--set-b", "PITCH=32", "--json") == 1
     assert [one["number"] for one in json.loads(capsys.readouterr().out)["launches"]] == list(range(100))
+
+
+def test_a_mistake_that_only_b_makes_is_told_and_exits_1(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "raced.py").write_text(KERNEL.replace("    cuda.syncthreads()\n", ""))
+    assert diff("turn.py", "raced.py", "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["worse"], found["launches"][0]["worse"]) == (True, [])
+    assert [(one["kind"], one["line"]) for one in found["findings"]] == [("race", 12)]
+    assert diff("turn.py", "raced.py") == 1
+    told = capsys.readouterr().out.splitlines()[-3:]
+    assert told[0].startswith("Found in B and not in A: raced.py:12: race in turn, block (0, 0, 0), threads ")
+    assert told[1:] == ["", "No launch is worse in B."]
+    assert diff("raced.py", "turn.py") == 0
+    assert diff("raced.py", "raced.py", "--set-b", "PITCH=34", "--tolerance", "1000") == 0
+
+
+def test_a_launch_that_only_one_has_shows_what_it_costs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = KERNEL.replace("@cuda.jit", "@cuda.jit\ndef fill(a):\n    a[cuda.threadIdx.x, 0] = 1\n\n@cuda.jit")
+    (here / "more.py").write_text(more + "    fill[1, 32](a)\n")
+    assert diff("turn.py", "more.py", "--markdown") == 0
+    assert "| `fill` | only in B | - | - | - | 32 |  |" in capsys.readouterr().out.splitlines()

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
-from pathlib import Path
 from string import Formatter
-from types import ModuleType
 from typing import Any
 
 import pytest
+from extracting import tool
 
 from smemviz import language
 from smemviz.errors import InputError
 from smemviz.language import LANGUAGES, best_of, gettext, ngettext, pgettext, script_messages, speak, speaking, spoken
 
-ROOT = Path(__file__).parents[1]
 TRANSLATED = [tag for tag in LANGUAGES if tag != "en"]
-
-
-def tool() -> ModuleType:
-    name = "smemviz_tools_messages"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / "messages.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
 
 
 @pytest.fixture(scope="module")

@@ -106,7 +106,9 @@ def spoil(path: Path, **changes: object) -> None:
 # --- what is kept
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(recording=recordings())
 def test_what_is_saved_is_what_is_loaded(recording: Recording, tmp_path: Path) -> None:
     save(recording, tmp_path / "r.smem.npz")
@@ -199,7 +201,9 @@ def test_a_file_cut_anywhere_is_refused(path: Path) -> None:
         assert "it is cut short" in refusal(path)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 def test_a_file_with_any_bytes_changed_is_refused_or_read(data: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / "changed.smem.npz"

@@ -135,3 +135,13 @@ def test_what_is_not_there_is_an_exit_code_of_2(
 def test_a_missing_folder_is_told_before_anything_runs(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["suggest", str(square), *LOCKSTEP, "-o", "no/better.patch"]) == 2
     assert capsys.readouterr().err == "smemviz: no/better.patch: there is no folder no; nothing was run\n"
+
+
+def test_the_difference_never_takes_the_place_of_the_kernel_file(
+    square: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = square.read_bytes()
+    assert main(["suggest", str(square), *LOCKSTEP, "-o", str(square)]) == 2
+    told = f"smemviz: {square}: is no name for a difference; it may end in .patch; nothing was run\n"
+    assert capsys.readouterr().err == told
+    assert square.read_bytes() == before

@@ -18,11 +18,11 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
-from smemviz.language import LANGUAGES, catalogue_file
+from smemviz.language import LANGUAGES, SAID, catalogue_file
 
 ROOT = Path(__file__).resolve().parents[1]
 _NOTE = "TRANSLATORS:"
-_SINGLE = ("_", "gettext", "N_", "rich")
+_SINGLE = ("_", "gettext", "N_", "rich", "said")
 
 
 def extracted() -> Catalog:
@@ -30,8 +30,9 @@ def extracted() -> Catalog:
     catalogue = Catalog(project="smemviz", charset="utf-8")
     for path in sorted((ROOT / "smemviz").rglob("*.py")):
         name, source = path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
-        for line, message, context in in_python(source):
-            catalogue.add(message, None, [(name, line)], auto_comments=_note(source, line), context=context)
+        for line, message, context, note in in_python(source):
+            notes = [*_note(source, line), *note]
+            catalogue.add(message, None, [(name, line)], auto_comments=notes, context=context)
     for folder in ("smemviz", "assets"):
         for path in sorted((ROOT / folder).rglob("*.js")):
             name = path.relative_to(ROOT).as_posix()
@@ -49,19 +50,19 @@ def extracted() -> Catalog:
     return catalogue
 
 
-def in_python(source: str) -> Iterator[tuple[int, Any, str | None]]:
-    """Yield line, message (both forms of a plural) and context of each; Babel's own reader misses nested ones."""
+def in_python(source: str) -> Iterator[tuple[int, Any, str | None, list[str]]]:
+    """Yield line, message (both forms of a plural), context and notes; Babel's own reader misses nested ones."""
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
         texts = [one.value if isinstance(one, ast.Constant) else None for one in node.args]
         called = node.func.id
         if called in _SINGLE and isinstance(texts[0], str):
-            yield node.lineno, texts[0], None
-        elif called == "ngettext" and isinstance(texts[0], str):
-            yield node.lineno, (texts[0], texts[1]), None
+            yield node.lineno, texts[0], None, [SAID] if called == "said" else []
+        elif called in ("ngettext", "nsaid") and isinstance(texts[0], str):
+            yield node.lineno, (texts[0], texts[1]), None, [SAID] if called == "nsaid" else []
         elif called == "pgettext" and isinstance(texts[1], str):
-            yield node.lineno, texts[1], texts[0]
+            yield node.lineno, texts[1], texts[0], []
 
 
 def _note(source: str, line: int) -> list[str]:

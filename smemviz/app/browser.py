@@ -1,10 +1,12 @@
-"""The browser's part: callbacks that run in ``assets/smemviz.js`` and never reach the server.
+"""The browser's part: callbacks that run in ``assets`` and never reach the server.
 
 Controls write the URL and nothing else; the URL is taken apart into stores, and everything on the page follows from
 those. Callbacks without an output write the URL, which is why the circle does not close in Dash's graph.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State
 
@@ -15,19 +17,19 @@ _CONTROLS = {"type": "control", "name": ALL}
 def add_callbacks(app: Dash) -> None:
     """Connect controls, URL and stores."""
 
-    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
-        app.clientside_callback(ClientsideFunction("smemviz", name), *dependencies, prevent_initial_call=not initially)
+    def clientside(
+        name: str, *dependencies: Input | Output | State, script: str = "smemviz", initially: bool = True
+    ) -> None:
+        app.clientside_callback(ClientsideFunction(script, name), *dependencies, prevent_initial_call=not initially)
 
     clientside(
         "read",
         *(Output(store, "data") for store in ("place", "run", "look", "theme")),
         Output("provider", "forceColorScheme"),
-        Output("toggle-theme", "aria-label"),
         Input("url", "href"),
         *(State(store, "data") for store in ("place", "run", "look", "theme")),
     )
-    clientside("show_place", Input("page", "children"))
-    clientside("toggle_theme", Input("toggle-theme", "n_clicks"), State("theme", "data"), initially=False)
+    clientside("show_page", Input("page", "children"), script="smemviz_frame")
     clientside("set_control", Input(_CONTROLS, "value"), State("shown-run", "data"), State("shown-look", "data"))
     source = {"type": "control", "name": "source"}
     choices = [{"type": "control", "name": name} for name in CHOICES]
@@ -49,15 +51,16 @@ def add_callbacks(app: Dash) -> None:
         *(State(choice, "data") for choice in choices),
     )
     clientside("reset", Input("reset", "n_clicks"), initially=False)
-    clientside("pick_site", Input({"type": "site", "index": ALL}, "n_clicks"), initially=False)
-    clientside("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
-    clientside("keep_order", Output("position", "max"), Input("order", "data"))
-    clientside("pick_position", Input("position", "value"), State("present", "data"), initially=False)
-    clientside("go_to", Input({"type": "go", "to": ALL}, "n_clicks"), initially=False)
-    clientside(
+    playback = partial(clientside, script="smemviz_playback")
+    playback("pick_site", Input({"type": "site", "index": ALL}, "n_clicks"), initially=False)
+    playback("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
+    playback("keep_order", Output("position", "max"), Input("order", "data"))
+    playback("pick_position", Input("position", "value"), State("present", "data"), initially=False)
+    playback("go_to", Input({"type": "go", "to": ALL}, "n_clicks"), initially=False)
+    playback(
         "toggle_play", Output("playing", "data"), Input("play", "n_clicks"), State("playing", "data"), initially=False
     )
-    clientside(
+    playback(
         "show_present",
         Output("position", "value"),
         Output({"type": "site", "index": ALL}, "aria-pressed"),

@@ -11,6 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.library import Library
+from smemviz.app.rich import retold
 from smemviz.app.run_view import Query, hardware_of
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
@@ -77,7 +78,7 @@ def view_changes(library: Library, query: Query) -> list[Component]:
     try:
         compared = _compared(library, query, against)
     except SmemvizError as error:
-        return [dmc.Alert(html.Span(str(error), lang="en"), color="red", className="refusal")]
+        return [dmc.Alert(retold(str(error)), color="red", className="refusal")]
     launches = [[launch_name(pair, times), *launch_cells(pair)] for pair, times in alike(compared)]
     tables = [_table(_("Launches, before and after"), LAUNCH_HEADS, launches)]
     for pair, times in alike(compared):
@@ -96,9 +97,10 @@ def _compared(library: Library, query: Query, against: Sequence[str]) -> Diff:
     state = RunState(file, constants=constants)
     shown = library.show(state)
     recording = library.run(_before(library, file, constants, against))
-    cc = hardware_of(shown, RunState.read(query)).cc
+    counted = hardware_of(shown, RunState.read(query))
+    pairs = diff(recording, shown.recording, counted.cc, counted.bank_bytes)
     before, after = Side(" ".join(against), {}, recording), Side(file, constants, shown.recording)
-    return Diff(before, after, diff(recording, shown.recording, cc), cc, 0.0)
+    return Diff(before, after, pairs, counted.cc, 0.0, counted.bank_bytes)
 
 
 def _before(library: Library, file: str, constants: Query, against: Sequence[str]) -> Program:

@@ -16,6 +16,7 @@ from smemviz.app.compare_requests import side_by_side
 from smemviz.app.compare_table import compare_matters, compare_table
 from smemviz.app.graph import download, graph
 from smemviz.app.library import Library
+from smemviz.app.rich import retold
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.app.stopwatch import Stopwatch
@@ -71,9 +72,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         return {
             "compare-headline.children": _("This cannot be compared"),
             "compare-origin.children": "",
-            "compare-notices.children": dmc.Alert(
-                html.Span(str(error), lang="en"), color="red", id="error", className="refusal"
-            ),
+            "compare-notices.children": dmc.Alert(retold(str(error)), color="red", id="error", className="refusal"),
             "compared-by-default.data": None,
             "picks.data": offered(library, []),
             "compare-results.hidden": True,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from flask import request
@@ -22,7 +21,8 @@ from smemviz.app import (
     numbers_page,
 )
 from smemviz.app import follow as following
-from smemviz.app.help import help_button, help_sheet
+from smemviz.app.callers import refuse_strangers
+from smemviz.app.frame import above, below, drawn
 from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.lab_callbacks import add_callbacks as add_lab_callbacks
@@ -32,10 +32,12 @@ from smemviz.app.learn_callbacks import add_callbacks as add_learn_callbacks
 from smemviz.app.learn_page import PATH as LEARN
 from smemviz.app.learn_page import learn_page
 from smemviz.app.library import Library
+from smemviz.app.markup import markup
 from smemviz.app.matmul_callbacks import add_callbacks as add_matmul_callbacks
 from smemviz.app.matmul_data import Products
 from smemviz.app.matmul_page import PATH as MATMUL
 from smemviz.app.matmul_page import matmul_page
+from smemviz.app.rich import retold
 from smemviz.app.run_view import Query
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.app.suggest_panel import add_callbacks as add_suggest_callbacks
@@ -44,29 +46,28 @@ from smemviz.app.texts import Texts
 from smemviz.commands.progress import LINES
 from smemviz.errors import SmemvizError
 from smemviz.export.scripts import language_script, messages_element
-from smemviz.language import LANGUAGES, N_, _, best_of, speak, spoken
+from smemviz.language import _, best_of, speak, spoken
 from smemviz.resources import assets_dir, gallery
-from smemviz.version import __version__
 
-_PAGES = {
-    N_("Gallery"): "/",
-    N_("Learn"): LEARN,
-    N_("Compare"): "/compare",
-    N_("Matmul"): MATMUL,
-    N_("Layouts"): LAB,
-    N_("GPUs"): gpus_page.PATH,
-    N_("Editor"): "/editor",
-}
 _MAX_REQUEST = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
 
 
 class _App(Dash):  # type: ignore[misc]
-    """A dashboard whose first page is in the language that was asked for."""
+    """A dashboard whose frame stands in the document itself, in the language that was asked for."""
+
+    editor = True
 
     def interpolate_index(self, **kwargs: Any) -> str:
         page: str = super().interpolate_index(**kwargs)
-        head = f"{messages_element()}\n<script>{language_script()}</script>"
-        return page.replace("{{language}}", spoken()).replace("{{messages}}", head)
+        parts = {
+            "language": spoken(),
+            "messages": f"{messages_element()}\n<script>{language_script()}</script>",
+            "above": markup(above(request.path, editor=self.editor)),
+            "below": markup(below()),
+        }
+        for name, text in parts.items():
+            page = page.replace(f"{{{{{name}}}}}", text)
+        return page
 
 
 # The theme is set before anything is painted, so that a dark page never flashes white.
@@ -87,7 +88,9 @@ _INDEX = """<!DOCTYPE html>
 {%css%}
 </head>
 <body>
+{{above}}
 {%app_entry%}
+{{below}}
 {%config%}
 {%scripts%}
 {%renderer%}
@@ -100,7 +103,8 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
 
     ``follow`` keeps a kernel's page up with its file, as it is saved. ``editor`` gives it the page on which kernels are
     written; its texts run in lockstep, in processes of their own. ``local`` is for a server that only this machine
-    reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits.
+    reaches, and answers nobody who asks for it by another name: for others nothing is measured, no revision read, and
+    kernels run within the editor's limits.
     """
     texts = Texts() if editor else None
     job = Job(environment=LINES)  # one GPU: one measurement at a time
@@ -123,8 +127,11 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
         ],
     )
     app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
+    if local:
+        app.server.before_request(refuse_strangers)
     app.server.before_request(_speak)
-    app.layout = lambda: _frame(library)
+    app.editor = editor
+    app.layout = drawn
     browser.add_callbacks(app)
     gallery_page.add_callbacks(app, library)
     kernel_callbacks.add_callbacks(app, library)
@@ -179,7 +186,7 @@ def _page(
             return learn_page(place["path"])
         return kernel_page(library, stopwatch, run, look, follow=follow)
     except SmemvizError as error:
-        return _nothing(html.Span(str(error), lang="en"))
+        return _nothing(retold(str(error)))
 
 
 def _nothing(text: str | Component) -> list[Component]:
@@ -189,64 +196,3 @@ def _nothing(text: str | Component) -> list[Component]:
         ),
         dcc.Link(_("Back to the gallery"), href="/", className="back"),
     ]
-
-
-def _languages() -> Component:
-    """Offer the page in the other languages, each in its own words; ``assets/smemviz.js`` keeps the rest of the URL."""
-    links = [html.A(name, href=f"?lang={tag}", lang=tag, hrefLang=tag) for tag, name in LANGUAGES.items()]
-    here = html.Summary(LANGUAGES[spoken()], className="text-button", **{"aria-label": _("Language")})
-    return html.Details([here, html.Div(links, className="language-links")], className="languages")
-
-
-def _frame(library: Library) -> Component:
-    """What stays when pages change: state, header, footer."""
-    pages = {name: href for name, href in _PAGES.items() if href != "/editor" or library.texts}
-    return dmc.MantineProvider(
-        [
-            dcc.Location(id="url", refresh=False),
-            # The URL, taken apart: which page, what is run, what is looked at. Only what changed is written.
-            *(dcc.Store(id=name) for name in ("place", "run", "look", "theme", "shown-block")),
-            html.A(_("Skip to the content"), href="#page", className="skip"),
-            html.Header(
-                [
-                    dcc.Link([html.Span(className="mark"), "smemviz"], href="/", className="wordmark"),
-                    html.Nav(
-                        [dcc.Link(_(name), href=href) for name, href in pages.items()],
-                        **{"aria-label": _("Pages")},
-                    ),
-                    _languages(),
-                    help_button(),
-                    html.Button(
-                        id="toggle-theme",
-                        className="icon-button theme",
-                        type="button",
-                        **{"aria-label": _("Dark theme")},
-                    ),
-                ],
-                className="site-header",
-            ),
-            help_sheet(),
-            html.Main(html.P(_("Loading"), className="origin"), id="page", tabIndex=-1),
-            html.Footer(
-                [
-                    dcc.Link(_("What the numbers mean"), href=numbers_page.PATH),
-                    html.Span(
-                        _(
-                            "smemviz {version}. Nothing on this page is loaded from, or sent to, anywhere else.",
-                            version=__version__,
-                        )
-                    ),
-                ]
-            ),
-        ],
-        id="provider",
-        theme={
-            "primaryColor": "indigo",
-            "defaultRadius": "md",
-            "fontFamily": "var(--sans)",
-            "fontFamilyMonospace": "var(--mono)",
-            "cursorType": "pointer",
-            "focusRing": "auto",
-            "respectReducedMotion": True,
-        },
-    )

@@ -6,13 +6,13 @@ import ast
 from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
-from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
+from dash import ALL, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.graph import graph, table_button
 from smemviz.app.learn_page import PATH as LEARN
 from smemviz.app.library import Library, Shown
-from smemviz.app.rich import rich
+from smemviz.app.rich import retold, rich
 from smemviz.app.run_view import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
@@ -26,26 +26,26 @@ from smemviz.recording import Launch
 
 def gallery_page(library: Library) -> list[Component]:
     """Lay out the gallery; the pictures are filled in once the theme is known."""
-    return [
-        html.Header(
-            [
-                html.H1(_("Shared memory, seen"), className="headline"),
-                html.P(
-                    _("Pick a kernel to see which lane touches which bank, and what that costs."), className="origin"
-                ),
-                html.P(
-                    rich(
-                        "New to this? Begin with {learn}: short lessons that ask before they show, for one reader or "
-                        "before a class.",
-                        learn=dcc.Link(_("Learn"), href=LEARN),
-                    )
-                ),
-                _legend(),
-            ],
-            className="title",
-        ),
-        html.Div([_card(library, file) for file in library.files], className="cards"),
-    ]
+    return [heading(), html.Div([_card(library, file) for file in library.files], className="cards")]
+
+
+def heading() -> Component:
+    """Lay out the gallery's first words, for which no file has to be read."""
+    return html.Header(
+        [
+            html.H1(_("Shared memory, seen"), className="headline"),
+            html.P(_("Pick a kernel to see which lane touches which bank, and what that costs."), className="origin"),
+            html.P(
+                rich(
+                    "New to this? Begin with {learn}: short lessons that ask before they show, for one reader or "
+                    "before a class.",
+                    learn=html.A(_("Learn"), href=LEARN),
+                )
+            ),
+            _legend(),
+        ],
+        className="title",
+    )
 
 
 def _legend() -> Component:
@@ -94,7 +94,7 @@ def _card(library: Library, file: str) -> Component:
         shown = library.show(state)
         shown.launch(state)
     except SmemvizError as error:
-        why = html.Span(str(error), lang="en")
+        why = retold(str(error))
         return html.Article(
             [html.H2(file), dmc.Alert(why, title=_("This file cannot be shown"), color="red")], className="card"
         )
@@ -110,7 +110,7 @@ def _card(library: Library, file: str) -> Component:
                 graph({"type": "thumbnail", "file": file}, still=True),
                 className="thumbnail",
             ),
-            html.H2(dcc.Link(file, href=_href(file, worst, nth), className="card-link")),
+            html.H2(html.A(file, href=_href(file, worst, nth), className="card-link")),
             html.P(summary, className="summary", lang="en"),
             html.P(_in_short(shown, degree, excess), className="worst"),
             html.Ul(
@@ -122,7 +122,7 @@ def _card(library: Library, file: str) -> Component:
             ),
             html.Div(
                 [
-                    dcc.Link(
+                    html.A(
                         _("Compare the kernels of {file}", file=file),
                         href="/compare?" + urlencode({"file": file}),
                         className="compare-link",
@@ -143,7 +143,7 @@ def _kernel(file: str, shown: Shown, alike: list[tuple[Launch, int]], hardware: 
     worst, nth = worst_of(shown, alike, hardware)
     return html.Li(
         [
-            dcc.Link(group_name(alike), href=_href(file, worst, nth)),
+            html.A(group_name(alike), href=_href(file, worst, nth)),
             launch_badge(shown, worst, hardware),
         ]
     )
@@ -165,7 +165,7 @@ def _in_short(shown: Shown, degree: int, excess: int) -> list[Component | str]:
 
 def _refused(file: str, kernel: str) -> Component:
     href = "/kernel?" + urlencode({"file": file, "kernel": kernel})
-    return html.Li([dcc.Link(kernel, href=href), refused_badge()])
+    return html.Li([html.A(kernel, href=href), refused_badge()])
 
 
 def _href(file: str, launch: Launch, nth: int) -> str:

@@ -15,7 +15,7 @@ from smemviz.app.lab_page import PATH as LAB
 from smemviz.app.lab_state import LabState
 from smemviz.app.library import Library
 from smemviz.app.look_view import moment_of
-from smemviz.app.rich import rich
+from smemviz.app.rich import retold, rich
 from smemviz.app.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.app.texts import page_of
@@ -114,15 +114,13 @@ def view_gpus(library: Library, run: Query, look: Query) -> Filling:
     except _NotComparedError as error:
         return _refusal(str(error))
     except SmemvizError as error:
-        return _refusal(html.Span(str(error), lang="en"))
+        return _refusal(retold(str(error)))
     calibrations, problems = _calibrations()
     rows = gpu_rows(asked.access, asked.hardware, calibrations)
     return {
         "gpus-headline.children": gpus_headline(rows),
         "gpus-origin.children": _origin(asked),
-        "gpus-notices.children": [
-            dmc.Alert(html.Span(text, lang="en"), color="yellow", className="refusal") for text in problems
-        ],
+        "gpus-notices.children": [dmc.Alert(retold(text), color="yellow", className="refusal") for text in problems],
         "gpus-table.children": _table(rows, run | look),
     }
 
@@ -222,7 +220,7 @@ def _row(row: GpuRow, query: Query) -> Component:
     head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
     kind = "measured" if row.measured else "documented" if row.basis else ""
     basis = [html.Span(_(_KINDS[kind]), className=f"verdict {kind}"), html.Span(row.basis)] if kind else []
-    difference = [row.difference, html.Div(row.quoted, lang="en")] if row.quoted else row.difference
+    difference = [row.difference, html.Div(retold(row.quoted))] if row.quoted else row.difference
     numbers = row.numbers or ("-",) * 3
     cells = [html.Td(text, className="number") for text in numbers]
     said = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, html, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
 
 from smemviz.app.lab_page import PATH
 from smemviz.app.lab_view import FOUND_PROPERTIES, LAB_PROPERTIES, errors_of, view_found, view_lab
+from smemviz.app.rich import retold
 from smemviz.app.run_view import Filling, Query
 
 _CONTROLS = {"type": "lab", "side": ALL, "name": ALL, "at": ALL}
@@ -29,7 +30,10 @@ def add_callbacks(app: Dash) -> None:
     def show_lab(query: Query, theme: str, place: Query, ids: list[dict[str, Any]]) -> list[Any]:
         if not _here(place):
             return [*_values(LAB_PROPERTIES, {}), [no_update] * len(ids)]
-        return [*_values(LAB_PROPERTIES, view_lab(query, theme)), _english(errors_of(query, ids))]
+        return [
+            *_values(LAB_PROPERTIES, view_lab(query, theme)),
+            [retold(error) if error else "" for error in errors_of(query, ids)],
+        ]
 
     @app.callback(_outputs(FOUND_PROPERTIES), Input("run", "data"), State("place", "data"))  # type: ignore[untyped-decorator]
     def show_found(query: Query, place: Query) -> list[Any]:
@@ -71,11 +75,6 @@ def add_callbacks(app: Dash) -> None:
         State(_LOOK, "value"),
     )
     clientside("look", Input(_LOOK, "value"), State(_LOOK, "id"), State("lab-shown", "data"), initially=False)
-
-
-def _english(errors: list[str]) -> list[Any]:
-    """Mark errors as what they are in every language."""
-    return [html.Span(error, lang="en") if error else "" for error in errors]
 
 
 def _here(place: Query) -> bool:

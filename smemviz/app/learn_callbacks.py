@@ -62,6 +62,12 @@ def add_callbacks(app: Dash) -> None:
         Input("learn-progress", "data"),
         State(_STATUS, "id"),
     )
-    clientside("count", Output("learn-count", "children"), Input("learn-progress", "data"), State(_STATUS, "id"))
+    clientside(
+        "count",
+        Output("learn-count", "children"),
+        Output("learn-forget", "hidden"),
+        Input("learn-progress", "data"),
+        State(_STATUS, "id"),
+    )
     clientside("mark", Input("url", "href"))
     clientside("mark", Input("learn-outcome", "data"))

@@ -49,7 +49,9 @@ def href(lesson: Lesson, query: Mapping[str, str] | None = None) -> str:
 
 
 def _list() -> list[Component]:
-    forget = html.Button(_("Forget my progress"), id="learn-forget", className="text-button", type="button")
+    forget = html.Button(
+        _("Forget my progress"), id="learn-forget", className="text-button", type="button", hidden=True
+    )
     return [
         html.Header(
             [

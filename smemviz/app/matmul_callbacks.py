@@ -10,12 +10,18 @@ from smemviz.app.library import Library
 from smemviz.app.matmul_data import FILE, Products, ProductState
 from smemviz.app.matmul_page import PATH
 from smemviz.app.matmul_view import (
+    COUNTED_PARTS,
+    COUNTED_PROPERTIES,
     JOB_PROPERTIES,
-    PRODUCT_PROPERTIES,
+    MEASURED_PROPERTIES,
+    SAVED_PARTS,
+    SAVED_PROPERTIES,
     STEP_PROPERTIES,
     control_values,
+    view_counted,
     view_job,
-    view_products,
+    view_measured,
+    view_saved,
     view_step,
 )
 from smemviz.app.run_view import Filling, Query
@@ -30,15 +36,21 @@ def add_callbacks(app: Dash, library: Library, data: Products, stopwatch: Stopwa
     linked = FILE in library.files
     place = State("place", "data")
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        _outputs(PRODUCT_PROPERTIES),
-        Input("run", "data"),
-        Input("theme", "data"),
-        Input("products-latest", "data"),
-        place,
-    )
-    def show_products(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
-        return _values(PRODUCT_PROPERTIES, view_products(data, query, theme, linked) if _here(place) else {})
+    asked = (Input("run", "data"), Input("theme", "data"), Input("products-latest", "data"))
+
+    # What is known comes at once; what has to run comes when it has.
+    @app.callback(_outputs(MEASURED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
+    def show_measured(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
+        return _values(MEASURED_PROPERTIES, view_measured(data, query, theme) if _here(place) else {})
+
+    @app.callback(_outputs(COUNTED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
+    def show_counted(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
+        return _values(COUNTED_PROPERTIES, view_counted(data, query, theme, linked) if _here(place) else {})
+
+    # The other tiles come last: Dash waits for what the callback above puts out.
+    @app.callback(_outputs(SAVED_PROPERTIES), *asked, Input("products-results", "hidden"), place)  # type: ignore[untyped-decorator]
+    def show_saved(query: Query, theme: str, latest: int | None, hidden: bool, place: Query) -> list[Any]:
+        return _values(SAVED_PROPERTIES, view_saved(data, query, theme) if _here(place) else {})
 
     @app.callback(_outputs(STEP_PROPERTIES), Input("run", "data"), Input("look", "data"), place)  # type: ignore[untyped-decorator]
     def show_step(query: Query, look: Query, place: Query) -> list[Any]:
@@ -90,6 +102,8 @@ def _add_browser_callbacks(app: Dash) -> None:
         function = ClientsideFunction("smemviz_matmul", name)
         app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
 
+    busy = [Output(name, "aria-busy", allow_duplicate=True) for name in (*COUNTED_PARTS, *SAVED_PARTS)]
+    clientside("await", *busy, Input("run", "data"), initially=False)
     clientside(
         "set", Input(_CONTROLS, "value"), State(_CONTROLS, "id"), State("product-shown", "data"), initially=False
     )

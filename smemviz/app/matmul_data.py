@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -28,6 +29,7 @@ LARGEST = 8192
 COUNTED = Size(64, 64, 64)  # the most that is counted here: a second or so for all kernels
 PICTURED = {"16-8": (16, 8), "24-8": (24, 8), "32-8": (32, 8), "32-16": (32, 16)}
 DEFAULT_PICTURED = "16-8"
+_MOST_COUNTS = 256  # sizes with a tile, of a few numbers for each kernel
 _LIMIT_SECONDS = "20"
 _TOLD_FIRST = ("1024", "2048", "4096")  # large enough to fill a card, and every kernel is timed in seconds
 _ANIMATED = "tiled"
@@ -90,6 +92,7 @@ class Products:
         self._problem = ""
         self._collected: Status | None = None
         self._kept = 0
+        self._counts: OrderedDict[tuple[str, Size, int], Mapping[str, Counted]] = OrderedDict()
         self._steps: dict[str, tuple[Launch, tuple[Step, ...]]] = {}
         self._lock = threading.Lock()
 
@@ -115,17 +118,24 @@ class Products:
     def counted(self, state: ProductState) -> Mapping[str, Counted]:
         """Count every kernel here, in lockstep, at the size shown or at 64 where that is too large."""
         size = _counted_size(state.size)
-        launches = self._run(size, state.tile).launches
-        return {launch.kernel: Counted(size, launch.grid, traffic(launch)) for launch in launches}
+        key = (self.program.sha256, size, state.tile)
+        kept = self._counts.get(key)
+        if kept is None:
+            launches = self._run(size, state.tile).launches
+            kept = {launch.kernel: Counted(size, launch.grid, traffic(launch)) for launch in launches}
+            with self._lock:
+                self._counts[key] = kept
+                if len(self._counts) > _MOST_COUNTS:
+                    self._counts.popitem(last=False)
+        return kept
 
     def savings(self, state: ProductState) -> list[Saving]:
         """Count the naive and the tiled kernel with each tile, at the size shown or at 64 where that is too large."""
-        size = _counted_size(state.size)
-        found = []
-        for tile in TILES:
-            recording = self._run(size, tile)
-            found.append(Saving(tile, size, traffic(recording["naive"]), traffic(recording[_ANIMATED])))
-        return found
+        counts = {tile: self.counted(replace(state, tile=tile)) for tile in TILES}
+        return [
+            Saving(tile, found["naive"].size, found["naive"].moved, found[_ANIMATED].moved)
+            for tile, found in counts.items()
+        ]
 
     def steps(self, pictured: str) -> tuple[Launch, tuple[Step, ...]]:
         """Return the small tiled product that is pictured, and its steps."""

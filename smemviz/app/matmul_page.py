@@ -44,14 +44,16 @@ def matmul_page() -> Component:
                     html.H1(_("The product of two matrices"), id="products-headline", className="headline"),
                     html.P("", id="products-origin", className="origin"),
                 ],
+                id="products-title",
                 className="title",
             ),
-            html.Div(id="products-notices", role="status", className="notices"),
+            *(html.Div(id=f"products-{name}", role="status", className="notices") for name in ("notices", "refusal")),
             _controls(),
             html.Div(
                 [
                     _section(
-                        _("Every kernel at this size"), html.Div(id="products-table"), identity="products",
+                        _("Every kernel at this size"),
+                        html.Div(html.P(_("Loading"), className="note"), id="products-table"), identity="products",
                         notes=tuple(map(_, (NO_INTEGER_BLAS, MERGED, HALVES, HELD_BACK))), last_note="skipped-note",
                     ),
                     html.Div(
@@ -198,7 +200,8 @@ def _picture(title: str, identity: str, note: str) -> Component:
         [
             html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
             html.Div(
-                html.Div(graph(identity), className="sheet products-sheet"), className="scroller", tabIndex=0,
+                html.Div(graph(identity), className="sheet products-sheet", id=f"{identity}-sheet"),
+                className="scroller", tabIndex=0,
                 role="region", **{"aria-labelledby": f"{identity}-title"},
             ),
             html.P(note, className="note", id=f"{identity}-note"),

@@ -9,7 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.matmul_data import FILE, ProductState
-from smemviz.app.rich import rich
+from smemviz.app.rich import retold, rich
 from smemviz.figures.conditions import told_conditions
 from smemviz.figures.labels import access_name, count, duration, number
 from smemviz.figures.matmul_steps import Touched
@@ -53,9 +53,8 @@ def skipped_note(points: Iterable[Point]) -> list[Component | str]:
     note: list[Component | str] = []
     for point in points:
         if point.skipped:
-            why = html.Span(point.skipped, lang="en")
             note += ["; "] * bool(note)
-            note += rich("{kernel} was skipped: {why}", kernel=name_of(point.kernel), why=why)
+            note += rich("{kernel} was skipped: {why}", kernel=name_of(point.kernel), why=retold(point.skipped))
     return note
 
 
@@ -117,9 +116,8 @@ def ceiling_table(sweep: Sweep) -> Component:
     for one in sweep.ceilings:
         unit = "TB/s" if one.kind == "bytes" else "TFLOP/s"
         interval = _("{low:.4g} to {high:.4g}", low=one.low / 1e12, high=one.high / 1e12)
-        state = told_conditions(one.conditions)
-        by, meanwhile = html.Span(one.how, lang="en"), html.Span(state, lang="en")  # as they were recorded
-        rows.append([ceiling_name(one.name), f"{one.rate / 1e12:.4g} {unit}", interval, by, meanwhile])
+        meanwhile = told_conditions(one.conditions)
+        rows.append([ceiling_name(one.name), f"{one.rate / 1e12:.4g} {unit}", interval, retold(one.how), meanwhile])
     heads = (_("Ceiling"), _("Measured"), _("95 % interval"), _("By"), _("Card meanwhile"))
     return _table(_("Measured ceilings"), heads, rows, wide=True)
 
@@ -134,7 +132,7 @@ def quoted_table(rows: Sequence[Beside], sweep: Sweep | None) -> Component:
     body = [
         [
             row.quoted.size.name, _(row.quoted.work), row.published, _(row.quoted.hardware), name_of(row.quoted.kernel),
-            html.Span(row.skipped, lang="en") if row.skipped else row.kernel, row.copies, row.scratch,
+            retold(row.skipped) if row.skipped else row.kernel, row.copies, row.scratch,
             _(row.quoted.note) if row.quoted.note else "",
         ]
         for row in rows

@@ -19,7 +19,7 @@ from smemviz.app.matmul_tables import (
     skipped_note,
     step_table,
 )
-from smemviz.app.rich import rich
+from smemviz.app.rich import retold, rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.errors import SmemvizError
@@ -35,20 +35,33 @@ from smemviz.figures.sweep import measured_sizes, sweep_lines
 from smemviz.language import N_, _, ngettext
 from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Sweep, digests
 
-_PICTURES = ("loads", "roofline", "sweep")
-PRODUCT_PROPERTIES = (
-    "products-headline.children",
-    "products-origin.children",
+# What has to be counted: until it is, what stands there is of another size or tile.
+COUNTED_PARTS, SAVED_PARTS = ("products-title", "products-table", "roofline-sheet"), ("loads-sheet",)
+MEASURED_PROPERTIES = (
     "products-notices.children",
     "products-sizes.children",
-    "products-table.children",
-    *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
+    "sweep.figure",
+    "sweep.style",
     "skipped-note.children",
-    "loads-title.children",
     "ceilings-table.children",
     "quoted-table.children",
     "quoted-note.children",
+)
+COUNTED_PROPERTIES = (
+    "products-headline.children",
+    "products-origin.children",
+    "products-refusal.children",
     "products-results.hidden",
+    "products-table.children",
+    "roofline.figure",
+    "roofline.style",
+    *(f"{name}.aria-busy" for name in COUNTED_PARTS),
+)
+SAVED_PROPERTIES = (
+    "loads-title.children",
+    "loads.figure",
+    "loads.style",
+    *(f"{name}.aria-busy" for name in SAVED_PARTS),
 )
 STEP_PROPERTIES = (
     "step-text.children",
@@ -78,48 +91,68 @@ _MEASURED_HERE = N_(
 _STEP = re.compile(r"(\d+)/(\d+) (.*)")
 
 
-def view_products(data: Products, query: Query, theme: str, linked: bool) -> Filling:
-    """Show a size; a refusal says what is wrong with it."""
+def view_measured(data: Products, query: Query, theme: str) -> Filling:
+    """Show what was measured, for which nothing has to run."""
     try:
         state = ProductState.read(query, data.recorded)
-        sweep, here = data.sweep(state.size, state.tile)
-        counted = data.counted(state)
-        savings = data.savings(state)
-    except SmemvizError as error:
-        return {
-            "products-headline.children": _("This cannot be shown"),
-            "products-origin.children": "",
-            "products-notices.children": dmc.Alert(
-                html.Span(str(error), lang="en"), color="red", id="error", className="refusal"
-            ),
-            "products-sizes.children": [],
-            "products-results.hidden": True,
-        }
-    look = LookState.read({"theme": theme}).theme
-    rows = products(state.size, state.tile, counted, sweep)
+        sweep, _here = data.sweep(state.size, state.tile)
+    except SmemvizError:  # said where the counts would stand
+        return {"products-notices.children": [], "products-sizes.children": []}
     points = points_at(sweep, state.size, state.tile) if sweep else {}
-    figures = (
-        loads_bars(savings, theme=look),
-        roofline(rows, sweep, points.get(CUBLAS), theme=look),
-        sweep_lines(sweep, state.tile, theme=look),
-    )
-    filling: Filling = {}
-    for picture, figure in zip(_PICTURES, figures, strict=True):
-        filling[f"{picture}.figure"] = figure
-        filling[f"{picture}.style"] = {"height": figure.layout.height}
-    yardsticks = [points[name] for name in (CUBLAS, NUMPY, LOOPS) if name in points]
-    return filling | {
-        "products-headline.children": headline(rows, state.tile),
-        "products-origin.children": _origin(state, rows, sweep, here, bool(points)),
+    figure = sweep_lines(sweep, state.tile, theme=LookState.read({"theme": theme}).theme)
+    return {
         "products-notices.children": _notices(data, sweep),
         "products-sizes.children": _sizes(state, sweep, query),
-        "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
+        "sweep.figure": figure,
+        "sweep.style": {"height": figure.layout.height},
         "skipped-note.children": skipped_note(points.values()),
-        "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
         "ceilings-table.children": ceiling_table(sweep) if sweep else _("No card was measured."),
         "quoted-table.children": quoted_table(beside(sweep, state.tile), sweep),
         "quoted-note.children": _(FAILED_LAUNCH),
+    }
+
+
+def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Filling:
+    """Show what every kernel moves, which may have to be counted first; a refusal says what is wrong with a size."""
+    done: Filling = {f"{name}.aria-busy": "false" for name in COUNTED_PARTS}
+    try:
+        state = ProductState.read(query, data.recorded)
+        sweep, here = data.sweep(state.size, state.tile)
+        rows = products(state.size, state.tile, data.counted(state), sweep)
+    except SmemvizError as error:
+        why = dmc.Alert(retold(str(error)), color="red", id="error", className="refusal")
+        return done | {
+            "products-headline.children": _("This cannot be shown"),
+            "products-origin.children": "",
+            "products-refusal.children": why,
+            "products-results.hidden": True,
+        }
+    points = points_at(sweep, state.size, state.tile) if sweep else {}
+    yardsticks = [points[name] for name in (CUBLAS, NUMPY, LOOPS) if name in points]
+    figure = roofline(rows, sweep, points.get(CUBLAS), theme=LookState.read({"theme": theme}).theme)
+    return done | {
+        "products-headline.children": headline(rows, state.tile),
+        "products-origin.children": _origin(state, rows, sweep, here, bool(points)),
+        "products-refusal.children": [],
         "products-results.hidden": False,
+        "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
+        "roofline.figure": figure,
+        "roofline.style": {"height": figure.layout.height},
+    }
+
+
+def view_saved(data: Products, query: Query, theme: str) -> Filling:
+    """Show what tiles save, for which each of them has to be counted."""
+    try:
+        savings = data.savings(ProductState.read(query, data.recorded))
+    except SmemvizError:  # the page says so already, and shows no pictures
+        return {}
+    figure = loads_bars(savings, theme=LookState.read({"theme": theme}).theme)
+    return {
+        "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
+        "loads.figure": figure,
+        "loads.style": {"height": figure.layout.height},
+        **{f"{name}.aria-busy": "false" for name in SAVED_PARTS},
     }
 
 
@@ -129,8 +162,7 @@ def view_step(data: Products, query: Query, look: Query) -> Filling:
     try:
         launch, steps = data.steps(pictured if pictured in PICTURED else DEFAULT_PICTURED)
     except (SmemvizError, KeyError) as error:
-        why = html.Span(str(error), lang="en")
-        return {"step-text.children": rich("There is nothing to picture: {why}", why=why)}
+        return {"step-text.children": rich("There is nothing to picture: {why}", why=retold(str(error)))}
     asked = LookState.read(look).step or 1
     index = min(max(asked, 1), len(steps)) - 1
     figure = scene(launch, steps, index, theme=LookState.read(look).theme)
@@ -158,8 +190,7 @@ def view_job(data: Products, available: bool) -> Filling:
             html.Progress(value=done, max=total, **{"aria-label": _("Measured")}),
         ]
     elif data.problem:
-        problem = html.Span(data.problem, lang="en")
-        status = [dmc.Alert(problem, title=_("It could not be measured"), color="red")]
+        status = [dmc.Alert(retold(data.problem), title=_("It could not be measured"), color="red")]
     return {
         "products-measure-area.hidden": False,
         "products-measure.disabled": running is not None,
@@ -220,8 +251,8 @@ def _notices(data: Products, sweep: Sweep | None) -> list[Component]:
         text = _("{kernels} changed since; the times are of what stood there before.", kernels=names(*changed))
         notices.append(dmc.Alert(text, title=_("Measured of another version"), color="yellow", variant="light"))
     if sweep and sweep.notes:
-        told = html.Span("; ".join(sweep.notes), lang="en")
-        notices.append(dmc.Alert(told, title=_("main() failed while measuring"), color="yellow"))
+        failures = [part for note in sweep.notes for part in (html.Br(), retold(note))][1:]
+        notices.append(dmc.Alert(failures, title=_("main() failed while measuring"), color="yellow"))
     return notices
 
 

@@ -10,7 +10,8 @@ from dash.development.base_component import Component
 
 from smemviz.app.rich import rich
 from smemviz.figures.grammar import names
-from smemviz.figures.numbers import Number, Section, numbers
+from smemviz.figures.number import Number, Section
+from smemviz.figures.numbers import numbers
 from smemviz.figures.sentences import origin
 from smemviz.language import _
 from smemviz.recording import Recording

@@ -1,13 +1,15 @@
-"""Messages with components in them, such as code or links."""
+"""Messages as components: such with code or links in them, and texts that were recorded in English."""
 
 from __future__ import annotations
 
 from string import Formatter
 from typing import Any
 
+from dash import html
 from dash.development.base_component import Component
 
 from smemviz.language import gettext
+from smemviz.said import say
 
 
 def rich(message: str, /, **values: Any) -> list[Component | str]:
@@ -22,3 +24,9 @@ def rich(message: str, /, **values: Any) -> list[Component | str]:
             elif part:
                 children.append(part)
     return children
+
+
+def retold(text: str) -> Component | str:
+    """Return a recorded or printed English text in the spoken language; one that cannot be said in it is marked."""
+    known = say(text)
+    return html.Span(text, lang="en") if known is None else known

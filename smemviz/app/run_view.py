@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from smemviz.app.controls import knob_note
 from smemviz.app.facts import fact
 from smemviz.app.library import Library, Shown
-from smemviz.app.rich import rich
+from smemviz.app.rich import retold, rich
 from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
@@ -26,6 +26,7 @@ from smemviz.figures.served import H200, Hardware
 from smemviz.language import _, ngettext
 from smemviz.model.devices import device, known
 from smemviz.model.summary import summarize
+from smemviz.program import lines_of
 from smemviz.recording import MAIN_FAILED, Finding, Launch
 
 Query = dict[str, str]
@@ -201,8 +202,8 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding]) -> list[
 
 
 def _told(line: int, where: str, message: str) -> list[Component | str]:
-    """Say in which line, kernel, block and threads a mistake was met; what it was is in English, as compilers' are."""
-    what = html.Span(message, lang="en")
+    """Say in which line, kernel, block and threads a mistake was met, and what it was."""
+    what = retold(message)
     if not where:
         return rich("Line {line}: {message}", line=line, message=what)
     return rich("Line {line}: {where}: {message}", line=line, where=where, message=what)
@@ -213,8 +214,8 @@ def _refusal(error: SmemvizError, before: str | None, shown: Shown | None) -> Co
     text = f"{Path(error.file).name}:{error.line}: {error.what}" if isinstance(error, PlaceError) else str(error)
     line = ""
     if shown and isinstance(error, PlaceError) and error.file == shown.program.file:
-        line = shown.program.source.splitlines()[error.line - 1].strip()
-    said = [html.Span(text, lang="en")]
+        line = lines_of(shown.program.source)[error.line - 1].strip()
+    said = [retold(text)]
     if line:
         said += [html.Br(), html.Code(line)]
     if before:

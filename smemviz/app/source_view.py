@@ -18,7 +18,7 @@ from smemviz.figures.listing import parsed, spans
 from smemviz.figures.sentences import badge
 from smemviz.language import _
 from smemviz.model.summary import SiteSummary
-from smemviz.program import find_function
+from smemviz.program import find_function, lines_of
 from smemviz.recording import Finding, Launch, Recording
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
@@ -57,7 +57,7 @@ def _file_view(
     mistakes: Mapping[int, Iterable[str]],
 ) -> list[Component]:
     """Show the lines of one file: the kernel, where it is there, and the functions that have any of these sites."""
-    lines = source.splitlines()
+    lines = lines_of(source)
     classes = _token_classes(source)
     shown: list[Component] = []
     for first, last in spans(source, kernel, [launch.sites[i] for i in sites]):

@@ -10,7 +10,7 @@ from dash import Dash, Input, Output, ctx, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.library import Library
-from smemviz.app.rich import rich
+from smemviz.app.rich import retold, rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import RunState
 from smemviz.app.suggester import Facts, Suggester
@@ -82,7 +82,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
     elif busy:
         status = [html.Span(_("Something else is being measured; try again when that is done."))]
     elif problem := suggester.problem(shown, launch.kernel):
-        status = [dmc.Alert(html.Span(problem, lang="en"), title=_("Nothing can be suggested"), color="red")]
+        status = [dmc.Alert(retold(problem), title=_("Nothing can be suggested"), color="red")]
     facts = suggester.found(shown, path, launch.kernel)
     launches = [one for one in shown.recording.launches if one.kernel == launch.kernel]
     return {
@@ -97,7 +97,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
 
 def _nothing_yet() -> Component:
     said = _(
-        "Counts what was recorded with every pad and XOR swizzle, writes the best into a copy of the file, and runs it."
+        "Counts what was recorded with every pad and swizzle, writes the best into a copy of the file, and runs it."
     )
     return html.P(said, className="note")
 

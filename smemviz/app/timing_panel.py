@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from smemviz.app.facts import fact
 from smemviz.app.graph import download, graph
 from smemviz.app.library import Library, Shown
-from smemviz.app.rich import rich
+from smemviz.app.rich import retold, rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Running, Stopwatch
@@ -93,7 +93,7 @@ def view_timing(stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: Theme
         picture,
         html.P(_(_BANDS), className="note"),
         html.P(_origin(one), id="timing-origin", className="note origin-note"),
-        *(html.P(rich("Note: {note}.", note=html.Span(note, lang="en")), className="note") for note in one.time.notes),
+        *(html.P(rich("Note: {note}.", note=retold(note)), className="note") for note in one.time.notes),
     ]
 
 
@@ -115,7 +115,7 @@ def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
             html.Progress(value=str(running.done), max=str(launches), **{"aria-label": _("Launches measured")}),
         ]
     elif problem := stopwatch.problem(shown):
-        status = [dmc.Alert(html.Span(problem, lang="en"), title=_("It could not be measured"), color="red")]
+        status = [dmc.Alert(retold(problem), title=_("It could not be measured"), color="red")]
     return {
         "measure-area.hidden": False,
         "measure.disabled": running is not None,

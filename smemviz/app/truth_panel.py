@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.library import Shown
+from smemviz.app.rich import retold
 from smemviz.figures.grammar import clauses, sentences
 from smemviz.figures.labels import count
 from smemviz.figures.sentences import access_kind, origin
@@ -122,7 +123,7 @@ def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component
             [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), _(VERDICTS[found.verdict])],
             className=f"verdict {found.verdict}",
         ),
-        html.Span(found.because, lang="en"),
+        html.Span(retold(found.because)),
     ]
     return html.Tbody([numbers, html.Tr(html.Td(html.Div(said, className="because"), colSpan=4))])
 
@@ -145,7 +146,7 @@ def _unaccounted(launch: Launch) -> list[Component]:
         return []
     return [
         html.P(_("Instructions that belong to no site:")),
-        html.Ul([html.Li(text) for text in launch.unaccounted], className="note", lang="en"),
+        html.Ul([html.Li(retold(text)) for text in launch.unaccounted], className="note"),
     ]
 
 

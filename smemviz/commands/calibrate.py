@@ -26,8 +26,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Measure, keep, print."""
     from smemviz.calibration import save_calibration
     from smemviz.commands.progress import progress_bar
+    from smemviz.commands.settings import require_output
     from smemviz.engines.choose import gpu_engine
 
+    require_output(arguments.output, ".json", undone="nothing was measured")
     card = gpu_engine().device()
     with progress_bar() as progress:
         from smemviz.measure.calibrate import calibrate

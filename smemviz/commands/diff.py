@@ -7,7 +7,8 @@ With B left out the same file is run twice, with the constants of --set-a and of
   smemviz diff kernels/square.py --set-b IPAD=0
 
 Exits 1 when a launch of B needs more wavefronts, moves more sectors or takes more time than in A, by more than
---tolerance. A time counts only where both recordings have one and their 95 % intervals lie apart.
+--tolerance; and when a mistake (a race, out of bounds) is found in B and not in A. A time counts only where both
+recordings have one and their 95 % intervals lie apart.
 """
 
 from __future__ import annotations
@@ -83,8 +84,9 @@ def execute(arguments: argparse.Namespace) -> int:
         raise InputError(f"{names[0]} and {names[1]}: no kernel is launched in both; nothing can be compared")
     sides = Side(names[0], changes[0], before), Side(names[1], changes[1], after)
     form: Form = "json" if arguments.json else "markdown" if arguments.markdown else "table"
-    print_diff(Diff(*sides, pairs, counted.cc, arguments.tolerance / 100, counted.bank_bytes), form)
-    return 1 if any(pair.worse(arguments.tolerance / 100) for pair in pairs) else 0
+    compared = Diff(*sides, pairs, counted.cc, arguments.tolerance / 100, counted.bank_bytes)
+    print_diff(compared, form)
+    return 1 if compared.worse else 0
 
 
 def recorded(name: str, constants: Mapping[str, object], engine: Engine) -> Recording:

@@ -137,7 +137,8 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
     }
     wrong = next((name for name in given if name not in here), None)
     if wrong:
-        what = f"the figure {arguments.figure}" if arguments.figure else arguments.output.suffix.lower()
+        of_figure = arguments.figure and wrong not in (*_OF_IMAGES, "dpi")
+        what = f"the figure {arguments.figure}" if of_figure else arguments.output.suffix.lower()
         raise InputError(f"{arguments.output}: --{wrong.replace('_', '-')} does not apply to {what}")
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from smemviz.commands.settings import add_file_and_settings, main_output
-from smemviz.errors import InputError
+from smemviz.commands.settings import add_file_and_settings, main_output, require_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +48,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.engines import run
     from smemviz.report import own_cc, print_recording
 
-    if arguments.output and not arguments.output.parent.is_dir():
-        raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
+    require_output(arguments.output, ".npz")
     with main_output(arguments.json), progress_bar() as progress:
         recording = run(
             arguments.file,

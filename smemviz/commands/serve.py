@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import ipaddress
 import logging
 import signal
 import socket
@@ -15,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from smemviz.errors import InputError
+from smemviz.loopback import is_loopback
 
 TERMINATED = 143  # as a shell reports SIGTERM
 
@@ -33,15 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check the inputs, take a port, then load the server and serve until Ctrl-C."""
-    local = _is_loopback(arguments.host)
+    local = is_loopback(arguments.host)
     # Whoever reaches the port could have the files run, and read what they say of this machine.
     paths = arguments.paths if local else []
     for path in paths:
         _check(path)
+    editor = not arguments.no_editor and (local or _memory_is_bounded())
     listening = _listen(arguments.host, arguments.port)
     with listening:
         if not local:
-            _say_what_is_off(arguments)
+            _say_what_is_off(arguments, editor)
         import webbrowser
 
         from werkzeug.serving import make_server
@@ -49,7 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.app import create_app
 
         port = listening.getsockname()[1]
-        app = create_app(paths, editor=not arguments.no_editor, follow=bool(paths), local=local)
+        app = create_app(paths, editor=editor, follow=bool(paths), local=local)
         server = make_server(arguments.host, port, app.server, threaded=True, fd=listening.fileno())
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         url = f"http://{arguments.host}:{port}/{_page(paths)}"
@@ -62,14 +63,22 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _say_what_is_off(arguments: argparse.Namespace) -> None:
-    served = "the gallery is" if arguments.no_editor else "the gallery and the editor are"
-    print(
-        f"smemviz: {arguments.host} is open to other machines, so files are not served from their paths; {served}, "
-        "every run within the editor's limits. Nothing is measured, no revision read",
-        file=sys.stderr,
-        flush=True,
-    )
+def _memory_is_bounded() -> bool:
+    from smemviz.engines.sandbox.limits import memory_is_bounded
+
+    return memory_is_bounded()
+
+
+def _say_what_is_off(arguments: argparse.Namespace, editor: bool) -> None:
+    served = "the gallery and the editor are" if editor else "the gallery is"
+    lines = [
+        f"{arguments.host} is open to other machines, so files are not served from their paths; {served}, every run "
+        "within the editor's limits. Nothing is measured, no revision read"
+    ]
+    if not editor and not arguments.no_editor:
+        lines.append("the editor is left out, because only Linux bounds the memory of what others write in it")
+    for line in lines:
+        print(f"smemviz: {line}", file=sys.stderr, flush=True)
 
 
 def _check(path: Path) -> None:
@@ -93,14 +102,6 @@ def _page(paths: Sequence[Path]) -> str:
     from smemviz.resources import plain_name
 
     return f"kernel?{urlencode({'file': plain_name(paths[0])})}" if len(paths) == 1 else ""
-
-
-def _is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _port(text: str) -> int:

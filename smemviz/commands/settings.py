@@ -7,6 +7,8 @@ import contextlib
 import sys
 from pathlib import Path
 
+from smemviz.errors import InputError
+
 
 def add_file_and_settings(parser: argparse.ArgumentParser) -> None:
     """Declare FILE and ``--set NAME=VALUE``."""
@@ -27,3 +29,19 @@ def setting(text: str) -> tuple[str, str]:
     if not (name.strip() and equals and value.strip()):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return name.strip(), value.strip()
+
+
+def require_output(path: Path | None, *endings: str, undone: str = "nothing was run") -> None:
+    """Make sure, before the work, that a result may go to ``path``; None is no file.
+
+    Files that a verb replaces end as its results do, so that a name mistyped costs nobody a kernel file.
+
+    Raises:
+        InputError: when it ends in none of ``endings``, or its folder is not there.
+    """
+    if path is None:
+        return
+    if not path.name.endswith(endings):
+        raise InputError(f"{path}: the result ends in {' or '.join(endings)}; {undone}")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; {undone}")

@@ -18,13 +18,13 @@ def recording_for(program: Program, path: Path | None, progress: Callback | None
         InputError: when the one there is of another file or other constants, or was not made on this card; or when
             there is no such folder.
     """
+    from smemviz.commands.settings import require_output
     from smemviz.engines import run
     from smemviz.engines.choose import gpu_engine
     from smemviz.errors import InputError
     from smemviz.recording_file import load
 
-    if path and not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}; nothing was run")
+    require_output(path, ".npz")
     if not path or not path.exists():
         return run(program, engine="gpu", progress=progress)
     recording = load(path)

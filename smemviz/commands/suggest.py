@@ -1,9 +1,10 @@
 """Suggest pads and swizzles for shared arrays with excess, written into the kernel file and verified.
 
-For every shared array with excess the recorded requests are counted in other layouts: all pads, and all XOR swizzles.
-The best of each are written into a copy of the kernel file, which is then run in lockstep, and on the GPU where there
-is one: it has to leave the same arrays and take exactly the wavefronts promised. On a GPU it is timed, too. FILE is
-never touched; the difference is printed, for `patch -p1` or `git apply`.
+For every shared array with excess the recorded requests are counted in other layouts: all pads, all XOR swizzles of its
+rows, and CuTe's Swizzle<B, M, S> of the whole array. The best of each, where no other is nowhere worse, are written
+into a copy of the kernel file, which is then run in lockstep, and on the GPU where there is one: it has to leave the
+same arrays and take exactly the wavefronts promised. On a GPU it is timed, too. FILE is never touched; the difference
+is printed, for `patch -p1` or `git apply`.
 
   smemviz suggest kernels/transpose.py:tile
   smemviz suggest kernels/rectangle.py --set IPAD=1 -o better.patch
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.commands.settings import main_output, setting
+from smemviz.commands.settings import main_output, require_output, setting
 from smemviz.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,8 +58,9 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.rewrite import answer
 
     path, kernel = _named(arguments.file)
-    if arguments.output and not arguments.output.parent.is_dir():
-        raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was run")
+    if arguments.output and arguments.output.suffix in {".py", ".npz"}:
+        raise InputError(f"{arguments.output}: is no name for a difference; it may end in .patch; nothing was run")
+    require_output(arguments.output, "")
     with main_output(True), progress_bar() as progress:
         recording, program, why = _recorded(path, dict(arguments.set), arguments.engine, progress)
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)

@@ -19,6 +19,7 @@ from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.functions import function_of, python_function
 from smemviz.program import Program, read_program, source_sha256
 from smemviz.recording import Finding, Launch, Recording
+from smemviz.said import said
 from smemviz.version import __version__
 
 Engine = Literal["auto", "gpu", "lockstep"]
@@ -81,7 +82,9 @@ def run(
 
         launches, findings = lockstep.run(program, progress, log_bytes, picker=picker)
     if not launches and not findings:
-        raise KernelFileError(program.file, main.lineno, "main() launches no kernel; write kernel[grid, block](...)")
+        raise KernelFileError(
+            program.file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)")
+        )
     engine = chosen(engine)
     return assembled(program.file, program.source, program.values, engine, launches, findings, picker.skipped)
 

@@ -23,6 +23,7 @@ from typing import Any
 from smemviz.errors import KernelFileError, LaunchError, RefusedLaunchError, SmemvizError
 from smemviz.program import Program
 from smemviz.recording import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
+from smemviz.said import said
 
 _MODULE_NAME = "smemviz_kernel_file"
 _path_lock = threading.RLock()
@@ -46,21 +47,29 @@ def configuration(place: tuple[str, int], given: object) -> Configuration:
     """
     values = given if isinstance(given, tuple) else (given,)
     if not 2 <= len(values) <= 4:
-        raise LaunchError(*place, "a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes")
+        raise LaunchError(
+            *place, said("a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes")
+        )
     grid, block = _dim3(place, "grid", values[0]), _dim3(place, "block", values[1])
     shared = values[3] if len(values) > 3 else 0
     if not hasattr(shared, "__index__") or int(shared) < 0:
-        raise LaunchError(*place, f"dynamic shared memory is a number of bytes; {shared!r} is not")
+        raise LaunchError(
+            *place, said("dynamic shared memory is a number of bytes; {value} is not", value=repr(shared))
+        )
     return Configuration(grid, block, values[2] if len(values) > 2 else 0, int(shared))
 
 
 def _dim3(place: tuple[str, int], what: str, given: object) -> Dim3:
     values = tuple(given) if isinstance(given, Sequence) else (given,)
     if not 1 <= len(values) <= 3 or not all(hasattr(v, "__index__") for v in values):
-        raise LaunchError(*place, f"the {what} is one to three integers; {given!r} is not")
+        if what == "grid":
+            raise LaunchError(*place, said("the grid is one to three integers; {value} is not", value=repr(given)))
+        raise LaunchError(*place, said("the block is one to three integers; {value} is not", value=repr(given)))
     sizes = [int(v) for v in values] + [1] * (3 - len(values))
     if min(sizes) < 1:
-        raise LaunchError(*place, f"the {what} {tuple(sizes)} has a size below 1")
+        if what == "grid":
+            raise LaunchError(*place, said("the grid {sizes} has a size below 1", sizes=tuple(sizes)))
+        raise LaunchError(*place, said("the block {sizes} has a size below 1", sizes=tuple(sizes)))
     return sizes[0], sizes[1], sizes[2]
 
 
@@ -163,14 +172,16 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
         raise
     except SystemExit as error:
         if error.code:
-            raise KernelFileError(file, _line_in(file, error), f"exits with {error.code!r}") from None
+            raise KernelFileError(
+                file, _line_in(file, error), said("exits with {code}", code=repr(error.code))
+            ) from None
     except Exception as error:
         raise KernelFileError(file, _line_in(file, error), one_line(error)) from error
 
 
 def main_failed(error: KernelFileError) -> Finding:
     """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
-    return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), f"main() ended with {error.what}")
+    return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), said("main() ended with {what}", what=error.what))
 
 
 def launch_refused(kernel: str, error: RefusedLaunchError) -> Finding:
@@ -181,10 +192,12 @@ def launch_refused(kernel: str, error: RefusedLaunchError) -> Finding:
 def one_line(error: Exception) -> str:
     """Say what an exception says, without the lines in which Numba only names its own stages."""
     lines = [line.strip() for line in str(error).splitlines()]
-    said = [line for line in lines if line and not line.startswith("Failed in ")]
+    lines = [line for line in lines if line and not line.startswith("Failed in ")]
     if isinstance(error, MemoryError):
-        return f"there is not enough memory ({said[0] if said else 'no size is known'}); make the arrays smaller"
-    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+        if not lines:
+            return said("there is not enough memory (no size is known); make the arrays smaller")
+        return said("there is not enough memory ({size}); make the arrays smaller", size=lines[0])
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def _line_in(file: str, error: BaseException) -> int:

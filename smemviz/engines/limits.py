@@ -5,6 +5,7 @@ from __future__ import annotations
 from smemviz.errors import RefusedLaunchError
 from smemviz.model.devices import ComputeCapability
 from smemviz.recording import Dim3
+from smemviz.said import said
 
 LOG_BYTES = 128 * 1024 * 1024  # of the logs of one run, about 250,000 requests; a file holds as many
 
@@ -23,15 +24,23 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
         shape = " x ".join(map(str, block))
         raise RefusedLaunchError(
             *place,
-            f"a block of {shape} has {threads} threads; a device takes {device.max_threads}. "
-            "Make the block smaller and the grid larger.",
+            said(
+                "a block of {shape} has {threads} threads; a device takes {most}. "
+                "Make the block smaller and the grid larger.",
+                shape=shape,
+                threads=threads,
+                most=device.max_threads,
+            ),
         )
     for what, sizes, limits in (("block", block, _BLOCK_LIMITS), ("grid", grid, _GRID_LIMITS)):
         for axis, size, limit in zip("xyz", sizes, limits, strict=True):
             if size > limit:
-                raise RefusedLaunchError(
-                    *place, f"the {what} has {size} in {axis}; a device takes {limit}. Use another axis."
-                )
+                values = {"size": size, "axis": axis, "most": limit}
+                if what == "block":
+                    message = said("the block has {size} in {axis}; a device takes {most}. Use another axis.", **values)
+                else:
+                    message = said("the grid has {size} in {axis}; a device takes {most}. Use another axis.", **values)
+                raise RefusedLaunchError(*place, message)
 
 
 def check_shared(place: tuple[str, int], static: int, dynamic: int, device: ComputeCapability) -> None:
@@ -43,12 +52,23 @@ def check_shared(place: tuple[str, int], static: int, dynamic: int, device: Comp
     if static > device.static_shared:
         raise RefusedLaunchError(
             *place,
-            f"the kernel declares {static} bytes of static shared memory; a block has {device.static_shared}. "
-            "Declare it dynamic (shape 0) and give its bytes in the launch.",
+            said(
+                "the kernel declares {static} bytes of static shared memory; a block has {most}. "
+                "Declare it dynamic (shape 0) and give its bytes in the launch.",
+                static=static,
+                most=device.static_shared,
+            ),
         )
     if static + dynamic > device.opt_in_shared:
         raise RefusedLaunchError(
             *place,
-            f"{static} bytes of static and {dynamic} of dynamic shared memory are {static + dynamic}; "
-            f"compute capability {device.name} has {device.opt_in_shared} per block. Make the tile smaller.",
+            said(
+                "{static} bytes of static and {dynamic} of dynamic shared memory are {both}; "
+                "compute capability {capability} has {most} per block. Make the tile smaller.",
+                static=static,
+                dynamic=dynamic,
+                both=static + dynamic,
+                capability=device.name,
+                most=device.opt_in_shared,
+            ),
         )

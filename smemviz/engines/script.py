@@ -18,6 +18,7 @@ from smemviz.errors import InputError, KernelFileError
 from smemviz.functions import Function, function_of
 from smemviz.program import Program
 from smemviz.recording import Finding, Launch, Recording
+from smemviz.said import said
 
 
 class Recorder(Protocol):
@@ -58,11 +59,13 @@ def run_script(
         except KernelFileError as error:
             if not recorder.launches and not recorder.findings:
                 raise
-            recorder.findings.append(replace(main_failed(error), message=f"the script ended with {error.what}"))
+            recorder.findings.append(
+                replace(main_failed(error), message=said("the script ended with {what}", what=error.what))
+            )
     recorder.picker.check()
     if not recorder.launches and not recorder.findings:
         raise KernelFileError(
-            program.file, 1, "was run and launched no kernel; write kernel[grid, block](...), or give it a main()"
+            program.file, 1, said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
         )
     return assembled(
         program.file,

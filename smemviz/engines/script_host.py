@@ -14,6 +14,7 @@ from types import ModuleType
 from smemviz.engines.host import numba_type, one_line
 from smemviz.errors import KernelFileError, MissingError, SmemvizError
 from smemviz.program import Program
+from smemviz.said import said
 
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
@@ -37,10 +38,10 @@ def execute(program: Program, arguments: Sequence[str], *, has_gpu: bool) -> Non
             raise
         except SystemExit as error:
             if error.code:
-                raise _failure(program.file, error, f"exits with {error.code!r}") from None
+                raise _failure(program.file, error, said("exits with {code}", code=repr(error.code))) from None
         except Exception as error:
             if not has_gpu and type(error).__name__ == "CudaSupportError":
-                asked = _failure(program.file, error, "asks the driver itself; run it on a GPU")
+                asked = _failure(program.file, error, said("asks the driver itself; run it on a GPU"))
                 raise MissingError(str(asked)) from None
             raise _failure(program.file, error, one_line(error)) from error
 

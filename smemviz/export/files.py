@@ -52,12 +52,15 @@ def require_place(path: Path, force: bool) -> None:
     Raises:
         InputError: when it is there already, unless ``force``, or its folder is not.
     """
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}; nothing was written")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file")
-    if path.exists() and not force:
-        raise InputError(f"{path}: is there already; --force overwrites it")
+    try:
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: there is no folder {path.parent}; nothing was written")
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; name a file")
+        if path.exists() and not force:
+            raise InputError(f"{path}: is there already; --force overwrites it")
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def write_image(path: Path, drawn: Picture, sheet: Sheet, dpi: int, theme: ThemeName) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,12 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from smemviz.errors import MissingError
+from smemviz.errors import InputError, MissingError
 from smemviz.export.press import Pressed
 
+_NO_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # control characters, as a source may have them
 Format = Literal["svg", "pdf", "png"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
 _PIXELS_PER_INCH = 96  # of CSS
+_PNG = b"\x89PNG"
 # Kaleido prints a PDF with margins of 0.1 inch, which makes the figure smaller and cuts off what is below a wide one.
 _WHOLE_SHEET = "<style>@page { margin: 0 } body { margin: 0 } img { display: block }</style>\n"
 
@@ -57,6 +60,7 @@ def draw(images: Sequence[Image]) -> list[bytes]:
     """Draw images one after the other; nothing is loaded from the network.
 
     Raises:
+        InputError: when a PNG has more dots than the browser draws.
         MissingError: when kaleido or a browser is not there, or the browser does not start.
     """
     path = require_browser()
@@ -65,9 +69,18 @@ def draw(images: Sequence[Image]) -> list[bytes]:
     try:
         # In a thread of its own: where smemviz is called from, a notebook for one, an event loop may be running.
         with ThreadPoolExecutor(max_workers=1) as thread:
-            return thread.submit(asyncio.run, _draw(images)).result()
+            drawn = thread.submit(asyncio.run, _draw(images)).result()
     except (BrowserClosedError, BrowserFailedError, ChannelClosedError, TimeoutError) as error:
         raise MissingError(f"images need Chrome or Chromium: {path} does not answer ({type(error).__name__})") from None
+    return [_checked(image, content) for image, content in zip(images, drawn, strict=True)]
+
+
+def _checked(image: Image, content: bytes) -> bytes:
+    """Return an image as a file has it; of a PNG too large for it the browser gives no content."""
+    if image.form == "png" and not content.startswith(_PNG):
+        width, height = (round(size * image.scale) for size in (image.pressed.width, image.pressed.height))
+        raise InputError(f"a PNG of {width:,} x {height:,} dots is more than the browser draws; take a smaller --dpi")
+    return _NO_XML.sub(b"", content) if image.form == "svg" else content
 
 
 async def _draw(images: Sequence[Image]) -> list[bytes]:

@@ -22,10 +22,10 @@ from smemviz.figures.sentences import headline, origin, present, rule
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.source import source
 from smemviz.figures.style import ThemeName
-from smemviz.figures.tile import tile
+from smemviz.figures.tile import View, tile
 from smemviz.figures.timeline import timeline
 from smemviz.figures.warps import warps
-from smemviz.language import N_, _
+from smemviz.language import N_, _, speaking
 from smemviz.recording import Launch, Recording
 
 FIGURES = ("tile", "banks", "warps", "sectors", "timeline", "compare", "source")
@@ -69,35 +69,53 @@ def picture(
     """Draw one of ``FIGURES``; ``view`` is one of its ``VIEWS``, ``array`` and ``drawn_banks`` are the tile's.
 
     Raises:
-        InputError: when there is no such figure, view, array, launch or request.
+        InputError: when there is no such figure, view, array, launch or request, or nothing to draw.
     """
     offered = VIEWS.get(name, ())
     if view is not None and view not in offered:
         raise InputError(f"--view {view}: the figure {name} has {', '.join(offered) or 'one view only'}")
-    if name == "compare":
-        return _comparison(recording, wanted, view or offered[0], hardware, theme)
-    space = "global" if name == "sectors" else "shared"
-    launch, now = choose(recording, wanted, hardware, space)
+
+    def draw() -> Picture:
+        if name == "compare":
+            return _comparison(recording, wanted, view or offered[0], hardware, theme)
+        launch, now = choose(recording, wanted, hardware, "global" if name == "sectors" else "shared")
+        if name == "tile":
+            shown = _array(launch, now, array)
+            kind: View = "physical" if view == "physical" else "declared"
+            figure = tile(now, shown, view=kind, banks=drawn_banks, hardware=hardware, theme=theme)
+        else:
+            figure = _drawn(recording, name, launch, now, drawn_banks, hardware, theme)
+        of_launch = name in ("warps", "source")
+        return Picture(figure, _caption(recording, launch, now, hardware, of_launch), missing(recording, [launch]))
+
+    drawn = draw()
+    if not drawn.figure.data:
+        with speaking("en"):  # as all errors are
+            raise InputError(f"{recording.file}: no figure {name}: {draw().figure.layout.meta['says']}")
+    return drawn
+
+
+def _drawn(
+    recording: Recording,
+    name: str,
+    launch: Launch,
+    now: Moment,
+    drawn_banks: int | None,
+    hardware: Hardware,
+    theme: ThemeName,
+) -> go.Figure:
+    """Draw one of the figures of a request or its launch that have one view."""
     site = int(launch.requests.site[now.row]) if now.row is not None else None
     warp = int(launch.requests.warp[now.row]) if now.row is not None else None
-    if name == "tile":
-        physical = view == "physical"
-        shown = _array(launch, now, array)
-        figure = tile(
-            now, shown, view="physical" if physical else "declared", banks=drawn_banks, hardware=hardware, theme=theme
-        )
-    elif name == "banks":
-        figure = banks(now, banks=drawn_banks, hardware=hardware, theme=theme)
-    elif name == "warps":
-        figure = warps(launch, now.block, site=site, warp=warp, hardware=hardware, theme=theme)
-    elif name == "sectors":
-        figure = sectors(now, theme=theme)
-    elif name == "timeline":
-        figure = timeline(now, hardware=hardware, theme=theme)
-    else:
-        figure = source(recording, launch, site=site, hardware=hardware, theme=theme)
-    of_launch = name in ("warps", "source")
-    return Picture(figure, _caption(recording, launch, now, hardware, of_launch), missing(recording, [launch]))
+    if name == "banks":
+        return banks(now, banks=drawn_banks, hardware=hardware, theme=theme)
+    if name == "warps":
+        return warps(launch, now.block, site=site, warp=warp, hardware=hardware, theme=theme)
+    if name == "sectors":
+        return sectors(now, theme=theme)
+    if name == "timeline":
+        return timeline(now, hardware=hardware, theme=theme)
+    return source(recording, launch, site=site, hardware=hardware, theme=theme)
 
 
 def missing(recording: Recording, shown: Sequence[Launch]) -> str:

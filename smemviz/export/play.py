@@ -20,7 +20,7 @@ from smemviz.figures.sentences import access_kind, badge, cost, headline_of, ope
 from smemviz.figures.served import BankLayout, Hardware, bank_layout, serve_request
 from smemviz.figures.worst import worst_moment
 from smemviz.model.summary import summarize
-from smemviz.program import find_function
+from smemviz.program import find_function, lines_of
 from smemviz.recording import Launch, Recording
 
 Played = dict[str, Any]
@@ -50,6 +50,7 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
         "files": _files(recording, launch),
         "sites": _sites(launch, hardware),
         "arrays": _arrays(worst, where),
+        "globals": _globals(launch),
         "shapes": shapes.served,
         "blocks": sorted(parts, key=lambda part: int(part["block"])),
         "first": worst.block,
@@ -147,6 +148,15 @@ def _arrays(now: Moment, where: BankLayout) -> list[Played]:
     return found
 
 
+def _globals(launch: Launch) -> list[Played]:
+    """Return where the arrays in global memory lie, so that their elements can be named."""
+    return [
+        {"name": one.name, "address": one.address, "shape": one.shape, "strides": one.strides, "size": one.itemsize}
+        for one in launch.arrays
+        if one.space == "global"
+    ]
+
+
 def _files(recording: Recording, launch: Launch) -> list[Played]:
     """Return the lines of each file the launch has sites in, with the numbers of the sites that begin there."""
     own = recording.file_of(launch)
@@ -157,7 +167,7 @@ def _files(recording: Recording, launch: Launch) -> list[Played]:
     for file, sites in files.items():
         text = recording.text(file)
         kernel = find_function(parsed(text), launch.kernel, launch.line) if file == own else None
-        lines = text.splitlines()
+        lines = lines_of(text)
         found.append(
             {
                 "name": file,

@@ -14,6 +14,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from smemviz.errors import InputError
 from smemviz.export.vectors import in_vectors
 from smemviz.figures.style import THEMES, ThemeName
 from smemviz.figures.text import CHARACTERS, characters
@@ -22,6 +23,7 @@ _BODY = 12  # pixels: the type of a figure as it is drawn
 _LEAST_POINTS = 3.5  # on paper; a text in a cell that would be smaller is left out, as the figures do on a screen
 _CHARACTER, _MONO = 0.62, 0.605  # widths, in font sizes: of a bold digit, of any letter
 _SCREEN, _FLATTEST = 700, 0.65  # pixels a plot is wide on a screen; rows of cells become no flatter than that
+_NARROWEST = 120  # pixels of a plot, in which nothing overlaps
 _BETWEEN = 1.5  # pixels free between the texts of two cells
 _AVERAGE = 0.54  # of the letters of a sentence
 _CAPTION, _CAPTION_LINE = 11, 15
@@ -61,7 +63,11 @@ class Pressed:
 
 
 def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: str = "") -> Pressed:
-    """Lay a figure out for paper; the figure given stays as it is."""
+    """Lay a figure out for paper; the figure given stays as it is.
+
+    Raises:
+        InputError: when the sheet is too narrow for the figure.
+    """
     printed = go.Figure(figure)
     width = sheet.pixels
     margin = printed.layout.margin
@@ -69,6 +75,8 @@ def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: 
     if names is not None and len(names):
         margin.l = min(margin.l, 8 + _CAPTION * 0.6 * max(map(characters, names)))
     plot = width - margin.l - margin.r
+    if plot < _NARROWEST:
+        raise _too_narrow()
     smallest = _LEAST_POINTS * _POINT / sheet.scale
     for trace in printed.data:
         _fit(trace, printed.layout, plot, smallest)
@@ -113,7 +121,7 @@ def _fit(trace: Any, layout: Any, plot: float, smallest: float) -> None:
         return
     unit = plot / abs(layout.xaxis.range[1] - layout.xaxis.range[0])
     if trace.meta == CHARACTERS:
-        trace.textfont.size = min(trace.textfont.size, unit / _MONO)
+        trace.textfont.size = _possible(min(trace.textfont.size, unit / _MONO))
     elif is_cells or trace.textposition in (None, "middle center"):
         texts = [str(t) for row in trace.text for t in row] if is_cells else map(str, trace.text)
         longest = max(map(characters, texts), default=0) or 1
@@ -136,7 +144,18 @@ def _fit_pairs(figure: go.Figure, plot: float) -> None:
                 for a, b in zip(left.text, right.text, strict=True)
             )
             size = min(left.textfont.size, plot / (_AVERAGE * longest))
-            left.textfont.size = right.textfont.size = size
+            left.textfont.size = right.textfont.size = _possible(size)
+
+
+def _possible(size: float) -> float:
+    """Return a size of type that there can be, in pixels."""
+    if size < 1:
+        raise _too_narrow()
+    return size
+
+
+def _too_narrow() -> InputError:
+    return InputError("the sheet is too narrow for this figure; take a larger --width or a smaller --font-size")
 
 
 def _letters(text: str) -> str:

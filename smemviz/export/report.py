@@ -14,7 +14,7 @@ from smemviz.export.choice import launch_name
 from smemviz.export.page import document
 from smemviz.export.pictures import missing, provenance
 from smemviz.export.play import Played, played
-from smemviz.export.scripts import language_script, messages_element
+from smemviz.export.scripts import messages_element, report_scripts
 from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count, duration, efficiency_text, operation_name, space_name
 from smemviz.figures.sentences import facts, findings_of, headline_of, told
@@ -68,14 +68,12 @@ def report_page(
             f'<script type="application/octet-stream" id="data">{packed}</script>',
         )
     )
-    here = files("smemviz.export")
-    sheet = _colours(theme, banks) + (here / "report.css").read_text("utf-8")
-    scripts = [language_script(), (here / "report.js").read_text("utf-8")]
-    return document(f"{name}: smemviz", body, sheet, scripts, theme=theme)
+    sheet = _colours(theme, banks) + (files("smemviz.export") / "report.css").read_text("utf-8")
+    return document(f"{name}: smemviz", body, sheet, report_scripts(), theme=theme)
 
 
 def _player() -> str:
-    """Return the controls and the places of the pictures; ``report.js`` fills them."""
+    """Return the controls and the places of the pictures; ``report_*.js`` fill them."""
     paces = {1: _("1 a second"), 4: _("4 a second"), 16: _("16 a second")}
     paced = "".join(
         f'<option value="{pace}"{" selected" * (pace == 4)}>{escape(name)}</option>' for pace, name in paces.items()
@@ -98,20 +96,26 @@ def _player() -> str:
 <p id="present" aria-live="polite"></p>
 <p class="note">{escape(_("Left and right step, Home and End go to the ends, space plays."))}</p>
 <div class="pictures">
-<div class="picture"><h3 id="source-title">{escape(_("Source"))}</h3>
+<div><h3 id="source-title">{escape(_("Source"))}</h3>
 <div class="scroller" tabindex="0" role="region" aria-labelledby="source-title"><ol id="source"></ol></div></div>
-<div class="picture"><div class="head"><h3 id="tile-title">{escape(_("Tile"))}</h3>
-<label id="array-label">{escape(_("Array"))} <select id="array"></select></label></div>
-<div class="scroller" tabindex="0" role="region" aria-labelledby="tile-title"><div id="tile"></div></div>
-<p class="note" id="tile-note"></p>
-<h3 id="banks-title">{escape(_("Banks by wavefront"))}</h3>
-<div class="scroller" tabindex="0" role="region" aria-labelledby="banks-title"><div id="banks"></div></div>
-<p class="note" id="banks-note"></p>
-<details id="lanes-details"><summary id="lanes-title">{escape(_("Lane by lane"))}</summary>
-<div class="scroller" tabindex="0" role="region" aria-labelledby="lanes-title" id="lanes"></div></details></div>
+<div>
+{_picture("tile", _("Tile"), f'<label>{escape(_("Array"))} <select id="array"></select></label>')}
+{_picture("banks", _("Banks by wavefront"))}
+{_picture("sectors", _("Sectors and lines"))}
+</div>
 </div>
 </section>
 <noscript><p>{escape(_("To play the requests this page needs its own script; the tables do not."))}</p></noscript>"""
+
+
+def _picture(identity: str, title: str, controls: str = "") -> str:
+    """Return the place of a picture, with the button that opens its table."""
+    table = f'data-table="{escape(title)}" aria-expanded="false">{escape(_("Table"))}'
+    return f"""<div id="{identity}-picture"><div class="head"><h3 id="{identity}-title">{escape(title)}</h3>{controls}
+<button type="button" class="text-button" {table}</button></div>
+<div class="scroller" tabindex="0" role="region" aria-labelledby="{identity}-title">\
+<div id="{identity}" class="own-figure"></div></div>
+<p class="note" id="{identity}-note"></p></div>"""
 
 
 def _button(identity: str, sign: str, name: str) -> str:

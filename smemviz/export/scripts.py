@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from typing import Any
 
 from smemviz.language import script_messages, spoken
@@ -27,3 +28,10 @@ def language_script() -> str:
 def table_script() -> str:
     """Return the script that names figures by what they show and opens their tables; it needs ``gettext``."""
     return (assets_dir() / "tables.js").read_text("utf-8")
+
+
+def report_scripts() -> list[str]:
+    """Return the scripts that play a recording, in their order; they need the messages."""
+    names = ("report_marks", "report_request", "report_tile", "report_served", "report")
+    own = [(files("smemviz.export") / f"{name}.js").read_text("utf-8") for name in names]
+    return [language_script(), table_script(), *own]

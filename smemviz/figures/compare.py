@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from smemviz.figures.alternative import alternative
+from smemviz.figures.bars import RIGHT, at_end, bar, bars_layout, grey, hatched, names_above, places_of, plain, room
 from smemviz.figures.compared import KINDS, Row, time_text, wavefronts
 from smemviz.figures.grammar import items
 from smemviz.figures.labels import count, duration, operation_name
 from smemviz.figures.sectors import used_of
-from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout, mono
-from smemviz.figures.text import characters
+from smemviz.figures.style import THEMES, ThemeName, empty
 from smemviz.language import _
 
-_BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
-_TOP, _BOTTOM, _LEFT, _RIGHT, _WIDE_RIGHT = 50, 44, 52, 118, 170  # above, two lines of a legend: as on a phone
-_TICKS = 4
-_DIGIT = 6  # pixels
+_WIDE_RIGHT = 170  # pixels beside the bars, where the texts there are long
 
 
 def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -28,7 +24,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
     kinds = _kinds(rows)
     if not kinds:
         return empty(colours, _("No wavefront of shared memory to compare."))
-    places = _places(len(rows), len(kinds))
+    places = places_of(len(rows), len(kinds))
     names = [operation_name(kind) for _row in rows for kind in kinds]
     y = places.bars
     traffic = [row.traffic[kind] for row in rows for kind in kinds]
@@ -50,17 +46,17 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
     over = [i for i, t in enumerate(traffic) if t.excess]  # a bar of no length would still draw its outline
     total = [t.wavefronts for t in traffic]
     traces = [
-        _bar(_("ideal"), y, [0] * len(y), [t.ideal for t in traffic], hover, _plain(colours)),
-        _bar(
+        bar(_("ideal"), y, [0] * len(y), [t.ideal for t in traffic], hover, plain(colours)),
+        bar(
             _("excess"),
             [y[i] for i in over],
             [traffic[i].ideal for i in over],
             [traffic[i].excess for i in over],
             [hover[i] for i in over],
-            _hatched(colours),
+            hatched(colours),
         ),
-        _at_end(total, y, labels, [i in over for i in range(len(y))], colours),
-        _names(rows, places, colours),
+        at_end(total, y, labels, [i in over for i in range(len(y))], colours),
+        names_above([row.entry.name for row in rows], places, colours),
     ]
     launches = [row.entry.name for row in rows for _kind in kinds]
     meta = alternative(
@@ -72,7 +68,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
         ],
     )
     return go.Figure(
-        traces, _layout(colours, places, names, _("wavefronts"), max(total), meta, right=_room(total, labels, _RIGHT))
+        traces, bars_layout(colours, places, names, _("wavefronts"), max(total), meta, right=room(total, labels, RIGHT))
     )
 
 
@@ -85,7 +81,7 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
     kinds = [kind for kind in KINDS if any(row.moved[kind].sectors for row in rows)]
     if not kinds:
         return empty(colours, _("No sector of global memory to compare."))
-    places = _places(len(rows), len(kinds))
+    places = places_of(len(rows), len(kinds))
     moved = [row.moved[kind] for row in rows for kind in kinds]
     names = [operation_name(kind) for _row in rows for kind in kinds]
     fewest = [one.fewest if one.complete else one.sectors for one in moved]
@@ -99,17 +95,17 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
     ]
     total = [one.sectors for one in moved]
     traces = [
-        _bar(_("would do"), places.bars, [0] * len(moved), fewest, hover, _plain(colours)),
-        _bar(
+        bar(_("would do"), places.bars, [0] * len(moved), fewest, hover, plain(colours)),
+        bar(
             _("beyond that"),
             [places.bars[i] for i in over],
             [fewest[i] for i in over],
             [moved[i].sectors - fewest[i] for i in over],
             [hover[i] for i in over],
-            _hatched(colours),
+            hatched(colours),
         ),
-        _at_end(total, places.bars, labels, [i in over for i in range(len(moved))], colours),
-        _names(rows, places, colours),
+        at_end(total, places.bars, labels, [i in over for i in range(len(moved))], colours),
+        names_above([row.entry.name for row in rows], places, colours),
     ]
     launches = [row.entry.name for row in rows for _kind in kinds]
     meta = alternative(
@@ -121,7 +117,8 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
         ],
     )
     return go.Figure(
-        traces, _layout(colours, places, names, _("sectors"), max(total), meta, right=_room(total, labels, _WIDE_RIGHT))
+        traces,
+        bars_layout(colours, places, names, _("sectors"), max(total), meta, right=room(total, labels, _WIDE_RIGHT)),
     )
 
 
@@ -129,7 +126,7 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
     """Draw the median time of each launch, its floor hatched, with a whisker for the median's 95 % interval."""
     colours = THEMES[theme]
     # As high as the bars of wavefronts, so that the two pictures line up beside each other.
-    places = _places(len(rows), max(len(_kinds(rows)), 1)).centred()
+    places = places_of(len(rows), max(len(_kinds(rows)), 1)).centred()
     placed = list(zip(rows, places.bars, strict=True))
     timed = [(row, row.entry.measured.time, place) for row, place in placed if row.entry.measured]
     if not timed:
@@ -151,8 +148,8 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
     unmeasured = [(place, row) for row, place in placed if not row.entry.measured]
     texts = [f"{time_text(row)} · {row.against_best:.2f} x" for row, _time, _place in timed]
     traces = [
-        _bar(_("floor"), y, [0] * len(y), floor, hover, _grey(colours)),
-        _bar(_("net"), y, floor, [m - f for m, f in zip(median, floor, strict=True)], hover, _plain(colours)),
+        bar(_("floor"), y, [0] * len(y), floor, hover, grey(colours)),
+        bar(_("net"), y, floor, [m - f for m, f in zip(median, floor, strict=True)], hover, plain(colours)),
         go.Scatter(
             name=_("95 % interval"),
             x=median,
@@ -171,14 +168,14 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
             hoverinfo="skip",
             showlegend=False,
         ),
-        _at_end(
+        at_end(
             [*median, *[0.0] * len(unmeasured)],
             [*y, *(place for place, _row in unmeasured)],
             [*texts, *(time_text(row) for _place, row in unmeasured)],
             [False] * len(rows),
             colours,
         ),
-        _names(rows, places, colours),
+        names_above([row.entry.name for row in rows], places, colours),
     ]
     columns = [_("launch"), _("median, µs"), _("95 % interval, low"), _("95 % interval, high"), _("floor"), _("net")]
     meta = alternative(
@@ -189,7 +186,9 @@ def time_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
             for row, time, _place in timed
         ],
     )
-    return go.Figure(traces, _layout(colours, places, [""] * len(rows), _("µs per launch"), max(median), meta, left=12))
+    return go.Figure(
+        traces, bars_layout(colours, places, [""] * len(rows), _("µs per launch"), max(median), meta, left=12)
+    )
 
 
 def _said(amounts: Sequence[tuple[str, str]]) -> str:
@@ -199,116 +198,3 @@ def _said(amounts: Sequence[tuple[str, str]]) -> str:
 
 def _kinds(rows: Sequence[Row]) -> list[str]:
     return [kind for kind in KINDS if any(row.traffic[kind].wavefronts for row in rows)]
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where names and bars lie, in pixels from the top; every launch has the same number of bars."""
-
-    names: list[float]
-    bars: list[float]
-    height: int
-
-    def centred(self) -> _Places:
-        """Put one bar in the middle of each launch's."""
-        each = len(self.bars) // len(self.names)
-        groups = (self.bars[i : i + each] for i in range(0, len(self.bars), each))
-        return _Places(self.names, [sum(group) / each for group in groups], self.height)
-
-
-def _places(launches: int, bars: int) -> _Places:
-    step = _NAME + bars * _BAR + _GAP
-    return _Places(
-        [i * step + _NAME / 2 + 2 for i in range(launches)],
-        [i * step + _NAME + (j + 0.5) * _BAR for i in range(launches) for j in range(bars)],
-        launches * step,
-    )
-
-
-def _bar(
-    name: str, y: Sequence[float], base: Sequence[float], length: Sequence[float], hover: Sequence[str], marker: object
-) -> go.Bar:
-    return go.Bar(
-        name=name,
-        orientation="h",
-        y=list(y),
-        x=list(length),
-        base=list(base),
-        width=_BAR - 6,
-        marker=marker,
-        hovertext=list(hover),
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-
-
-def _plain(colours: Theme) -> dict[str, object]:
-    return {"color": colours.ramp[0], "line": {"color": colours.muted, "width": 1}}
-
-
-def _hatched(colours: Theme) -> dict[str, object]:
-    pattern = {"shape": "/", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
-    return {"color": colours.conflict, "line": {"color": colours.conflict, "width": 1}, "pattern": pattern}
-
-
-def _grey(colours: Theme) -> dict[str, object]:
-    pattern = {"shape": "\\", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
-    return {"color": colours.unused, "line": {"color": colours.muted, "width": 1}, "pattern": pattern}
-
-
-def _at_end(
-    x: Sequence[float], y: Sequence[float], texts: Sequence[str], strong: Sequence[bool], colours: Theme
-) -> go.Scatter:
-    """Write beside the end of each bar what it amounts to."""
-    return go.Scatter(
-        x=list(x),
-        y=list(y),
-        text=[f" {text}" for text in texts],
-        mode="text",
-        textposition="middle right",
-        textfont={"size": 12, "color": [colours.conflict if s else colours.ink for s in strong]},
-        cliponaxis=False,
-        hoverinfo="skip",
-        showlegend=False,
-    )
-
-
-def _room(x: Sequence[float], texts: Sequence[str], least: int) -> int:
-    """Return the pixels that the text beside the longest bar takes, and no fewer than ``least``."""
-    longest = max(zip(x, map(characters, texts), strict=True))
-    return max(least, _DIGIT * (longest[1] + 1))
-
-
-def _names(rows: Sequence[Row], places: _Places, colours: Theme) -> go.Scatter:
-    return go.Scatter(
-        x=[0] * len(rows),
-        y=places.names,
-        text=[row.entry.name for row in rows],
-        mode="text",
-        textposition="middle right",
-        textfont={"size": 12.5, "color": colours.ink, "family": mono(), "weight": 600},
-        cliponaxis=False,
-        hoverinfo="skip",
-        showlegend=False,
-    )
-
-
-def _layout(
-    colours: Theme,
-    places: _Places,
-    ticks: Sequence[str],
-    title: str,
-    most: float,
-    meta: dict[str, object],
-    left: int = _LEFT,
-    right: int = _RIGHT,
-) -> dict[str, object]:
-    return layout(
-        colours,
-        height=places.height + _TOP + _BOTTOM,
-        margin={"l": left, "r": right, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
-        barmode="overlay",
-        showlegend=True,
-        meta=meta,
-        xaxis=axis(colours, title, range=[0, most], nticks=_TICKS, rangemode="tozero"),
-        yaxis=axis(colours, range=[places.height, 0], ticklabelstandoff=4, tickvals=places.bars, ticktext=list(ticks)),
-    )

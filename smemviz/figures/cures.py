@@ -79,18 +79,31 @@ def more_said(more_bytes: int) -> str:
 
 def swizzle_said(array: ArrayInfo, swizzle: Swizzle) -> str:
     """Say how to index instead: ``swizzle to tile[r, c ^ r]``."""
-    size, apart = 1 << swizzle.bits, 1 << swizzle.shift
-    flat = len(array.shape) < 2
-    rows = -(-array.shape[0] // swizzle.row) if flat else array.shape[-2]
-    row = f"i // {swizzle.row * apart}" if flat else f"r >> {swizzle.shift}" if swizzle.shift else "r"
-    if len(array.shape) > 2 or rows > size * apart:
-        row = f"{row if flat else _bracketed(row)} % {size}"
+    elements = array.nbytes // array.itemsize
+    said = _swizzled(array, swizzle, elements)
+    more = swizzle.more_elements(elements) * array.itemsize
+    return _("{change} ({more})", change=said, more=more_said(more)) if more else said
+
+
+def _swizzled(array: ArrayInfo, swizzle: Swizzle, elements: int) -> str:
+    """Say how to index: what is mixed into the column is the row, the column itself, or the number of the element."""
+    size, apart, planes = 1 << swizzle.bits, 1 << swizzle.shift, len(array.shape) > 2
+    pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else 0
+    if swizzle.row == pitch:
+        column, row, rows = "c", f"r >> {swizzle.shift}" if swizzle.shift else "r", array.shape[-2]
+    else:
+        column, length = ("c", pitch) if pitch and pitch % (swizzle.row * apart * size) == 0 else ("i", elements)
+        row, rows = f"{column} // {swizzle.row * apart}", -(-length // swizzle.row)
+    if rows > size * apart or (planes and swizzle.row == pitch):
+        row = f"{_bracketed(row) if '>>' in row else row} % {size}"
     if swizzle.base:
         row = f"{_bracketed(row)} << {swizzle.base}"
-    index = {0: "i", 1: "i", 2: "r, c"}.get(len(array.shape), "..., r, c")
-    code = f"{array.name}[{index} ^ {_bracketed(row)}]"
-    if len(array.shape) > 2 and rows % (size * apart):
+    before = "..., r, " if planes else "r, "
+    code = f"{array.name}[{before if column == 'c' else ''}{column} ^ {_bracketed(row)}]"
+    if planes and swizzle.row == pitch and rows % (size * apart):
         return _("swizzle to {code}, r counted through all planes", code=code)
+    if pitch and column == "i":
+        return _("swizzle to {code}, i counting the elements row by row in one dimension", code=code)
     return _("swizzle to {code}", code=code)
 
 

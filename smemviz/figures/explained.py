@@ -208,7 +208,7 @@ def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, 
 def _nothing_helps(site: Site) -> str:
     if is_atomic(site.op) and site.op != POPULATION_COUNT:
         return _("No pad or swizzle helps lanes that update the same element; give warps copies to add up later.")
-    return _("No pad and no XOR swizzle helps.")
+    return _("No pad and no swizzle helps.")
 
 
 def _named(patterns: list[Pattern]) -> str:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from functools import lru_cache
 
+from smemviz.program import lines_of
 from smemviz.recording import Site
 
 
@@ -21,7 +22,7 @@ def spans(source: str, kernel: ast.FunctionDef | None, sites: Sequence[Site]) ->
         (min([node.lineno, *(d.lineno for d in node.decorator_list)]), node.end_lineno or node.lineno)
         for node in functions
     ]
-    return sorted(found) or [(1, len(source.splitlines()))]
+    return sorted(found) or [(1, len(lines_of(source)))]
 
 
 @lru_cache(maxsize=16)

@@ -17,6 +17,7 @@ from smemviz.model.sectors import bytes_used, fewest_sectors, sectors
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.model.traffic import traffic_of
 from smemviz.recording import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording, Site
+from smemviz.said import say
 
 
 @dataclass(frozen=True)
@@ -213,9 +214,9 @@ def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
 
 
 def told(finding: Finding, recording: Recording) -> str:
-    """Say what was met, in which kernel, block and threads, and the message, which is in English."""
-    where = told_where(finding, recording)
-    return _("{where}: {message}", where=where, message=finding.message) if where else finding.message
+    """Say what was met, in which kernel, block and threads, and the message, in English where no other is known."""
+    where, message = told_where(finding, recording), say(finding.message) or finding.message
+    return _("{where}: {message}", where=where, message=message) if where else message
 
 
 def told_where(finding: Finding, recording: Recording) -> str:

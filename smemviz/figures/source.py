@@ -14,7 +14,7 @@ from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, layout, mono
 from smemviz.figures.text import CHARACTERS, characters
 from smemviz.model.summary import SiteSummary, summarize
-from smemviz.program import find_function
+from smemviz.program import find_function, lines_of
 from smemviz.recording import Launch, Recording
 
 _LINE, _BADGE, _GAP = 18, 16, 9  # pixels
@@ -46,7 +46,7 @@ def source(
     """
     colours = THEMES[theme]
     file = recording.file_of(launch)
-    lines = recording.text(file).splitlines()
+    lines = lines_of(recording.text(file))
     rows = summarize(launch, hardware.cc, hardware.bank_bytes)
     numbers, code, badges = [], [], []
     y = 0.0
@@ -87,7 +87,7 @@ def _shown(recording: Recording, launch: Launch, file: str) -> list[tuple[int, b
     text = recording.text(file)
     kernel = find_function(parsed(text), launch.kernel, launch.line)
     sites = [site for site in launch.sites if recording.file_of(launch, site) == file]
-    count = len(text.splitlines())
+    count = len(lines_of(text))
     return [
         (number, number == last)
         for first, last in spans(text, kernel, sites)

@@ -12,6 +12,7 @@ from smemviz.language import N_, _
 from smemviz.model.cure import Pad, Swizzle
 from smemviz.model.summary import summarize
 from smemviz.recording import Launch
+from smemviz.said import say
 
 
 class Note(NamedTuple):
@@ -50,7 +51,7 @@ def suggested_rows(facts: Mapping[str, Any], launches: Sequence[Launch]) -> list
 def refused_notes(facts: Mapping[str, Any], kernel: str) -> list[Note]:
     """Say for which arrays of a kernel nothing is suggested, and why."""
     refused = [one for one in facts["refused"] if one["kernel"] == kernel]
-    return [_noted(facts, one["reason"], N_("{subject}: {said}."), N_("{subject}:"), one["array"]) for one in refused]
+    return [_noted(one["reason"], N_("{subject}: {said}."), N_("{subject}:"), one["array"]) for one in refused]
 
 
 def _row(one: Mapping[str, Any], launches: Sequence[Launch], facts: Mapping[str, Any]) -> Row:
@@ -65,7 +66,7 @@ def _row(one: Mapping[str, Any], launches: Sequence[Launch], facts: Mapping[str,
         f"{one['predicted']:,}",
         clauses(*counted) if counted else _("not written"),
         _time(one["time"], hardware),
-        tuple(_notes(one, change, facts)),
+        tuple(_notes(one, change)),
         one["diff"],
         hardware is not None,
     )
@@ -99,31 +100,21 @@ def _time(times: list[Mapping[str, Any]], hardware: Mapping[str, Any] | None) ->
     return f"{duration(before)} → {duration(after)}"
 
 
-def _notes(one: Mapping[str, Any], change: str, facts: Mapping[str, Any]) -> Iterator[Note]:
+def _notes(one: Mapping[str, Any], change: str) -> Iterator[Note]:
     if one["reason"]:
         whole, lead = N_("{subject}: not written, {said}."), N_("{subject}: not written,")
-        yield _noted(facts, one["reason"], whole, lead, change)
+        yield _noted(one["reason"], whole, lead, change)
     for check in one["verified"].values():
         if check["problem"]:
-            yield _noted(facts, check["problem"], N_("{subject}: {said}."), N_("{subject}:"), change)
+            yield _noted(check["problem"], N_("{subject}: {said}."), N_("{subject}:"), change)
     for check in one["verified"].values():
         for note in check["notes"]:
-            yield _noted(facts, note, N_("{subject} {said}."), N_("{subject}:"), change)
+            yield _noted(note, N_("{subject} {said}."), N_("{subject}:"), change)
     if not one["complete"]:
         yield Note(_("Counts are of the requests that were logged."))
 
 
-def _noted(facts: Mapping[str, Any], text: str, whole: str, lead: str, subject: str) -> Note:
-    """Say a text of the facts of a subject, in ``whole``; one that is no message is quoted behind ``lead``."""
-    said = _said(facts, text)
+def _noted(text: str, whole: str, lead: str, subject: str) -> Note:
+    """Say a text of the facts of a subject, in ``whole``; one that is of no known message is quoted behind ``lead``."""
+    said = say(text)
     return Note(_(lead, subject=subject), f"{text}.") if said is None else Note(_(whole, subject=subject, said=said))
-
-
-def _said(facts: Mapping[str, Any], text: str) -> str | None:
-    """Say an English text of the facts in the spoken language, None where it is no message."""
-    made = facts.get("messages", {}).get(text)
-    if made is None:
-        return None
-    message, values = made["message"], made["values"].items()
-    filled = {name: (_said(facts, one) or one) if isinstance(one, str) else one for name, one in values}
-    return _(message, **filled)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from smemviz.measure.sass import Instruction
 from smemviz.measure.work import Work, total
+from smemviz.said import nsaid, said
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,15 @@ class Subject:
 
 
 def plural(n: int, word: str) -> str:
-    """Return a number and its word."""
-    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
+    """Return a number and its word: request, wavefront, sector or round."""
+    match word:
+        case "request":
+            return nsaid("{n:,} request", "{n:,} requests", n)
+        case "wavefront":
+            return nsaid("{n:,} wavefront", "{n:,} wavefronts", n)
+        case "sector":
+            return nsaid("{n:,} sector", "{n:,} sectors", n)
+    return nsaid("{n:,} round", "{n:,} rounds", n)
 
 
 def unit_of(space: str) -> str:
@@ -38,53 +46,94 @@ def unit_of(space: str) -> str:
 
 def as_recorded(subject: Subject, found: Work, instructions: Sequence[Instruction], why_unknown: str | None) -> str:
     """Say that the hardware counted what was recorded; ``why_unknown`` says why the wavefronts were not."""
-    unit = unit_of(subject.space)
+    unit, by = unit_of(subject.space), names(instructions)
     amount = plural(getattr(total(found), f"{unit}s"), unit)
-    by = f", by {names(instructions)}" if len(instructions) > 1 else ""
-    requests = plural(subject.requests, "request")
-    if why_unknown:
-        said = f"{requests}, as recorded{by}; {amount} counted. {why_unknown}"
-    else:
-        said = f"{requests} and {amount}, as recorded{by}"
-    if len(subject.sources) > 1:
-        said = f"{names(instructions)} did the work of {len(subject.sources)} sites together: {said}"
-    return said
+    values = {"requests": plural(subject.requests, "request"), "amount": amount, "instructions": by, "why": why_unknown}
+    match bool(why_unknown), len(instructions) > 1:
+        case True, True:
+            what = said("{requests}, as recorded, by {instructions}; {amount} counted. {why}", **values)
+        case True, False:
+            what = said("{requests}, as recorded; {amount} counted. {why}", **values)
+        case False, True:
+            what = said("{requests} and {amount}, as recorded, by {instructions}", **values)
+        case _:
+            what = said("{requests} and {amount}, as recorded", **values)
+    if len(subject.sources) == 1:
+        return what
+    together = {"instructions": by, "sites": len(subject.sources), "what": what}
+    return said("{instructions} did the work of {sites} sites together: {what}", **together)
 
 
 def changed(subject: Subject, left_out: str, width: int, found: Work, instructions: Sequence[Instruction]) -> str:
     """Say how requests of ``width`` bytes became others; ``left_out`` says which of them were not made at all."""
-    said = [f"each complex number of {subject.source} is two floats"] if width < subject.width else []
-    said += [left_out] if left_out else []
+    source = subject.source
+    parts = [said("each complex number of {source} is two floats", source=source)] if width < subject.width else []
+    parts += [left_out] if left_out else []
     for wide, counts in sorted(found.items(), reverse=True):
         if wide > width and counts.requests:
             name = next(one.opcode for one in instructions if one.width == wide)
-            said.append(f"{wide // width} {subject.op}s of {subject.source} became one {name}")
+            parts.append(
+                said(
+                    "{accesses} became one {instruction}", accesses=_accesses(subject, wide // width), instruction=name
+                )
+            )
     unit, after = unit_of(subject.space), total(found)
     cost = getattr(after, f"{unit}s")
-    amount = f", {plural(cost, unit)}" if after.requests else ""
-    if after.requests and cost % after.requests == 0 and len(found) == 1:
-        amount = f", {plural(cost // after.requests, unit)} each"
-    return f"{'; '.join(said)}: {subject.requests:,} -> {plural(after.requests, 'request')}{amount}"
+    values = {"what": "; ".join(parts), "before": subject.requests, "after": plural(after.requests, "request")}
+    if not after.requests:
+        return said("{what}: {before:,} -> {after}", **values)
+    if cost % after.requests == 0 and len(found) == 1:
+        amount = plural(cost // after.requests, unit)
+        return said("{what}: {before:,} -> {after}, {amount} each", amount=amount, **values)
+    return said("{what}: {before:,} -> {after}, {amount}", amount=plural(cost, unit), **values)
 
 
 def were_left_out(subject: Subject, times: int, reasons: Sequence[str]) -> str:
     """Say how many of the recorded requests no instruction makes, and why."""
-    part = "all" if times == subject.requests else f"{times:,} of"
-    number = f"{part} {subject.requests:,}" if subject.requests > 1 else "the one"
-    of = f"{subject.op}{'s' if subject.requests > 1 else ''} of {subject.source}"
-    return f"{number} {of} {'was' if times == 1 else 'were'} left out, because {' or '.join(reasons)}"
+    why = " or ".join(reasons)
+    if subject.requests == 1:
+        return said(
+            "the one {op} of {source} was left out, because {why}", op=subject.op, source=subject.source, why=why
+        )
+    accesses = _accesses(subject, subject.requests)
+    if times == subject.requests:
+        return said("all {accesses} were left out, because {why}", accesses=accesses, why=why)
+    return nsaid(
+        "{n:,} of {accesses} was left out, because {why}",
+        "{n:,} of {accesses} were left out, because {why}",
+        times,
+        accesses=accesses,
+        why=why,
+    )
 
 
-def switched_off(times: int) -> str:
-    """Say how often an instruction was issued to no effect."""
-    return f"; {times:,} more were issued with every lane switched off" if times else ""
+def _accesses(subject: Subject, n: int) -> str:
+    """Say how many accesses of a subject; there are always several."""
+    match subject.op:
+        case "load":
+            return said("{n:,} loads of {source}", n=n, source=subject.source)
+        case "store":
+            return said("{n:,} stores of {source}", n=n, source=subject.source)
+    return said("{n:,} {op}s of {source}", n=n, op=subject.op, source=subject.source)
 
 
-def share(logged: int, requests: int) -> str:
-    """Say that a part of the requests stands for all, where it does."""
+def switched_off(what: str, times: int) -> str:
+    """Add to a sentence how often an instruction was issued to no effect."""
+    if not times:
+        return what
+    return said("{what}; {times:,} more were issued with every lane switched off", what=what, times=times)
+
+
+def share(what: str, logged: int, requests: int) -> str:
+    """Add to a sentence that a part of the requests stands for all, where it does."""
     if logged == requests:
-        return ""
-    return f" ({logged:,} of {requests:,} requests were logged; the same share of all gives these counts)"
+        return what
+    return said(
+        "{what} ({logged:,} of {requests:,} requests were logged; the same share of all gives these counts)",
+        what=what,
+        logged=logged,
+        requests=requests,
+    )
 
 
 def names(instructions: Sequence[Instruction]) -> str:

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from smemviz.said import said
+
 Multiply = Callable[[Any, Any, Any, Any], None]
 
-MISSING = "neither CuPy nor PyTorch is installed, so there is no cuBLAS to compare with"
+MISSING = said("neither CuPy nor PyTorch is installed, so there is no cuBLAS to compare with")
 
 
 @dataclass(frozen=True)

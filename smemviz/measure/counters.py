@@ -18,6 +18,7 @@ from pathlib import Path
 
 from smemviz.errors import InputError, MissingError
 from smemviz.measure.sass import Instruction, function_name, read_listings
+from smemviz.said import said
 
 Progress = Callable[[int, int, str], None]
 
@@ -45,15 +46,15 @@ _COLLECT = (
 _PRINT = ("--csv", "--print-units", "base")
 _FOLDERS = ("/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*", "/usr/lib/nsight-compute")
 
-_NOT_INSTALLED = (
+_NOT_INSTALLED = said(
     "Nsight Compute (ncu) is not installed here; it comes with the CUDA toolkit, "
     "or alone from https://developer.nvidia.com/nsight-compute"
 )
-_NOT_PERMITTED = (
+_NOT_PERMITTED = said(
     "Nsight Compute may not read this GPU's counters (ERR_NVGPUCTRPERM); run as root, or let an administrator load "
     "the driver with NVreg_RestrictProfilingToAdminUsers=0: https://developer.nvidia.com/ERR_NVGPUCTRPERM"
 )
-_NOT_LOADED = (
+_NOT_LOADED = said(
     "Nsight Compute cannot load the driver's profiling library (LibraryNotLoaded); "
     "it needs a driver and, in a container, access to the GPU that allow profiling"
 )
@@ -168,7 +169,9 @@ def _collect(command: Sequence[str], total: int, progress: Progress | None) -> N
         finally:
             timer.cancel()
     if stopped:
-        raise InputError(f"Nsight Compute did not finish within {MAX_SECONDS:.0f} s; launch less in main()")
+        raise InputError(
+            said("Nsight Compute did not finish within {seconds:.0f} s; launch less in main()", seconds=MAX_SECONDS)
+        )
     if code:
         raise failure("\n".join(last))
 
@@ -180,8 +183,10 @@ def failure(output: str) -> InputError | MissingError:
     if "LibraryNotLoaded" in output:
         return MissingError(_NOT_LOADED)
     own = [line.removeprefix("smemviz: ") for line in output.splitlines() if line.startswith("smemviz: ")]
-    said = own or [line for line in output.splitlines() if line.startswith("==ERROR==")] or output.splitlines()
-    return InputError(f"under Nsight Compute: {said[-1] if said else 'it stopped without a word'}")
+    lines = own or [line for line in output.splitlines() if line.startswith("==ERROR==")] or output.splitlines()
+    if not lines:
+        return InputError(said("under Nsight Compute: it stopped without a word"))
+    return InputError(said("under Nsight Compute: {what}", what=lines[-1]))
 
 
 def _output(command: Sequence[str]) -> str:
@@ -190,7 +195,9 @@ def _output(command: Sequence[str]) -> str:
             command, capture_output=True, text=True, encoding="utf-8", errors="replace", timeout=MAX_SECONDS
         )
     except subprocess.TimeoutExpired:
-        raise InputError(f"Nsight Compute did not print its report within {MAX_SECONDS:.0f} s") from None
+        raise InputError(
+            said("Nsight Compute did not print its report within {seconds:.0f} s", seconds=MAX_SECONDS)
+        ) from None
     if done.returncode:
         raise failure(done.stdout + done.stderr)
     return done.stdout

@@ -19,6 +19,7 @@ from smemviz.measure.sass import Instruction
 from smemviz.measure.work import Counts, Work
 from smemviz.model import count, sectors, unpredictable
 from smemviz.recording import Launch
+from smemviz.said import said
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class Unit:
         """Return an explanation if the recorded requests, changed as a compiler may, give the instructions' counts."""
         if not len(self._rows):
             return None
-        said = self._explain(found, instructions)
-        return None if said is None else Explanation(False, said + because.share(len(self._rows), self.requests))
+        what = self._explain(found, instructions)
+        return None if what is None else Explanation(False, because.share(what, len(self._rows), self.requests))
 
     def _explain(self, found: Work, instructions: Sequence[Instruction]) -> str | None:
         off = self._match(found, self._after(self._streams[0], False, self.first.width))
@@ -82,7 +83,7 @@ class Unit:
                     off = self._match(found, self._after(one, leave_out, wide))
                     if off is not None:
                         times = int(self._avoided(one).sum()) if leave_out else 0
-                        return self._changed(one, times, found, instructions) + because.switched_off(off)
+                        return because.switched_off(self._changed(one, times, found, instructions), off)
                 if self._fits_in_part(one, leave_out, found):
                     return self._changed(one, len(one.era) - self._covered(one, found), found, instructions)
         return None
@@ -190,21 +191,23 @@ class Unit:
         return True
 
     def _unchanged(self, found: Work, off: int, instructions: Sequence[Instruction]) -> str:
-        unknown = self._uncountable or ("One instruction moved both floats of a number." if self._complex else None)
+        unknown = self._uncountable or (
+            said("One instruction moved both floats of a number.") if self._complex else None
+        )
         unknown = None if self.first.space == "global" else unknown
-        return because.as_recorded(self.subject, found, instructions, unknown) + because.switched_off(off)
+        return because.switched_off(because.as_recorded(self.subject, found, instructions, unknown), off)
 
     def _changed(self, one: Stream, left_out: int, found: Work, instructions: Sequence[Instruction]) -> str:
-        said = ""
+        what = ""
         if left_out:
             avoid = self.recorded.avoidable
             why: Iterable[tuple[str, NDArray[np.bool_]]] = (
-                ("the same thread had just stored the element and kept it in a register", avoid.stored),
-                ("the same thread had already loaded the element and kept it in a register", avoid.loaded),
-                ("the same thread stores there again before anything can see it", avoid.overwritten),
-                (f"nothing loads {self.first.array}", avoid.unread),
+                (said("the same thread had just stored the element and kept it in a register"), avoid.stored),
+                (said("the same thread had already loaded the element and kept it in a register"), avoid.loaded),
+                (said("the same thread stores there again before anything can see it"), avoid.overwritten),
+                (said("nothing loads {array}", array=self.first.array), avoid.unread),
             )
             times = left_out * self._factor * len(self._rows) / len(one.era)
             reasons = [text for text, rows in why if rows[self._rows].any()]
-            said = because.were_left_out(self.subject, int(times), reasons)
-        return because.changed(self.subject, said, one.width, found, instructions)
+            what = because.were_left_out(self.subject, int(times), reasons)
+        return because.changed(self.subject, what, one.width, found, instructions)

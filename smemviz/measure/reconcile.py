@@ -16,7 +16,9 @@ from smemviz.measure.because import plural, unit_of
 from smemviz.measure.counters import ProfiledLaunch
 from smemviz.measure.explain import Explanation, Recorded, Unit
 from smemviz.measure.sass import Instruction
+from smemviz.program import lines_of
 from smemviz.recording import Launch, Site, SiteHardware, Verdict
+from smemviz.said import said
 
 _PIPE = {"load": "ld", "store": "st", "atomic": "atom"}
 _WAVEFRONTS = "data_pipe_lsu_wavefronts_mem_shared_op"
@@ -46,7 +48,7 @@ def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, 
         cc: the compute capability it was counted on.
     """
     executed = [one for one in profiled.instructions if one.requests]
-    ledger = _Ledger(Recorded(launch, cc), executed, source.splitlines(), PurePath(file).name)
+    ledger = _Ledger(Recorded(launch, cc), executed, lines_of(source), PurePath(file).name)
     _settle_loops(ledger)
     for pool in dict.fromkeys(_pool(site) for site in launch.sites):
         _settle_pool(ledger, pool)
@@ -96,7 +98,9 @@ class _Ledger:
         """Give instructions to a unit; its first site gets their counts."""
         elsewhere = {self.place_of(one) for one in given} - {self.place(i) for i in unit.sites}
         lines = ", ".join(str(line) for _, line in sorted(elsewhere))
-        because = explanation.because + (f" (the instruction stands at line {lines})" if lines else "")
+        because = explanation.because
+        if lines:
+            because = said("{what} (the instruction stands at line {lines})", what=because, lines=lines)
         for i in unit.sites:
             self.verdicts[i] = ("agrees" if explanation.agrees else "explained", because)
             self.given[i] = tuple(given) if i == unit.sites[0] else ()
@@ -124,12 +128,27 @@ class _Ledger:
     def _unexplained(self, i: int, here: Sequence[Instruction]) -> str:
         unit, summary = unit_of(self.sites[i].space), self.recorded.summary[i]
         amount = getattr(summary, f"{unit}s")
-        said = plural(summary.requests, "request") + ("" if amount is None else f" and {plural(amount, unit)}")
-        counted = sum(one.requests for one in here), sum(getattr(one, f"{unit}s") for one in here)
-        names = ", ".join(dict.fromkeys(one.opcode for one in here))
-        found = f"{plural(counted[0], 'request')} and {plural(counted[1], unit)} on this line in {names}"
-        found = found if here else "no such instruction on this line"
-        return f"{said} were recorded, but the hardware has {found}; nothing that compilers are known to do gives that"
+        found = said("no such instruction on this line")
+        if here:
+            found = said(
+                "{requests} and {amount} on this line in {instructions}",
+                requests=plural(sum(one.requests for one in here), "request"),
+                amount=plural(sum(getattr(one, f"{unit}s") for one in here), unit),
+                instructions=", ".join(dict.fromkeys(one.opcode for one in here)),
+            )
+        values = {"requests": plural(summary.requests, "request"), "found": found}
+        if amount is None:
+            return said(
+                "{requests} were recorded, but the hardware has {found}; "
+                "nothing that compilers are known to do gives that",
+                **values,
+            )
+        return said(
+            "{requests} and {amount} were recorded, but the hardware has {found}; "
+            "nothing that compilers are known to do gives that",
+            amount=plural(amount, unit),
+            **values,
+        )
 
 
 def _pool(site: Site) -> Pool:
@@ -153,7 +172,7 @@ def _settle_pool(ledger: _Ledger, pool: Pool) -> None:
         _settle(ledger, ledger.open(pool), ledger.instructions(pool), together)
     if pool[1] == "load" and not ledger.instructions(pool):
         for i in ledger.open(pool):
-            because = "no instruction loads it: nothing that the kernel stores depends on the value"
+            because = said("no instruction loads it: nothing that the kernel stores depends on the value")
             ledger.settle(Unit(ledger.recorded, [i]), (), Explanation(False, because))
 
 
@@ -182,9 +201,12 @@ def _settle_loops(ledger: _Ledger) -> None:
             continue
         alike = (swaps[0].operand, swaps[0].requests)
         given = [x for x in here if x.kind == "load" and (x.operand, x.requests) == alike] + swaps
-        because = (
-            f"the atomic is a loop of {' and '.join(x.opcode for x in given)}, run until no other thread interferes: "
-            f"{plural(requests, 'request')} took {plural(swaps[0].requests, 'round')}, which depends on the data"
+        because = said(
+            "the atomic is a loop of {instructions}, run until no other thread interferes: {requests} took {rounds}, "
+            "which depends on the data",
+            instructions=" and ".join(x.opcode for x in given),
+            requests=plural(requests, "request"),
+            rounds=plural(swaps[0].requests, "round"),
         )
         ledger.settle(Unit(ledger.recorded, [i]), given, Explanation(False, because))
 
@@ -200,13 +222,21 @@ def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHa
     pipe = profiled.metrics.get(f"l1tex__{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted)
     if exact != counted or pipe < counted:
         other = exact if exact != counted else pipe
-        because = f"{row.because}; but a counter of the whole launch has {other:,.0f} wavefronts, not {counted:,}"
+        because = said(
+            "{what}; but a counter of the whole launch has {other:,.0f} wavefronts, not {counted:,}",
+            what=row.because,
+            other=other,
+            counted=counted,
+        )
         return replace(row, verdict="unexplained", because=because)
     if pipe == counted:
         return row
-    because = (
-        f"{row.because}; over the whole kernel the pipe counted {pipe:,.0f} wavefronts for {counted:,}, "
-        "because global traffic competes for it"
+    because = said(
+        "{what}; over the whole kernel the pipe counted {pipe:,.0f} wavefronts for {counted:,}, "
+        "because global traffic competes for it",
+        what=row.because,
+        pipe=pipe,
+        counted=counted,
     )
     return replace(row, verdict="inflated" if row.verdict == "agrees" else row.verdict, because=because)
 
@@ -215,9 +245,14 @@ def _left_over(one: Instruction) -> str:
     unit = unit_of(one.space)
     amount = plural(getattr(one, f"{unit}s"), unit)
     place = f"{PurePath(one.file).name}:{one.line}"
-    return (
-        f"{place}: {one.opcode} on {one.space} memory belongs to no site: {plural(one.requests, 'request')}, {amount}"
-    )
+    values = {"instruction": one.opcode, "requests": plural(one.requests, "request"), "amount": amount}
+    if one.space == "shared":
+        what = said("{instruction} on shared memory belongs to no site: {requests}, {amount}", **values)
+    else:
+        what = said(
+            "{instruction} on {space} memory belongs to no site: {requests}, {amount}", space=one.space, **values
+        )
+    return f"{place}: {what}"
 
 
 def _without_line(profiled: ProfiledLaunch) -> Iterator[str]:
@@ -226,4 +261,8 @@ def _without_line(profiled: ProfiledLaunch) -> Iterator[str]:
         listed = sum(getattr(one, f"{unit_of(space)}s") for one in profiled.instructions)
         missing = int(profiled.metrics.get(metric, listed)) - listed
         if missing:
-            yield f"{plural(missing, unit_of(space))} of {space} memory belong to instructions without a source line"
+            amount = plural(missing, unit_of(space))
+            if space == "shared":
+                yield said("{amount} of shared memory belong to instructions without a source line", amount=amount)
+            else:
+                yield said("{amount} of global memory belong to instructions without a source line", amount=amount)

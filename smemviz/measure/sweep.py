@@ -32,6 +32,7 @@ from smemviz.measure.matrices import Matrices
 from smemviz.measure.replays import Timed, queued, replayed
 from smemviz.model.matmul import Counted, Size, Traffic, scaled, traffic
 from smemviz.program import Program
+from smemviz.said import said
 from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Sweep, digests
 from smemviz.version import __version__
 
@@ -166,7 +167,11 @@ class _Job:
 
     def too_long(self, expected: float) -> str:
         """Say why something is skipped."""
-        return f"expected to take {expected:.3g} s, more than the limit of {self.limit_s:g} s"
+        return said(
+            "expected to take {expected:.3g} s, more than the limit of {limit:g} s",
+            expected=expected,
+            limit=self.limit_s,
+        )
 
 
 class _Watcher:

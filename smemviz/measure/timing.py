@@ -24,6 +24,7 @@ from smemviz.measure.graph import Replay, fill
 from smemviz.measure.statistics import Spread, sample_until_known, spread
 from smemviz.program import Program
 from smemviz.recording import Timing
+from smemviz.said import said
 
 MAX_NODES = 1000
 _REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph costs
@@ -31,7 +32,7 @@ _LONG_MICROSECONDS = 100_000.0
 _STATIC_SHARED_LIMIT = 48 * 1024
 _COMPARED_BYTES = 1 << 28
 _ADDRESSES = 50
-_FLUSHED = "cold: L2 is overwritten between launches, and that time is taken off"
+_FLUSHED = said("cold: L2 is overwritten between launches, and that time is taken off")
 
 
 @dataclass(frozen=True)
@@ -114,15 +115,16 @@ class _Timer(_Careful):
             self.progress(len(self.times), len(self.times) + 1, function.name)
         notes = []
         if config.stream:
-            notes.append("launched on a stream by main(); timed alone on another")
+            notes.append(said("launched on a stream by main(); timed alone on another"))
         with Arguments(arguments) as held:
             written = _written(dispatcher, config, held, function)
             if written:
-                notes.append(f"writes its input {', '.join(written)}: each replay sees what the last one left")
+                names = ", ".join(written)
+                notes.append(said("writes its input {names}: each replay sees what the last one left", names=names))
             sets = _argument_sets(held.values, self.cold)
             flush = cuda.device_array(2 * _l2_bytes(), np.uint8) if self.cold and len(sets) == 1 else None
             if self.cold:
-                turns = f"cold: {len(sets)} copies of the arguments push each other out of L2"
+                turns = said("cold: {copies} copies of the arguments push each other out of L2", copies=len(sets))
                 notes.append(turns if flush is None else _FLUSHED)
 
             def issue(values: Sequence[Any], stream: Any) -> None:
@@ -131,7 +133,7 @@ class _Timer(_Careful):
             result, samples, nodes = _measure(issue, sets, flush)
             held.restore()
         if result.median > _LONG_MICROSECONDS:
-            notes.append("too long to repeat often: few samples")
+            notes.append(said("too long to repeat often: few samples"))
         self.kernels.append(function.name)
         self.times.append(
             Timing(

@@ -19,6 +19,7 @@ from smemviz.model.layouts import Layout, read_options, whole
 from smemviz.model.operations import MATRICES, OPERATIONS, WIDTHS, unpredictable
 from smemviz.model.rules import WARP
 from smemviz.model.sectors import bytes_used
+from smemviz.said import said
 
 Integers = NDArray[np.int64]
 
@@ -57,19 +58,24 @@ class Access:
     across: int | None = None
 
     def __post_init__(self) -> None:
+        given = vars(self)
         if self.op not in OPERATIONS:
-            raise InputError(f"unknown operation {self.op!r}; known: {', '.join(sorted(OPERATIONS))}")
+            known = ", ".join(sorted(OPERATIONS))
+            raise InputError(said("unknown operation {op}; known: {known}", op=repr(self.op), known=known))
         if not 1 <= self.warps <= _MOST_WARPS:
-            raise InputError(f"a block has 1 to {_MOST_WARPS} warps, not {self.warps}")
-        if self.steps is not None and not 1 <= self.steps <= _MOST_REQUESTS // self.warps:
-            raise InputError(f"steps is {self.steps}; 1 to {_MOST_REQUESTS // self.warps} can be counted")
+            raise InputError(said("a block has 1 to {most} warps, not {warps}", most=_MOST_WARPS, **given))
+        most = _MOST_REQUESTS // self.warps
+        if self.steps is not None and not 1 <= self.steps <= most:
+            raise InputError(said("steps is {steps}; 1 to {most} can be counted", most=most, **given))
         if self.width is not None and self.width not in WIDTHS:
-            raise InputError(f"a lane cannot access {self.width} bytes; the widths are 1, 2, 4, 8 and 16")
+            raise InputError(said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", **given))
         if self.pattern in PATTERNS and (self.pattern == "matrices") != (self.op in MATRICES):
-            raise InputError(f"{self.op} does not go with {self.pattern}; matrices are for {', '.join(MATRICES)}")
+            names = ", ".join(MATRICES)
+            raise InputError(said("{op} does not go with {pattern}; matrices are for {names}", names=names, **given))
         most = MATRICES.get(self.op, WARP)
         if self.across is not None and (self.pattern not in ("tile", "matrices") or most % (self.across or WARP + 1)):
-            raise InputError(f"across is {self.across}; it has to divide {most}, for tile and matrices")
+            message = said("across is {across}; it has to divide {most}, for tile and matrices", most=most, **given)
+            raise InputError(message)
 
     @property
     def text(self) -> str:
@@ -107,18 +113,20 @@ def elements(access: Access, layout: Layout) -> Integers:
     """
     width = access.bytes_per_lane(layout)
     vector, rest = divmod(width, layout.itemsize)
+    given = {"access": access.text, "width": width, "columns": layout.columns, "dtype": layout.dtype}
     if rest:
-        raise InputError(f"{access.text}: {width} bytes are no whole number of {layout.dtype}")
+        raise InputError(said("{access}: {width} bytes are no whole number of {dtype}", **given))
     if access.pattern not in PATTERNS:
         return _by_formula(access, layout, vector)
     if layout.columns % vector:
-        raise InputError(f"{access.text}: a row of {layout.columns} {layout.dtype} is no whole number of {width} bytes")
+        raise InputError(said("{access}: a row of {columns} {dtype} is no whole number of {width} bytes", **given))
     rows, pieces = layout.rows, layout.columns // vector
     patch = _patch(access)
     most = patches(patch, rows, pieces) if patch else -(-rows * pieces // WARP)
     steps = access.steps or -(-most // access.warps)
     if (steps - 1) * access.warps >= most:
-        raise InputError(f"{access.text}: {steps} steps are too many, {most} requests cover {layout.text}")
+        given |= {"steps": steps, "most": most, "layout": layout.text}
+        raise InputError(said("{access}: {steps} steps are too many, {most} requests cover {layout}", **given))
     request = np.arange(steps * access.warps).reshape(steps, access.warps)
     if patch:
         row, piece = patched(patch, request, rows, pieces)
@@ -149,7 +157,8 @@ def addresses(element: Integers, width: int, layout: Layout) -> Integers:
         after = layout.address(np.where(element < 0, -1, element + further))
         torn = (element >= 0) & (after != first + further * layout.itemsize)
         if torn.any():
-            raise InputError(f"{layout.text}: {width} bytes of a lane do not stay together; swizzle larger pieces")
+            why = said("{width} bytes of a lane do not stay together; swizzle larger pieces", width=width)
+            raise InputError(f"{layout.text}: {why}")
     return first
 
 
@@ -244,7 +253,8 @@ def lanes(
     """
     all_elements = elements(access, layout)
     if not (0 <= step < len(all_elements) and 0 <= warp < access.warps):
-        raise InputError(f"{access.text} has {len(all_elements)} steps of {access.warps} warps, counted from 0")
+        given = {"access": access.text, "steps": len(all_elements), "warps": access.warps}
+        raise InputError(said("{access} has {steps} steps of {warps} warps, counted from 0", **given))
     element, width = all_elements[step, warp], access.bytes_per_lane(layout)
     check_predictable(access, layout, cc)
     address = addresses(element, width, layout)
@@ -273,9 +283,8 @@ def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
     values = formula(access.pattern).values({"lane": lane, "warp": warp, "step": step})
     sizes = layout.shape if len(values) >= len(layout.shape) else (prod(layout.shape),)
     if not len(sizes) <= len(values) <= len(sizes) + 1:
-        raise InputError(
-            f"{access.text}: gives {len(values)} numbers; {layout.text} has {len(layout.shape)} dimensions"
-        )
+        given = {"n": len(values), "layout": layout.text, "axes": len(layout.shape)}
+        raise InputError(f"{access.text}: " + said("gives {n} numbers; {layout} has {axes} dimensions", **given))
     on = lane < MATRIX_ROWS * MATRICES.get(access.op, WARP)
     if len(values) > len(sizes):
         on &= values[-1] != 0
@@ -291,5 +300,6 @@ def _by_formula(access: Access, layout: Layout, vector: int) -> Integers:
 def _check_inside(access: Access, layout: Layout, outside: NDArray[np.bool_], index: Integers) -> None:
     if outside.any():
         step, warp, lane = np.argwhere(outside)[0]
-        where = f"lane {lane} of warp {warp} at step {step}"
-        raise InputError(f"{access.text}: {where} asks for index {index[step, warp, lane]}, outside of {layout.text}")
+        given = {"lane": lane, "warp": warp, "step": step, "index": index[step, warp, lane], "layout": layout.text}
+        what = said("lane {lane} of warp {warp} at step {step} asks for index {index}, outside of {layout}", **given)
+        raise InputError(f"{access.text}: {what}")

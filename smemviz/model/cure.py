@@ -7,18 +7,22 @@ so every access to the array counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.errors import InputError
+from smemviz.model import layouts
 from smemviz.model.banks import count
+from smemviz.model.layout_code import operations
 from smemviz.model.layouts import ROW_OF_BANKS
 from smemviz.model.operations import unpredictable
 from smemviz.model.relative import relative_addresses
-from smemviz.model.swizzles import BANK_BITS, Xor
+from smemviz.model.swizzles import BANK_BITS, Cute, Xor
 from smemviz.recording import ArrayInfo, Launch
 
 
@@ -64,7 +68,8 @@ class Swizzle:
     """The column of an element, XOR ``bits`` bits of its row.
 
     Element c of row r, rows of ``row`` elements, goes to column ``c ^ ((r >> shift) % 2**bits << base)`` of its row.
-    For rows of a power of two this is CuTe's ``Swizzle<bits, base, log2(row) + shift - base>``.
+    For rows of a power of two this is CuTe's ``Swizzle<bits, base, log2(row) + shift - base>``, whatever the rows of
+    the array are that it is applied to.
     """
 
     row: int
@@ -72,14 +77,19 @@ class Swizzle:
     base: int = 0
     shift: int = 0
 
+    @property
+    def cute(self) -> Cute:
+        """The same as CuTe has it, for rows of a power of two."""
+        return Cute(self.bits, self.base, self.row.bit_length() - 1 + self.shift - self.base)
+
     def place(self, element: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where elements go, counted from the first."""
         row, column = np.divmod(element, self.row)
         return Xor(self.bits, self.base, self.shift).place(row, column, self.row)
 
     def more_elements(self, elements: int) -> int:
-        """Return by how many elements an array of so many grows: none."""
-        return 0
+        """Return by how many elements an array of so many grows: to whole groups of those that change places."""
+        return -elements % (1 << self.bits + self.base)
 
 
 Layout = Pad | Swizzle
@@ -147,23 +157,73 @@ def score(
 
 
 def pads(array: ArrayInfo, found: Sequence[Access]) -> Iterator[Pad]:
-    """Give the pads that keep accesses aligned, the smallest first, and of one size those that cost least bytes."""
-    step = max(1, max((access.width for access in found), default=1) // array.itemsize)
-    for pad in range(step, max(ROW_OF_BANKS // array.itemsize, step + 1), step):
-        for row in row_lengths(array, found):
-            if row % step == 0:
-                yield Pad(row, pad)
+    """Give the pads that keep accesses aligned, those of the fewest bytes first, and of them the smallest."""
+    step, elements = _piece(array, found), array.nbytes // array.itemsize
+    lengths = [row for row in row_lengths(array, found) if row % step == 0]
+    sizes = range(step, max(ROW_OF_BANKS // array.itemsize, step + 1), step)
+    return iter(
+        sorted((Pad(row, pad) for pad in sizes for row in lengths), key=lambda one: one.more_elements(elements))
+    )
 
 
 def swizzles(array: ArrayInfo, found: Sequence[Access]) -> Iterator[Swizzle]:
-    """Give the XOR swizzles that keep accesses whole, those of the fewest bits first."""
-    step = max(1, max((access.width for access in found), default=1) // array.itemsize)
+    """Give the swizzles that keep accesses whole, those of the fewest bytes and instructions first.
+
+    Of those alike the ones within the array's own rows come first, then CuTe's on the array as a whole.
+    """
+    bases = range(_piece(array, found).bit_length() - 1, (ROW_OF_BANKS // array.itemsize).bit_length())
+    elements = array.nbytes // array.itemsize
+    price: dict[Swizzle, tuple[int, int]] = {}
+    seen: set[Swizzle | Cute] = set()
+    for swizzle in chain(_of_rows(array, found, bases), _of_all(array, bases)):
+        same = swizzle if swizzle.row & swizzle.row - 1 else swizzle.cute
+        if same in seen:
+            continue
+        seen.add(same)
+        try:
+            price[swizzle] = swizzle.more_elements(elements), operations(laid_out(array, swizzle))
+        except InputError:  # no block has the memory, or the search does not know such arrays
+            continue
+    return iter(sorted(price, key=price.__getitem__))
+
+
+def _of_rows(array: ArrayInfo, found: Sequence[Access], bases: range) -> Iterator[Swizzle]:
+    """Give the XOR swizzles of rows, those of the fewest bits first."""
     for bits in range(1, BANK_BITS + 1):
         for shift in range(BANK_BITS):
-            for base in range(step.bit_length() - 1, ROW_OF_BANKS.bit_length()):
+            for base in bases:
                 for row in row_lengths(array, found):
                     if row % (1 << bits + base) == 0:
                         yield Swizzle(row, bits, base, shift)
+
+
+def _of_all(array: ArrayInfo, bases: range) -> Iterator[Swizzle]:
+    """Give ``Swizzle<bits, base, shift>`` of the elements numbered in one line: rows of a power of two."""
+    last = array.nbytes // array.itemsize - 1
+    for base in bases:
+        for bits in range(1, BANK_BITS + 1):
+            for shift in range(bits, last.bit_length() - base - bits + 1):
+                yield Swizzle(1 << base + shift, bits, base)
+
+
+def laid_out(array: ArrayInfo, layout: Layout) -> layouts.Layout:
+    """Return an array with a layout as the layout lab has it, to be written as code.
+
+    Raises:
+        InputError: when there can be no such array.
+    """
+    pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else layout.row
+    plain = layouts.Layout(array.shape, array.dtype, pitch)
+    if isinstance(layout, Pad):
+        return replace(plain, pad=layout.pad)
+    if layout.row == pitch:
+        return replace(plain, swizzle=Xor(layout.bits, layout.base, layout.shift))
+    return replace(plain, swizzle=layout.cute)
+
+
+def _piece(array: ArrayInfo, found: Sequence[Access]) -> int:
+    """Return how many elements have to stay together and in line."""
+    return max(1, max((access.width for access in found), default=1) // array.itemsize)
 
 
 def smallest_cure(
@@ -173,6 +233,7 @@ def smallest_cure(
     passes: Callable[[Sequence[Score]], bool] | None = None,
     cc: tuple[int, int] = (9, 0),
     bank_bytes: int = 4,
+    possible: Callable[[L], bool] | None = None,
 ) -> Cure[L] | None:
     """Return the first layout whose scores pass, else the first that saves the most wavefronts, else None.
 
@@ -183,6 +244,7 @@ def smallest_cure(
         passes: of the scores of all accesses; left out, none may have any excess.
         cc: the compute capability that counts.
         bank_bytes: its bank mode.
+        possible: whether a layout may be taken; asked of those only that would be.
     """
     passes = passes or no_excess
     elements = array.nbytes // array.itemsize
@@ -192,9 +254,10 @@ def smallest_cure(
     for layout in layouts:
         after = tuple(counted(access, layout=layout) for access in found)
         cure = Cure(layout, before, after, layout.more_elements(elements) * array.itemsize)
-        if passes(after):
-            return cure
-        if cure.saved > (best.saved if best else 0):
+        enough = passes(after)
+        if (enough or cure.saved > (best.saved if best else 0)) and (possible is None or possible(layout)):
+            if enough:
+                return cure
             best = cure
     return best
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from smemviz.errors import InputError
 from smemviz.language import N_
+from smemviz.said import said
 
 KIB = 1024
 
@@ -63,7 +64,9 @@ def device(cc: tuple[int, int]) -> ComputeCapability:
     except (KeyError, TypeError):
         names = ", ".join(row.name for row in _TABLE.values())
         asked = ".".join(map(str, cc)) if isinstance(cc, tuple) else repr(cc)
-        raise InputError(f"compute capability {asked} is not in the table; it has: {names}") from None
+        raise InputError(
+            said("compute capability {asked} is not in the table; it has: {names}", asked=asked, names=names)
+        ) from None
 
 
 def known() -> tuple[ComputeCapability, ...]:

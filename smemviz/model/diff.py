@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from smemviz.model.summary import SiteSummary, summarize
-from smemviz.recording import Launch, Recording, Site
+from smemviz.program import lines_of
+from smemviz.recording import Finding, Launch, Recording, Site
 
 COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
 COSTS = ("wavefronts", "sectors")  # what a kernel pays; the other counts say how it comes about
@@ -91,6 +92,17 @@ def diff(
     return tuple(_pair(key, old.get(key), new.get(key), places, (cc, bank_bytes)) for key in both)
 
 
+def new_findings(before: Recording, after: Recording) -> tuple[Finding, ...]:
+    """Return the mistakes of ``after`` beyond those of their kind that the same kernel makes in ``before``."""
+    known = Counter((finding.kind, finding.kernel) for finding in before.findings)
+    new = []
+    for finding in after.findings:
+        known[finding.kind, finding.kernel] -= 1
+        if known[finding.kind, finding.kernel] < 0:
+            new.append(finding)
+    return tuple(new)
+
+
 def _numbered(launches: Sequence[Launch]) -> dict[tuple[str, int], Launch]:
     seen: dict[str, int] = defaultdict(int)
     numbered = {}
@@ -107,9 +119,9 @@ def _pair(
     places: _Places,
     counted: tuple[tuple[int, int], int],  # compute capability and bank mode
 ) -> LaunchPair:
+    old, new = (summarize(launch, *counted) if launch else () for launch in (before, after))
     if before is None or after is None:
-        return LaunchPair(*key, before, after)
-    old, new = summarize(before, *counted), summarize(after, *counted)
+        return LaunchPair(*key, before, after, (), (_total(old), _total(new)))
     sites = tuple(
         SitePair(i, j, (None if i is None else old[i], None if j is None else new[j]))
         for i, j in _paired(before, after, places)
@@ -168,7 +180,7 @@ class _Places:
 
 
 def _text(recording: Recording, file: str) -> list[str]:
-    return (recording.source if file == recording.file else recording.sources.get(file, "")).splitlines()
+    return lines_of(recording.source if file == recording.file else recording.sources.get(file, ""))
 
 
 def _line_places(before: list[str], after: list[str]) -> tuple[dict[int, Hashable], dict[int, Hashable]]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
+from smemviz.said import said
 
 Integers = NDArray[np.int64]
 
@@ -85,11 +86,15 @@ def formula(text: str) -> Formula:
 
 def _parts(text: str) -> list[ast.expr]:
     if len(text) > _MOST_CHARACTERS:
-        raise InputError(f"the formula has {len(text)} characters; {_MOST_CHARACTERS} are the most")
+        raise InputError(
+            said("the formula has {n} characters; {most} are the most", n=len(text), most=_MOST_CHARACTERS)
+        )
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise InputError(f"{text!r} is no formula; write one as in Python, such as column ^ row") from None
+        raise InputError(
+            said("{text} is no formula; write one as in Python, such as column ^ row", text=repr(text))
+        ) from None
     return tree.elts if isinstance(tree, ast.Tuple) and tree.elts else [tree]
 
 
@@ -110,7 +115,8 @@ class _Walk:
             case ast.Name():
                 if node.id in self.names:
                     return self.names[node.id]
-                raise self.refuse(f"{node.id} is not known here; there are {', '.join(self.names)}")
+                there = ", ".join(self.names)
+                raise self.refuse(said("{name} is not known here; there are {there}", name=node.id, there=there))
             case ast.BinOp() if type(node.op) in _ARITHMETIC:
                 return self.arithmetic(type(node.op), self.value(node.left), self.value(node.right))
             case ast.UnaryOp(op=ast.Not()):
@@ -131,17 +137,20 @@ class _Walk:
                 return reduce(_CALLS[name], map(self.value, node.args))
         what = ast.unparse(node)
         raise self.refuse(
-            f"{what} is not for a formula, which has whole numbers, + - * // % & | ^ ~ << >>,"
-            " comparisons, and, or, not, if else, min and max"
+            said(
+                "{what} is not for a formula, which has whole numbers, + - * // % & | ^ ~ << >>, comparisons, "
+                "and, or, not, if else, min and max",
+                what=what,
+            )
         )
 
     def arithmetic(self, op: type[ast.operator], left: Integers, right: Integers) -> Integers:
         if op in (ast.FloorDiv, ast.Mod) and not right.all():
-            raise self.refuse("divides by zero")
+            raise self.refuse(said("divides by zero"))
         if op in (ast.LShift, ast.RShift) and not np.all((right >= 0) & (right < 63)):
-            raise self.refuse("shifts by less than 0 or more than 62 bits")
+            raise self.refuse(said("shifts by less than 0 or more than 62 bits"))
         if op in _GROWS and np.any(np.abs(_GROWS[op](left.astype(np.float64), right)) >= _LARGEST):
-            raise self.refuse("grows beyond 64 bits")
+            raise self.refuse(said("grows beyond 64 bits"))
         return _ARITHMETIC[op](left, right)
 
 

@@ -10,7 +10,8 @@ from smemviz.errors import InputError
 from smemviz.model.layouts import Layout
 from smemviz.model.swizzles import Cute, Free, Xor
 
-_NAMES = {1: ("i",), 2: ("row", "column"), 3: ("plane", "row", "column"), 4: ("cube", "plane", "row", "column")}
+NAMES = {1: ("i",), 2: ("row", "column"), 3: ("plane", "row", "column"), 4: ("cube", "plane", "row", "column")}
+_TERMS = ast.Name | ast.Constant | ast.Call | ast.Attribute | ast.Subscript
 
 
 class Code(NamedTuple):
@@ -23,14 +24,14 @@ class Code(NamedTuple):
 
 def code(layout: Layout, name: str = "tile", indices: Sequence[str] | None = None) -> Code:
     """Write an array in a layout, and an access to it, as they stand in a kernel."""
-    index = index_code(layout, indices or _NAMES[len(layout.shape)])
+    index = index_code(layout, indices or NAMES[len(layout.shape)])
     declaration = f"{name} = cuda.shared.array({shape_code(layout)}, {layout.dtype})"
     return Code(declaration, f"{name}[{index}] = value", f"value = {name}[{index}]")
 
 
 def declared_shape(layout: Layout) -> tuple[int, ...]:
-    """Return the shape to declare; CuTe's swizzles need one dimension."""
-    if len(layout.shape) == 1 or isinstance(layout.swizzle, Cute):
+    """Return the shape to declare; CuTe's swizzles need one dimension where they mix rows."""
+    if len(layout.shape) == 1 or (isinstance(layout.swizzle, Cute) and not _in_rows(layout, layout.swizzle)):
         return (layout.elements,)
     return (*layout.shape[:-1], layout.stride)
 
@@ -51,11 +52,35 @@ def index_code(layout: Layout, indices: Sequence[str]) -> str:
     Raises:
         InputError: when there are not as many as the array has dimensions.
     """
-    names = _NAMES[len(layout.shape)]
+    names = NAMES[len(layout.shape)]
     if len(indices) != len(names):
         raise InputError(f"{layout.text} has {len(names)} dimensions, not {len(indices)}")
     given = dict(zip(names, indices, strict=True))
-    return ", ".join(given[part] if part in given else _substituted(part, given) for part in _index(layout, names))
+    return ", ".join(given[part] if part in given else with_names(part, given) for part in index_parts(layout))
+
+
+def index_parts(layout: Layout, sizes: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Write the index to declare, a text for each dimension, in ``NAMES`` of the index that is meant.
+
+    ``with_names`` makes them readable. ``sizes`` are the texts of the sizes of the plain array, numbers when left out.
+    """
+    sizes = sizes or list(map(str, (*layout.shape[:-1], layout.stride)))
+    *before, column = NAMES[len(layout.shape)]
+    if not before:
+        return (_flat_index(layout, column),)
+    alike = isinstance(layout.swizzle, Xor) and _rows_that_count(layout, layout.swizzle) < layout.rows
+    row = before[-1] if alike else _row(sizes, before)
+    if isinstance(layout.swizzle, Cute):
+        if _in_rows(layout, layout.swizzle):
+            return (*before, _cute(layout, layout.swizzle, column))
+        return (_cute(layout, layout.swizzle, f"({row}) * {sizes[-1]} + {column}"),)
+    return (*before, _column(layout, row, column))
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """Write an expression with others, as they are written, in place of its names."""
+    trees = {name: ast.Name(value if _is_term(value) else f"({value})") for name, value in names.items()}
+    return _written(_Names(trees).visit(ast.parse(text, mode="eval").body))
 
 
 def operations(layout: Layout) -> int:
@@ -76,7 +101,7 @@ def operations(layout: Layout) -> int:
             alike = _rows_that_count(layout, layout.swizzle) < layout.rows
             return 1 + (base != shift) + (dimensions > 2) * (1 if alike else dimensions - 1)
         case Cute():
-            return _pad_operations(layout) + dimensions + 1
+            return _pad_operations(layout) + (1 if _in_rows(layout, layout.swizzle) else dimensions) + 1
         case Free(column):
             nodes = ast.walk(ast.parse(column.text, mode="eval"))
             return sum(isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp) for node in nodes)
@@ -90,25 +115,13 @@ def _pad_operations(layout: Layout) -> int:
     return multiply + (layout.columns & layout.columns - 1 != 0)
 
 
-def _index(layout: Layout, names: Sequence[str]) -> tuple[str, ...]:
-    """Write the index to declare in the names of the index that is meant."""
-    *before, column = names
-    if not before:
-        return (_flat_index(layout, column),)
-    alike = isinstance(layout.swizzle, Xor) and _rows_that_count(layout, layout.swizzle) < layout.rows
-    row = before[-1] if alike else _row(layout, before)
-    if isinstance(layout.swizzle, Cute):
-        return (_cute(layout.swizzle, f"({row}) * {layout.stride} + {column}"),)
-    return (*before, _column(layout, row, column))
-
-
 def _flat_index(layout: Layout, i: str) -> str:
     """Write the index of an array of one dimension."""
     row, column = _split(i, layout.columns)
     more = layout.stride - layout.columns
     match layout.swizzle:
         case Cute():
-            return _cute(layout.swizzle, f"{i} + ({row}) * {more}" if more else i)
+            return _cute(layout, layout.swizzle, f"{i} + ({row}) * {more}" if more else i)
         case Xor() if not more and layout.columns % (1 << layout.swizzle.bits + layout.swizzle.base) == 0:
             return f"{i} ^ {_row_bits(layout, layout.swizzle, *_shifted(i, layout.columns))}"
         case None:
@@ -128,10 +141,10 @@ def _shifted(i: str, columns: int) -> tuple[str, int]:
     return (f"{i} // {columns}", 0) if columns & columns - 1 else (i, columns.bit_length() - 1)
 
 
-def _row(layout: Layout, before: Sequence[str]) -> str:
+def _row(sizes: Sequence[str], before: Sequence[str]) -> str:
     """Write the number of the row, counted through all planes."""
     row = before[0]
-    for size, index in zip(layout.shape[1:-1], before[1:], strict=True):
+    for size, index in zip(sizes[1:-1], before[1:], strict=True):
         row = f"({row}) * {size} + {index}"
     return row
 
@@ -142,7 +155,7 @@ def _column(layout: Layout, row: str, column: str) -> str:
         case Xor():
             return f"({column}) ^ {_row_bits(layout, layout.swizzle, row)}"
         case Free(new):
-            return _substituted(new.text, {"row": row, "column": column})
+            return with_names(new.text, {"row": row, "column": column})
     return column
 
 
@@ -163,11 +176,19 @@ def _row_bits(layout: Layout, swizzle: Xor, row: str, shift: int = 0) -> str:
     return f"({text} << {swizzle.base})" if swizzle.base else text
 
 
-def _cute(swizzle: Cute, place: str) -> str:
+def _cute(layout: Layout, swizzle: Cute, place: str) -> str:
     """Write CuTe's swizzle of a place."""
     take, put = swizzle.base + max(swizzle.shift, 0), swizzle.base - min(swizzle.shift, 0)
-    bits = f"(({place}) >> {take} & {(1 << swizzle.bits) - 1})"
+    bits = f"(({place}) >> {take})"
+    places = layout.stride if _in_rows(layout, swizzle) else layout.elements
+    if places - 1 >> take + swizzle.bits:
+        bits = f"({bits} & {(1 << swizzle.bits) - 1})"
     return f"({place}) ^ ({bits} << {put})" if put else f"({place}) ^ {bits}"
+
+
+def _in_rows(layout: Layout, swizzle: Cute) -> bool:
+    """Whether a swizzle of all places is one of the columns, since rows are whole groups of what it mixes."""
+    return len(layout.shape) > 1 and layout.stride % (1 << swizzle.base + swizzle.bits + abs(swizzle.shift)) == 0
 
 
 class _Names(ast.NodeTransformer):
@@ -181,10 +202,10 @@ class _Names(ast.NodeTransformer):
         return self.names.get(node.id, node)
 
 
-def _substituted(text: str, names: Mapping[str, str]) -> str:
-    """Write an expression with others in place of its names."""
-    trees = {name: ast.parse(value, mode="eval").body for name, value in names.items()}
-    return _written(_Names(trees).visit(ast.parse(text, mode="eval").body))
+def _is_term(text: str) -> bool:
+    """Whether an expression is one term, or stands in brackets."""
+    node = ast.parse(f"({text.strip()}\n)", mode="eval").body
+    return isinstance(node, _TERMS) or node.col_offset > 1
 
 
 def _written(node: ast.expr) -> str:
@@ -194,7 +215,6 @@ def _written(node: ast.expr) -> str:
     sign = ast.unparse(ast.BinOp(ast.Name("a"), node.op, ast.Name("b")))[1:-1]
     sides = []
     for side in (node.left, node.right):
-        bare = isinstance(side, ast.Name | ast.Constant | ast.Call | ast.Attribute | ast.Subscript)
         product = isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult) and isinstance(node.op, ast.Add)
-        sides.append(_written(side) if bare or product else f"({_written(side)})")
+        sides.append(_written(side) if product or isinstance(side, _TERMS) else f"({_written(side)})")
     return sign.join(sides)

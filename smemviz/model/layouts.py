@@ -16,6 +16,7 @@ from smemviz.constants import DTYPES
 from smemviz.errors import InputError
 from smemviz.model.devices import KIB, known
 from smemviz.model.swizzles import Swizzle, swizzle_of
+from smemviz.said import said
 
 Integers = NDArray[np.int64]
 
@@ -44,18 +45,26 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
-            raise InputError(f"{self.dtype!r} is no dtype; there are int32, float32, float64 and Numba's others")
+            dtype = repr(self.dtype)
+            raise InputError(
+                said("{dtype} is no dtype; there are int32, float32, float64 and Numba's others", dtype=dtype)
+            )
         if not 1 <= len(self.shape) <= 4 or min(self.shape) < 1:
-            raise InputError(f"a shape has one to four sizes of at least 1, not {_sizes(self.shape) or 'none'}")
+            sizes = _sizes(self.shape) or "none"
+            raise InputError(said("a shape has one to four sizes of at least 1, not {sizes}", sizes=sizes))
         if self.pitch is not None and self.pitch < (self.columns if len(self.shape) > 1 else 1):
-            raise InputError(f"pitch is {self.pitch}; a row has {self.columns} elements and cannot overlap the next")
+            given = {"pitch": self.pitch, "columns": self.columns}
+            raise InputError(
+                said("pitch is {pitch}; a row has {columns} elements and cannot overlap the next", **given)
+            )
         if self.pad < 0 or self.base < 0:
-            raise InputError(f"pad and base cannot be negative: {min(self.pad, self.base)}")
+            raise InputError(said("pad and base cannot be negative: {n}", n=min(self.pad, self.base)))
         if self.base % self.itemsize:
-            raise InputError(f"base is byte {self.base}; {self.dtype} starts at a multiple of {self.itemsize}")
+            values = {"base": self.base, "dtype": self.dtype, "itemsize": self.itemsize}
+            raise InputError(said("base is byte {base}; {dtype} starts at a multiple of {itemsize}", **values))
         if max(self.rows * self.stride * self.itemsize, self.base) > _MOST_BYTES or self.nbytes > _MOST_BYTES:
-            most = f"{_MOST_BYTES // KIB} KiB that any block has"
-            raise InputError(f"{self.text}: is larger than, or starts behind, the {most}")
+            what = said("is larger than, or starts behind, the {most} KiB that any block has", most=_MOST_BYTES // KIB)
+            raise InputError(f"{self.text}: {what}")
 
     @property
     def itemsize(self) -> int:
@@ -155,7 +164,13 @@ def read_options(text: str, readers: Mapping[str, Reader]) -> tuple[str, dict[st
     for part in filter(None, rest):
         name, equals, value = (side.strip() for side in part.partition("="))
         if not equals or name not in readers or name in found:
-            raise InputError(f"{part!r} is not an option; write each once, as name=value: {', '.join(readers)}")
+            raise InputError(
+                said(
+                    "{part} is not an option; write each once, as name=value: {known}",
+                    part=repr(part),
+                    known=", ".join(readers),
+                )
+            )
         found[name] = readers[name](name, value)
     return first, found
 
@@ -163,7 +178,7 @@ def read_options(text: str, readers: Mapping[str, Reader]) -> tuple[str, dict[st
 def whole(name: str, text: str) -> int:
     """Read a whole number; refuse anything else by name."""
     if not (text.isascii() and text.isdigit() and len(text) < 8):
-        raise InputError(f"{name} is {text!r}; write a whole number")
+        raise InputError(said("{name} is {text}; write a whole number", name=name, text=repr(text)))
     return int(text)
 
 

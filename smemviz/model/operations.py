@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from smemviz.errors import InputError
-from smemviz.language import N_
 from smemviz.model.devices import Basis, device
+from smemviz.said import said
 
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -50,20 +50,40 @@ def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
     """
     name = device(cc).name
     if op not in OPERATIONS:
-        raise InputError(f"unknown operation {op!r}; known: {', '.join(sorted(OPERATIONS))}")
+        raise InputError(
+            said("unknown operation {op}; known: {known}", op=repr(op), known=", ".join(sorted(OPERATIONS)))
+        )
     if width not in WIDTHS:
-        raise InputError(f"a lane cannot access {width!r} bytes; the widths are 1, 2, 4, 8 and 16")
+        raise InputError(
+            said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", width=repr(width))
+        )
     if op in MATRICES:
         since = came_with(op)
         if width != 16:
-            raise InputError(f"{op} reads rows of 16 bytes, not {width}")
+            raise InputError(said("{op} reads rows of 16 bytes, not {width}", op=op, width=width))
         if cc < since:
-            raise InputError(f"{op} does not exist on compute capability {name}; it came with {device(since).name}")
+            raise InputError(
+                said(
+                    "{op} does not exist on compute capability {capability}; it came with {since}",
+                    op=op,
+                    capability=name,
+                    since=device(since).name,
+                )
+            )
     elif is_atomic(op):
         if width != 4:
-            raise InputError(f"{op} of {width} bytes cannot be counted ahead; only 32-bit integers can")
+            raise InputError(
+                said("{op} of {width} bytes cannot be counted ahead; only 32-bit integers can", op=op, width=width)
+            )
         if cc < NATIVE_ATOMICS_SINCE:
-            raise InputError(f"{op} cannot be counted ahead on compute capability {name}: {_LOCK_LOOP}")
+            raise InputError(
+                said(
+                    "{op} cannot be counted ahead on compute capability {capability}: {why}",
+                    op=op,
+                    capability=name,
+                    why=_LOCK_LOOP,
+                )
+            )
 
 
 def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> str | None:
@@ -80,14 +100,14 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
         if cc < NATIVE_ATOMICS_SINCE:
             return _LOCK_LOOP
         if kind.kind not in "iu":
-            return N_("A float atomic is a compare-and-swap loop; how often it runs depends on the data.")
+            return said("A float atomic is a compare-and-swap loop; how often it runs depends on the data.")
         if kind.itemsize == 4:
             return None
         if op in ("atomic_exch", "atomic_cas"):
-            return N_("The rule for atomics was measured for 32-bit integers only.")
-        return N_("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data.")
+            return said("The rule for atomics was measured for 32-bit integers only.")
+        return said("A 64-bit integer atomic is a compare-and-swap loop; how often it runs depends on the data.")
     if kind.kind == "c" and kind.itemsize < 16:
-        return N_("A complex64 is two floats; where its array lies decides whether one instruction moves both.")
+        return said("A complex64 is two floats; where its array lies decides whether one instruction moves both.")
     return None
 
 
@@ -105,10 +125,10 @@ def basis(op: str, width: int, cc: tuple[int, int] = (9, 0)) -> Basis:
     check_operation(op, width, cc)
     row = device(cc)
     if row.basis.kind == "measured" and (op, width) not in _MEASURED:
-        return Basis("documented", N_("The rule of the operations that were measured on an H200; this one was not."))
+        return Basis("documented", said("The rule of the operations that were measured on an H200; this one was not."))
     return row.basis
 
 
-_LOCK_LOOP = N_(
+_LOCK_LOOP = said(
     "Before compute capability 5.0 a shared atomic is a loop around a lock; its length depends on the data."
 )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from smemviz.errors import InputError
 from smemviz.model.devices import ComputeCapability, device
 from smemviz.model.operations import MATRICES, POPULATION_COUNT, check_operation, is_atomic
+from smemviz.said import said
 
 WARP = 32
 
@@ -43,7 +44,14 @@ def shared_rule(width: int, op: str, cc: tuple[int, int], bank_bytes: int) -> Ru
     check_operation(op, width, cc)
     if bank_bytes not in row.bank_bytes:
         modes = " or ".join(map(str, row.bank_bytes))
-        raise InputError(f"banks of compute capability {row.name} are {modes} bytes wide, not {bank_bytes!r}")
+        raise InputError(
+            said(
+                "banks of compute capability {capability} are {modes} bytes wide, not {bank_bytes}",
+                capability=row.name,
+                modes=modes,
+                bank_bytes=repr(bank_bytes),
+            )
+        )
     return rule_of(row, width, op, bank_bytes)
 
 

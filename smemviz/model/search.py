@@ -23,6 +23,7 @@ from smemviz.model.layouts import ROW_OF_BANKS, Layout
 from smemviz.model.occupancy import blocks_per_multiprocessor
 from smemviz.model.swizzles import BANK_BITS, Cute, Swizzle, Xor
 from smemviz.recording import WARP_SIZE, ArrayInfo
+from smemviz.said import said
 
 Integers = NDArray[np.int64]
 
@@ -100,7 +101,13 @@ def recorded_layout(array: ArrayInfo) -> Layout:
     for size in shape[:0:-1]:
         expected.append(expected[-1] * size)
     if array.strides != tuple(expected[len(shape) :: -1]) or pitch < columns:
-        raise InputError(f"{array.name}: its strides are {array.strides} bytes; only arrays row by row are laid out")
+        raise InputError(
+            said(
+                "{array}: its strides are {strides} bytes; only arrays row by row are laid out",
+                array=array.name,
+                strides=array.strides,
+            )
+        )
     return Layout(array.shape, array.dtype, None if pitch == columns else pitch, base=array.address)
 
 
@@ -155,7 +162,7 @@ def search(
         InputError: without accesses, and when the plain array cannot be accessed so.
     """
     if not wanted:
-        raise InputError("a layout is searched for accesses; name at least one")
+        raise InputError(said("a layout is searched for accesses; name at least one"))
     layouts = list(_candidates(layout.plain, wanted, most_pad, row_lengths))
     scores = _score_all(wanted, layouts, cc, bank_bytes)
     found = [Suggestion(one, scored, operations(one)) for one, scored in zip(layouts, scores, strict=True)]

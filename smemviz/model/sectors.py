@@ -9,6 +9,7 @@ from smemviz.errors import InputError
 from smemviz.model.operations import WIDTHS
 from smemviz.model.rules import Rule, piece_rule
 from smemviz.model.serve import serve
+from smemviz.said import said
 
 SECTOR_BYTES = 32
 
@@ -40,5 +41,7 @@ def fewest_sectors(used: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _rule(width: int, piece_bytes: int) -> Rule:
     if width not in WIDTHS:
-        raise InputError(f"a lane cannot access {width!r} bytes; the widths are 1, 2, 4, 8 and 16")
+        raise InputError(
+            said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", width=repr(width))
+        )
     return piece_rule(width, piece_bytes)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.model.formulas import Formula, formula
+from smemviz.said import said
 
 Integers = NDArray[np.int64]
 
@@ -52,7 +53,14 @@ class Xor:
         """
         needed = _up(columns, 1 << self.bits + self.base)
         if needed > pitch:
-            raise InputError(f"{self.text} permutes {needed} columns, the row has room for {pitch}; use fewer bits")
+            raise InputError(
+                said(
+                    "{swizzle} permutes {needed} columns, the row has room for {pitch}; use fewer bits",
+                    swizzle=self.text,
+                    needed=needed,
+                    pitch=pitch,
+                )
+            )
         return elements
 
 
@@ -116,14 +124,29 @@ class Free:
         new = self.place(row, column, pitch) - row * pitch
         outside = np.flatnonzero((new < 0) | (new >= pitch))
         if len(outside):
-            where = f"({row[outside[0]]}, {column[outside[0]]}) to column {new[outside[0]]}"
-            raise InputError(f"{self.text}: takes {where}, outside of its row of {pitch}")
+            first = outside[0]
+            raise InputError(
+                said(
+                    "{swizzle}: takes ({row}, {column}) to column {new}, outside of its row of {pitch}",
+                    swizzle=self.text,
+                    row=row[first],
+                    column=column[first],
+                    new=new[first],
+                    pitch=pitch,
+                )
+            )
         _, first, which = np.unique(row * pitch + new, return_index=True, return_inverse=True)
         late = np.flatnonzero(first[which] != np.arange(len(which)))
         if len(late):
             one, other = int(first[which[late[0]]]), int(late[0])
-            both = f"({row[one]}, {column[one]}) and ({row[other]}, {column[other]})"
-            raise InputError(f"{self.text}: puts {both} in one place; every column of a row needs a place of its own")
+            raise InputError(
+                said(
+                    "{swizzle}: puts {one} and {other} in one place; every column of a row needs a place of its own",
+                    swizzle=self.text,
+                    one=f"({row[one]}, {column[one]})",
+                    other=f"({row[other]}, {column[other]})",
+                )
+            )
         return elements
 
 
@@ -145,14 +168,15 @@ def swizzle_of(text: str) -> Swizzle:
         return Cute(*map(int, found.groups()))
     free = Free(formula(text))
     if len(free.column.values({"row": np.zeros(1, np.int64), "column": np.zeros(1, np.int64)})) != 1:
-        raise InputError(f"{text}: a swizzle is one formula, the new column")
+        raise InputError(said("{text}: a swizzle is one formula, the new column", text=text))
     return free
 
 
 def _check_bits(swizzle: Xor | Cute, **given: tuple[int, int]) -> None:
     for name, (least, value) in given.items():
         if not least <= value <= _MOST_BITS:
-            raise InputError(f"{swizzle.text}: {name} is {value}; it can be {least} to {_MOST_BITS}")
+            values = {"name": name, "value": value, "least": least, "most": _MOST_BITS}
+            raise InputError(f"{swizzle.text}: " + said("{name} is {value}; it can be {least} to {most}", **values))
 
 
 def _up(number: int, unit: int) -> int:

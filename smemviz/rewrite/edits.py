@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from smemviz.errors import InputError
+from smemviz.said import said
 
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
@@ -55,7 +56,7 @@ def edited(source: str, edits: Iterable[Edit]) -> str:
             if begin == end == limit:  # two lines written after the same statement
                 text = text[:begin] + edit.text.encode() + text[begin:]
                 continue
-            raise InputError(f"line {edit.line}: two changes want this place to be different things")
+            raise InputError(said("line {line}: two changes want this place to be different things", line=edit.line))
         text = text[:begin] + edit.text.encode() + text[end:]
         limit = begin
     result = text.decode()

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from smemviz.language import N_
-from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, score, smallest_cure, swizzles
+from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, row_lengths, score, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic
 from smemviz.model.pattern import data_decides
 from smemviz.program import Program
 from smemviz.recording import ArrayInfo, Launch, Recording
+from smemviz.rewrite.computed import index_is_computed
 from smemviz.rewrite.rewriting import Rewrite, Rewriting
-from smemviz.rewrite.said import Said
 from smemviz.rewrite.uses import NotRewrittenError
+from smemviz.said import said
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ class Suggestion:
     def after(self) -> int:
         """Wavefronts of all accesses to the array in the layout."""
         return sum(one.after.wavefronts for one in self.promises)
+
+    @property
+    def price(self) -> tuple[int, int, int]:
+        """What suggestions are ordered by: wavefronts, then bytes, then instructions of the index."""
+        return self.after, self.more_bytes, self.rewrite.instructions if self.rewrite else 0
 
     @property
     def excess(self) -> int:
@@ -121,7 +126,7 @@ def _of_array(
     excess = sum(one.excess for one in asked.scores())
     if excess == 0:
         return
-    reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first)
+    reason = _refusal(program, asked, [launch.arrays[index] for _, launch, index in places], first)
     if reason is None:
         complete = not any(launch.missing for _, launch in launches)
         made = _cures(program, asked, first, complete)
@@ -131,22 +136,27 @@ def _of_array(
         yield Refused(first.kernel, array, excess, reason)
 
 
-def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str | None:
+def _refusal(program: Program, asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str | None:
     """Say why no layout can be found for an array, None when one can be looked for."""
     if len({(one.shape, one.dtype) for one in arrays}) > 1:
-        return Said(N_("its launches give it different sizes"))
+        return said("its launches give it different sizes")
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
-        return Said(N_("it shares its memory or a site with {arrays}"), arrays=", ".join(sorted(others)))
-    steady = [not data_decides(access.offsets, access.times) for _, access in asked.accesses]
-    if not any(one.excess and keeps for one, keeps in zip(asked.scores(), steady, strict=True)):
-        return Said(N_("data decides which words collide, so no pad or swizzle is sure to help"))
+        return said("it shares its memory or a site with {arrays}", arrays=", ".join(sorted(others)))
+
+    def steady(access: Access) -> bool:
+        computed = index_is_computed(program, launch.kernel, launch.sites[access.site])
+        return computed or not data_decides(access.offsets, access.times)
+
+    costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
+    if not any(map(steady, costly)):
+        return said("data decides which words collide, so no pad or swizzle is sure to help")
     return None
 
 
 def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
-    """Return the best pad and the best swizzle that can be written, or that cannot, the cheaper first."""
-    rewriting, reason = None, Said(N_("its kernel stands in {file}"), file=launch.file)
+    """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
+    rewriting, reason = None, said("its kernel stands in {file}", file=launch.file)
     if not launch.file:
         try:
             rewriting = Rewriting(program, asked.array)
@@ -157,33 +167,41 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
     def why_not(layout: Layout) -> str | None:
         more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
         if shared_bytes <= limit < shared_bytes + more:
-            return Said(
-                N_("a block would take {taken:,} bytes, more than the {limit:,} of static shared memory"),
+            return said(
+                "a block would take {taken:,} bytes, more than the {limit:,} of static shared memory",
                 taken=shared_bytes + more,
                 limit=limit,
             )
         return rewriting.refuses(layout) if rewriting else reason
 
     made = []
-    for layouts in (pads, swizzles):
-        cure = _cure(asked, (layout for layout in _each(layouts, asked) if why_not(layout) is None))
-        reason_here = None
-        if cure is None:
-            cure = _cure(asked, _each(layouts, asked))
-            reason_here = why_not(cure.layout) if cure else None
+    for layouts in _kinds(asked):
+        cure = _cure(asked, layouts, lambda layout: why_not(layout) is None) or _cure(asked, layouts)
+        reason_here = why_not(cure.layout) if cure else None
         if cure is not None:
             made.append(_suggestion(asked, cure, rewriting if reason_here is None else None, reason_here, complete))
-    return sorted(made, key=_cost)
+    kept: list[Suggestion] = []
+    for one in sorted(made, key=lambda one: (one.rewrite is None, one.price)):
+        if not any(_beats(other, one) for other in kept):
+            kept.append(one)
+    return kept
 
 
-def _each(layouts: Callable[[ArrayInfo, Sequence[Access]], Iterator[Layout]], asked: _Asked) -> Iterator[Layout]:
-    return layouts(asked.array, [access for _, access in asked.accesses])
+def _kinds(asked: _Asked) -> Iterator[Sequence[Layout]]:
+    """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
+    found = [access for _, access in asked.accesses]
+    yield list(pads(asked.array, found))
+    mixed, rows = list(swizzles(asked.array, found)), row_lengths(asked.array, found)
+    yield [one for one in mixed if one.row in rows]
+    yield [one for one in mixed if one.row not in rows]
 
 
-def _cure(asked: _Asked, layouts: Iterator[Layout]) -> Cure[Layout] | None:
+def _cure(
+    asked: _Asked, layouts: Sequence[Layout], possible: Callable[[Layout], bool] | None = None
+) -> Cure[Layout] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
     found = [access for _, access in asked.accesses]
-    return smallest_cure(asked.array, found, layouts, None, asked.cc)
+    return smallest_cure(asked.array, found, iter(layouts), None, asked.cc, possible=possible)
 
 
 def _suggestion(
@@ -195,13 +213,13 @@ def _suggestion(
     return Suggestion(asked.kernel, asked.array, cure.layout, promises, cure.more_bytes, rewrite, reason, complete)
 
 
-def _cost(one: Suggestion) -> tuple[bool, int, int, int]:
-    """Order suggestions: what can be written first, then by wavefronts, bytes and instructions."""
-    return one.rewrite is None, one.after, one.more_bytes, one.rewrite.instructions if one.rewrite else 0
+def _beats(one: Suggestion, other: Suggestion) -> bool:
+    """Whether it is nowhere worse."""
+    return all(mine <= theirs for mine, theirs in zip(one.price, other.price, strict=True))
 
 
 def _nothing_helps(asked: _Asked, launch: Launch) -> str:
     ops = {launch.sites[access.site].op for _, access in asked.accesses}
     if any(is_atomic(op) and op != POPULATION_COUNT for op in ops):
-        return Said(N_("lanes that update the same element collide wherever it lies"))
-    return Said(N_("no pad and no XOR swizzle helps"))
+        return said("lanes that update the same element collide wherever it lies")
+    return said("no pad and no swizzle helps")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import math
+from collections.abc import Sequence
 
 from smemviz.constants import ConstantValue
-from smemviz.language import N_
 from smemviz.model.cure import Pad
 from smemviz.program import Program
 from smemviz.rewrite.edits import Edit, line_after, replacing
-from smemviz.rewrite.said import Said
 from smemviz.rewrite.uses import Declaration, NotRewrittenError
+from smemviz.said import said
 
 Change = tuple[tuple[Edit, ...], dict[str, ConstantValue]]
 
@@ -26,7 +27,7 @@ def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int,
     if isinstance(size, ast.Constant):
         return (replacing(size, str(wanted)),), {}
     if not isinstance(size, ast.Name):
-        what = Said(N_("{code} is neither a number nor a constant"), code=ast.unparse(size))
+        what = said("{code} is neither a number nor a constant", code=ast.unparse(size))
         raise NotRewrittenError(size.lineno, what)
     constant = program.constants.get(size.id)
     if constant is None or not isinstance(constant.value, int):
@@ -42,6 +43,31 @@ def longer(program: Program, declared: Declaration, size: ast.expr, wanted: int,
     name = _new_name(program, f"{declared.name.upper()}_{'SIZE' if text else 'PITCH'}")
     value = f"{size.id}{(text or f' + {more}').format(size.id)}"
     return (line_after(_assignment(program, size.id), f"{name} = {value}"), replacing(size, name)), {}
+
+
+def in_one_line(program: Program, declared: Declaration, shape: Sequence[int], wanted: int) -> Change:
+    """Return the edits that give an array one dimension and so many elements."""
+    sizes = size_texts(program, declared, shape)
+    constants = [program.constants[size] for size in sizes if size in program.constants]
+    if not constants:
+        return (replacing(declared.shape, str(wanted)),), {}
+    more = wanted - math.prod(shape)
+    value = " * ".join(sizes) + (f" + {more}" if more else "")
+    there = next((one.name for one in program.constants.values() if one.text == value), None)
+    if there is not None:
+        return (replacing(declared.shape, there),), {}
+    name = _new_name(program, f"{declared.name.upper()}_SIZE")
+    last = max(constants, key=lambda one: one.line)
+    edits = line_after(_assignment(program, last.name), f"{name} = {value}"), replacing(declared.shape, name)
+    return edits, {}
+
+
+def size_texts(program: Program, declared: Declaration, shape: Sequence[int]) -> list[str]:
+    """Return the sizes of an array as they are to be written: the constants of its declaration, else numbers."""
+    written = declared.shape.elts if isinstance(declared.shape, ast.Tuple) else []
+    names = [size.id if isinstance(size, ast.Name) else "" for size in written] or [""] * len(shape)
+    values = program.values
+    return [name if values.get(name) == n else str(n) for name, n in zip(names, shape, strict=True)]
 
 
 def pad_constant(program: Program, function: ast.FunctionDef, pad: Pad) -> Change | None:

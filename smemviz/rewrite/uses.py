@@ -11,17 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smemviz.constants import dotted_name
-from smemviz.language import N_
 from smemviz.program import Program
 from smemviz.recording import ArrayInfo
-from smemviz.rewrite.said import Said
+from smemviz.said import said
 
 
 class NotRewrittenError(Exception):
     """Why a layout is not written into a kernel file, in a line: ``line 14: held is given another name``."""
 
     def __init__(self, line: int, why: str) -> None:
-        self.said = Said(N_("line {line}: {why}"), line=line, why=why)
+        self.said = said("line {line}: {why}", line=line, why=why)
         super().__init__(self.said)
 
 
@@ -44,14 +43,17 @@ def declaration(program: Program, array: ArrayInfo) -> Declaration:
     for function in (node for node in ast.walk(program.tree) if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(function):
             match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if (
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
+                ) if (
                     name == array.name and call.lineno == array.line and dotted_name(call.func).endswith("shared.array")
                 ):
                     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "shape")]
                     return Declaration(name, given[0], function, array.line)
-    raise NotRewrittenError(
-        array.line, Said(N_("no statement {code} declares it"), code=f"{array.name} = cuda.shared.array(...)")
-    )
+    name = array.name if array.name.isidentifier() else "name"
+    what = said("no statement {code} declares it", code=f"{name} = cuda.shared.array(...)")
+    raise NotRewrittenError(array.line, what)
 
 
 def check_named_once(declared: Declaration) -> None:
@@ -103,8 +105,8 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
         isinstance(node, ast.Call) and dotted_name(node.func) == function.name for node in ast.walk(program.tree)
     )
     if callers > 1:
-        what = Said(
-            N_("{array} goes to the device function {function}, which is called in {callers} places"),
+        what = said(
+            "{array} goes to the device function {function}, which is called in {callers} places",
             array=array.id,
             function=function.name,
             callers=callers,
@@ -114,9 +116,7 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
     names = [n for n, given in zip(parameters, call.args, strict=False) if given is array]
     names += [k.arg for k in call.keywords if k.value is array and k.arg]
     if len(names) != 1:
-        what = Said(
-            N_("which argument of {function} {array} is cannot be told"), function=function.name, array=array.id
-        )
+        what = said("which argument of {function} {array} is cannot be told", function=function.name, array=array.id)
         raise NotRewrittenError(call.lineno, what)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == names[0]:
@@ -125,18 +125,18 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
 
 
 def _given(name: str) -> str:
-    return Said(N_("{array} is given something else here"), array=name)
+    return said("{array} is given something else here", array=name)
 
 
 def _use(parent: ast.AST, name: str) -> str:
     """Say what is made of an array."""
     match parent:
         case ast.Attribute(attr="view" | "reshape" | "ravel" | "flatten" | "transpose" | "T"):
-            return Said(N_("a view of {array} is taken here"), array=name)
+            return said("a view of {array} is taken here", array=name)
         case ast.Attribute():
-            return Said(N_("{code} is asked for here"), code=f"{name}.{parent.attr}")
+            return said("{code} is asked for here", code=f"{name}.{parent.attr}")
         case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
-            return Said(N_("{array} is given another name here"), array=name)
+            return said("{array} is given another name here", array=name)
         case ast.Call():
-            return Said(N_("{array} goes to {function} here"), array=name, function=ast.unparse(parent.func))
-    return Said(N_("{array} is used here as a whole"), array=name)
+            return said("{array} goes to {function} here", array=name, function=ast.unparse(parent.func))
+    return said("{array} is used here as a whole", array=name)

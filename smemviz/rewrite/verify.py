@@ -19,13 +19,12 @@ from smemviz.engines.left import Left, hashed
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
-from smemviz.language import N_
 from smemviz.model.summary import summarize, totals_of
 from smemviz.program import Program
 from smemviz.recording import MAIN_FAILED, Finding, Launch, Recording, Timing
 from smemviz.rewrite.find import Suggestion
 from smemviz.rewrite.rewriting import rewritten
-from smemviz.rewrite.said import Said
+from smemviz.said import said
 
 EngineName = Literal["lockstep", "gpu"]
 
@@ -119,9 +118,9 @@ class Verifier:
         try:
             after = _run(program, self.engine, kernels, self.progress)
         except SmemvizError as error:
-            return Check(self.engine, (), f"it does not run: {error}")
+            return Check(self.engine, (), said("it does not run: {what}", what=error))
         if [one.kernel for one in before.launches] != [one.kernel for one in after.launches]:
-            return Check(self.engine, (), Said(N_("{main} makes other launches"), main="main()"))
+            return Check(self.engine, (), said("{main} makes other launches", main="main()"))
         problem = _new_mistake(before, after) or _other_output(before, after)
         places = {number: place for place, number in enumerate(self._numbers(kernels))}
         numbers: list[int] = []
@@ -130,9 +129,9 @@ class Verifier:
             was, now = before.launches[places[number]], after.launches[places[number]]
             blocks = _logged_blocks(self.recording.launches[number])
             if len(was.sites) != len(now.sites):
-                return Check(self.engine, (), Said(N_("{kernel} has other sites"), kernel=now.kernel))
+                return Check(self.engine, (), said("{kernel} has other sites", kernel=now.kernel))
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
-                note = Said(N_("not counted: {engine} logs other blocks"), engine=self.engine)
+                note = said("not counted: {engine} logs other blocks", engine=self.engine)
                 return Check(self.engine, (), problem, (note,))
             wanted, counts = (list(_counts(launch, self.cc, blocks)) for launch in (was, now))
             own = [promise for promise in promised if promise.launch == number]
@@ -154,8 +153,8 @@ class Verifier:
             if one.kernel not in kernels:
                 was, now = (sum(n or 0 for n in _counts(launch, self.cc)) for launch in (one, other))
                 if was != now:
-                    message = N_("changes {kernel} too: {before:,} -> {after:,} wavefronts")
-                    changed[one.kernel] = Said(message, kernel=one.kernel, before=was, after=now)
+                    values = {"kernel": one.kernel, "before": was, "after": now}
+                    changed[one.kernel] = said("changes {kernel} too: {before:,} -> {after:,} wavefronts", **values)
         return list(changed.values())
 
 
@@ -221,23 +220,25 @@ def _new_mistake(before: _Ran, after: _Ran) -> str | None:
     known = {(finding.kind, finding.kernel) for finding in before.findings}
     for finding in after.findings:
         if (finding.kind, finding.kernel) not in known:
-            where = "" if finding.kind == MAIN_FAILED else f"{finding.kernel}, line {finding.line}: "
-            return f"{where}{finding.message}"
+            if finding.kind == MAIN_FAILED:
+                return finding.message
+            where = {"kernel": finding.kernel, "line": finding.line}
+            return said("{kernel}, line {line}: {what}", what=finding.message, **where)
     return None
 
 
 def _other_output(before: _Ran, after: _Ran) -> str | None:
     for one, other in zip(before.left, after.left, strict=True):
         if any(was and was != now for was, now in zip(one.arrays, other.arrays, strict=True)):
-            return Said(N_("{kernel} leaves something else in its arrays"), kernel=one.kernel)
+            return said("{kernel} leaves something else in its arrays", kernel=one.kernel)
     return None
 
 
 def _not_as_promised(launch: Launch, wanted: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
     for site, promised, found in zip(launch.sites, wanted, counted, strict=True):
         if promised != found:
-            return Said(
-                N_("{kernel}, line {line}: {source} takes {found} wavefronts; {promised} were promised"),
+            return said(
+                "{kernel}, line {line}: {source} takes {found} wavefronts; {promised} were promised",
                 kernel=launch.kernel,
                 line=site.line,
                 source=site.source,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from smemviz.errors import UnsupportedError
+from smemviz.said import said
 from smemviz.sites.names import Names
 
 Dtype = np.dtype[np.generic]
@@ -25,27 +26,50 @@ def declared_array(
     """
 
     def unsupported(what: str) -> UnsupportedError:
-        return UnsupportedError(names.function.file, node.lineno, f"cuda.{space}.array {what}")
+        return UnsupportedError(names.function.file, node.lineno, what)
+
+    array = f"cuda.{space}.array"
 
     given = {k.arg: k.value for k in node.keywords} | dict(
         zip(("shape", "dtype", "alignment"), node.args, strict=False)
     )
     if not {"shape", "dtype"} <= set(given):
-        raise unsupported("needs a shape and a dtype")
+        raise unsupported(said("{array} needs a shape and a dtype", array=array))
     shape = _shape(given["shape"], names)
     if isinstance(shape, ast.expr):
         text = ast.unparse(shape)
-        why = "is an argument" if text in {a.arg for a in names.function.node.args.args} else "is not a constant"
-        other = ", or use dynamic shared memory" if space == "shared" else ""
-        raise unsupported(f"needs a constant shape; '{text}' {why}. Make it a module constant{other}.")
+        what = said("'{code}' is not a constant", code=text)
+        if text in {a.arg for a in names.function.node.args.args}:
+            what = said("'{code}' is an argument", code=text)
+        if space == "local":
+            raise unsupported(
+                said("{array} needs a constant shape; {what}. Make it a module constant.", array=array, what=what)
+            )
+        raise unsupported(
+            said(
+                "{array} needs a constant shape; {what}. Make it a module constant, or use dynamic shared memory.",
+                array=array,
+                what=what,
+            )
+        )
     if min(shape) < 0 or (0 in shape and (space, shape) != ("shared", (0,))):
-        raise unsupported(f"of shape {shape} has no elements; make each size 1 or more (0 alone: dynamic)")
+        raise unsupported(
+            said(
+                "{array} of shape {shape} has no elements; make each size 1 or more (0 alone: dynamic)",
+                array=array,
+                shape=shape,
+            )
+        )
     dtype = dtype_of(given["dtype"])
     if dtype is None:
-        raise unsupported(f"needs a dtype; '{ast.unparse(given['dtype'])}' is none")
+        raise unsupported(
+            said("{array} needs a dtype; '{code}' is none", array=array, code=ast.unparse(given["dtype"]))
+        )
     alignment = _alignment(given.get("alignment"), names)
     if alignment is None:
-        raise unsupported("needs an alignment that is a constant power of two, a multiple of 8")
+        raise unsupported(
+            said("{array} needs an alignment that is a constant power of two, a multiple of 8", array=array)
+        )
     return shape, dtype, alignment
 
 

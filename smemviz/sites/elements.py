@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from smemviz.constants import evaluate
 from smemviz.errors import UnsupportedError
 from smemviz.recording import Site
+from smemviz.said import said
 from smemviz.sites.fields import field_of, not_aligned
 from smemviz.sites.names import Names, source_text
 from smemviz.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef
@@ -70,7 +71,7 @@ class ElementWalk:
             origins = tuple(dict.fromkeys((*one.origins, *other.origins)))
             if replace(one, origins=origins) == replace(other, origins=origins):
                 return replace(one, origins=origins)
-        raise self.unsupported(node, "one name stands for two kinds of array here; give each its own name")
+        raise self.unsupported(node, said("one name stands for two kinds of array here; give each its own name"))
 
     # -- subscripts
 
@@ -101,7 +102,7 @@ class ElementWalk:
             if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
                 continue
             if isinstance(part, ast.Constant) and part.value is None:
-                raise self.unsupported(part, "a new axis in an index is not followed; use reshape")
+                raise self.unsupported(part, said("a new axis in an index is not followed; use reshape"))
             picked += len(value.items) if isinstance(value, TupleRef) else 1
         return picked
 
@@ -109,13 +110,21 @@ class ElementWalk:
         """Note a site where a subscript reaches an element; return the view where it does not."""
         if not isinstance(base, ArrayRef):
             if op == "store":
-                raise self.unsupported(node, f"which array {ast.unparse(node.value)} is cannot be told")
+                raise self.unsupported(node, said("which array {code} is cannot be told", code=ast.unparse(node.value)))
             return None
         if picked > base.ndim:
-            raise self.unsupported(node, f"{ast.unparse(node)} has {picked} indices for {base.ndim} axes")
+            raise self.unsupported(
+                node,
+                said(
+                    "{code} has {indices} indices for {axes} axes",
+                    code=ast.unparse(node),
+                    indices=picked,
+                    axes=base.ndim,
+                ),
+            )
         if base.is_record or (picked < base.ndim and op == "load"):
             if op == "store":
-                raise self.unsupported(node, "a record that is stored whole is not followed; store its fields")
+                raise self.unsupported(node, said("a record that is stored whole is not followed; store its fields"))
             return replace(base, ndim=base.ndim - picked)
         self.site(node, base, op)
         return None
@@ -128,11 +137,19 @@ class ElementWalk:
             return base.items[base.names.index(name)]
         if not isinstance(base, ArrayRef):
             if op == "store":
-                raise self.unsupported(node, f"which array {ast.unparse(node.value)} is cannot be told")
+                raise self.unsupported(node, said("which array {code} is cannot be told", code=ast.unparse(node.value)))
             return None
         found = field_of(base.dtype, name)
         if found is None:
-            raise self.unsupported(node, f"{ast.unparse(node)}: {' or '.join(base.origins)} has no field {name}")
+            raise self.unsupported(
+                node,
+                said(
+                    "{code}: {array} has no field {field}",
+                    code=ast.unparse(node),
+                    array=" or ".join(base.origins),
+                    field=name,
+                ),
+            )
         if not found.aligned:
             raise self.unsupported(node, not_aligned(name))
         view = replace(base, ndim=base.ndim + len(found.shape), dtype=found.dtype)
@@ -149,9 +166,11 @@ class ElementWalk:
             return
         dtype = array.dtype
         if dtype.itemsize not in (1, 2, 4, 8, 16):
-            raise self.unsupported(node, f"elements of {dtype.itemsize} bytes ({dtype}) are not followed")
+            raise self.unsupported(
+                node, said("elements of {bytes} bytes ({dtype}) are not followed", bytes=dtype.itemsize, dtype=dtype)
+            )
         if len(self.walk.sites) == _MAX_SITES:
-            raise self.unsupported(node, f"a kernel of more than {_MAX_SITES} sites is not followed")
+            raise self.unsupported(node, said("a kernel of more than {most} sites is not followed", most=_MAX_SITES))
         if into is None:
             into = self.tree.loads if op == "load" else self.tree.stores
         into[node] = len(self.walk.sites)

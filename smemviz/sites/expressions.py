@@ -9,6 +9,7 @@ import numpy as np
 
 from smemviz.constants import evaluate
 from smemviz.functions import Function, as_dtype
+from smemviz.said import said
 from smemviz.sites.constructs import refusal
 from smemviz.sites.declare import declared_array
 from smemviz.sites.elements import ElementWalk
@@ -17,6 +18,8 @@ from smemviz.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, 
 _MAX_CALL_DEPTH = 32
 _MAX_TUPLE_DEPTH = 8
 _REFUSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Yield, ast.Await)
+# What an array itself has; of an array of records, before the fields of its records.
+OF_ARRAYS = frozenset({"shape", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "T"})
 CACHE_HINTS = dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "load")
 CACHE_HINTS |= dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "store")
 
@@ -64,7 +67,9 @@ class ExpressionWalk(ElementWalk):
         """Return a tuple; one that holds itself, turn after turn of a loop, would grow without end."""
         found = TupleRef(tuple(self.values(node.elts)))
         if _depth(found) > _MAX_TUPLE_DEPTH:
-            raise self.unsupported(node, f"tuples nested deeper than {_MAX_TUPLE_DEPTH} are not followed")
+            raise self.unsupported(
+                node, said("tuples nested deeper than {most} are not followed", most=_MAX_TUPLE_DEPTH)
+            )
         return found
 
     def values(self, nodes: list[ast.expr]) -> list[Ref]:
@@ -76,7 +81,7 @@ class ExpressionWalk(ElementWalk):
                 continue
             items = self.value(node.value)
             if not isinstance(items, TupleRef):
-                raise self.unsupported(node, f"how many items {ast.unparse(node)} has cannot be told")
+                raise self.unsupported(node, said("how many items {code} has cannot be told", code=ast.unparse(node)))
             found.extend(items.items)
         return found
 
@@ -101,7 +106,8 @@ class ExpressionWalk(ElementWalk):
             return self.part(node, base, node.attr, "load")
         if not isinstance(base, ArrayRef):
             return None
-        if base.is_record or node.attr in ("real", "imag"):
+        of_array = base.ndim > 0 and node.attr in OF_ARRAYS
+        if (base.is_record and not of_array) or node.attr in ("real", "imag"):
             return self.part(node, base, node.attr, "load")
         if node.attr == "T":
             return base
@@ -154,9 +160,13 @@ class ExpressionWalk(ElementWalk):
 
     def device_function(self, node: ast.Call, callee: Function, arguments: list[Ref], keywords: dict[str, Ref]) -> Ref:
         if any(callee.node is outer for outer in self.nodes):
-            raise self.unsupported(node, f"{callee.name} calls itself; recursion is not followed")
+            raise self.unsupported(
+                node, said("{function} calls itself; recursion is not followed", function=callee.name)
+            )
         if len(self.calls) == _MAX_CALL_DEPTH:
-            raise self.unsupported(node, f"device functions nested deeper than {_MAX_CALL_DEPTH} are not followed")
+            raise self.unsupported(
+                node, said("device functions nested deeper than {most} are not followed", most=_MAX_CALL_DEPTH)
+            )
         names = [a.arg for a in (*callee.node.args.posonlyargs, *callee.node.args.args)]
         bound = dict(zip(names, arguments, strict=False)) | keywords
         given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
@@ -176,7 +186,7 @@ class ExpressionWalk(ElementWalk):
             case "view":
                 found = self.dtype(node.args[0]) if node.args else None
                 if found is None:
-                    raise self.unsupported(node, f"the dtype of {ast.unparse(node)} is not constant")
+                    raise self.unsupported(node, said("the dtype of {code} is not constant", code=ast.unparse(node)))
                 return replace(receiver, dtype=found)
             case "transpose":
                 return receiver
@@ -212,9 +222,17 @@ class ExpressionWalk(ElementWalk):
     def whole_element(self, node: ast.Call, array: Ref, indices: int) -> None:
         if not isinstance(array, ArrayRef):
             text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
-            raise self.unsupported(node, f"which array {text} is cannot be told")
+            raise self.unsupported(node, said("which array {code} is cannot be told", code=text))
         if indices != array.ndim:
-            raise self.unsupported(node, f"{ast.unparse(node)} has {indices} indices for {array.ndim} axes")
+            raise self.unsupported(
+                node,
+                said(
+                    "{code} has {indices} indices for {axes} axes",
+                    code=ast.unparse(node),
+                    indices=indices,
+                    axes=array.ndim,
+                ),
+            )
 
     def declare(self, node: ast.Call, space: str) -> ArrayRef:
         shape, dtype, alignment = declared_array(node, space, self.names, self.dtype)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.said import said
+
 Dtype = np.dtype[Any]
 
 
@@ -50,7 +52,8 @@ def dtype_name(dtype: Dtype) -> str:
 
 def not_aligned(name: str) -> str:
     """Return the sentence that refuses a field."""
-    return (
-        f"field {name} is not at a multiple of its size in its records; "
-        "use np.dtype(..., align=True) and put the largest fields first"
+    return said(
+        "field {field} is not at a multiple of its size in its records; "
+        "use np.dtype(..., align=True) and put the largest fields first",
+        field=name,
     )

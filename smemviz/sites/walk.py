@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smemviz.functions import Function
+from smemviz.said import said
 from smemviz.sites.constructs import refusal
 from smemviz.sites.elements import Calls, Walk, field_name
 from smemviz.sites.expressions import ExpressionWalk
@@ -107,7 +108,9 @@ class _FunctionWalk(ExpressionWalk):
         assert isinstance(target, ast.Subscript)
         picked = self.indices(target.slice)
         if self.element(target, base, picked, "load") is not None:
-            raise self.unsupported(node, f"{ast.unparse(target)} is an array; update it element by element")
+            raise self.unsupported(
+                node, said("{code} is an array; update it element by element", code=ast.unparse(target))
+            )
         self.value(node.value)
         self.element(target, base, picked, "store")
 
@@ -127,7 +130,7 @@ class _FunctionWalk(ExpressionWalk):
             case ast.Attribute():
                 self.part(target, self.value(target.value), target.attr, "store")
             case _:
-                raise self.unsupported(target, f"assignment to {ast.unparse(target)} is not followed")
+                raise self.unsupported(target, said("assignment to {code} is not followed", code=ast.unparse(target)))
 
     # -- loops
 

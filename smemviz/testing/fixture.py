@@ -10,6 +10,7 @@ from smemviz.engines import record, run
 from smemviz.engines.choose import Engine
 from smemviz.errors import InputError, SmemvizError
 from smemviz.figures.sentences import findings_of, told
+from smemviz.program import lines_of
 from smemviz.recording import Finding, Launch, Recording, Site
 from smemviz.recording_file import load
 from smemviz.testing.limits import Limit, Selection, concerns, exceeded
@@ -201,7 +202,7 @@ def _findings_witness(recording: Recording, findings: Sequence[Finding]) -> Witn
     for finding in findings[:_MOST_FINDINGS]:
         launch = None if finding.launch is None else recording.launches[finding.launch]
         file = recording.file_of(launch) if launch else recording.file
-        text = (recording.source_of(launch) if launch else recording.source).splitlines()
+        text = lines_of(recording.source_of(launch) if launch else recording.source)
         lines.append(f"{file}:{finding.line}: {told(finding, recording)}")
         lines.append(f"  {text[finding.line - 1].strip()}")
     if len(findings) > _MOST_FINDINGS:

@@ -16,6 +16,7 @@ from smemviz.figures.served import Hardware, Served
 from smemviz.model.cure import Score, pads, score, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.sectors import bytes_used, sectors
+from smemviz.program import lines_of
 from smemviz.recording import Launch, Recording, Site
 
 Quantity = Literal["max_degree", "excess", "sectors_per_request"]
@@ -103,7 +104,7 @@ def witness(recording: Recording, launch: Launch, exceeding: Exceeding, cc: tupl
 def around(source: str, line: int) -> tuple[tuple[str, ...], int]:
     """Return the lines of a source around one of them, and the number of the first."""
     first = max(1, line - _LINES_AROUND)
-    return tuple(source.splitlines()[first - 1 : line + _LINES_AROUND]), first
+    return tuple(lines_of(source)[first - 1 : line + _LINES_AROUND]), first
 
 
 def _headline(launch: Launch, site: Site, exceeding: Exceeding) -> str:

@@ -14,15 +14,17 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 from dash.development.base_component import Component
+from extracting import messages_said
 from playwright.sync_api import Page
 
-from smemviz import language
+from smemviz import language, said
 from smemviz.constants import DTYPES
 from smemviz.export import scripts
 from smemviz.model.devices import known
 from smemviz.program import Program
 from smemviz.recording import Recording
 from smemviz.resources import assets_dir
+from smemviz.said import recognised
 
 TAG = "ja"  # Babel has its dates, and nothing else here speaks it
 # Read alike in every language: units, formats, and what things call themselves.
@@ -73,6 +75,7 @@ def pseudo() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(language.LANGUAGES, TAG, "⟦⟧")
         patch.setattr(language, "_catalogue", lambda tag: bracketed if tag == TAG else english)
+        patch.setattr(said, "said_messages", lambda tag: list(messages_said()))
         patch.setattr(scripts, "script_messages", lambda tag: _of_scripts(bracketed) if tag == TAG else {})
         with language.speaking(TAG):
             yield
@@ -119,8 +122,15 @@ def names_in(program: Program, recording: Recording) -> list[str]:
         words += [launch.kernel, *(array.name for array in launch.arrays), *(site.source for site in launch.sites)]
         words += [*launch.counters, *(site.op.partition("_")[2] for site in launch.sites)]
     for finding in recording.findings:
-        words += [finding.kernel, finding.message]
+        words += [finding.kernel, *names_said(finding.message)]
     return words
+
+
+def names_said(text: str) -> list[str]:
+    """Return what an English text that was recorded holds of the code: the values of its message."""
+    _message, values = recognised(text) or ("", {})
+    texts = [value for value in values.values() if isinstance(value, str)]
+    return [part for value in texts for part in (names_said(value) or [value])]
 
 
 def _outside(text: str) -> str:

@@ -65,6 +65,15 @@ def test_constants_stand_for_what_was_before(library: Library) -> None:
     assert said(parts[0]) == ["Worse in B: set_row_read_col_pad in wavefronts; set_row_read_col_dyn_pad in wavefronts."]
 
 
+def test_counts_are_those_of_the_hardware_of_the_page(library: Library) -> None:
+    """A row of 33 floats begins within a word of 8 bytes: of every second column, lanes 0 and 31 meet in one bank."""
+    totals = {
+        cc: rows(view_changes(library, {"file": "mine", "against": "HEAD", "cc": cc}), 0)[4] for cc in ("3.7", "3.7-8")
+    }
+    assert totals["3.7"] == "set_row_read_col_pad | 96 | 544 → 64 | 480 → 0 | 16 → 1 | 128 | not measured"
+    assert totals["3.7-8"] == "set_row_read_col_pad | 96 | 544 → 80 | 480 → 16 | 16 → 2 | 128 | not measured"
+
+
 @pytest.fixture
 def texts() -> Iterator[Texts]:
     made = Texts()

@@ -89,7 +89,7 @@ def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypa
 def test_without_the_editor_its_page_is_not_there() -> None:
     for editor, there in ((True, True), (False, False)):
         app = create_app(editor=editor)
-        assert ("/editor" in str(app.layout())) is there
+        assert ('href="/editor"' in app.server.test_client().get("/").text) is there
         assert ("editor-text" in str(app._callback_list)) is there
 
 

@@ -21,7 +21,7 @@ from watching import watched
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
-from smemviz.app.factory import _frame
+from smemviz.app.frame import above, below, drawn
 from smemviz.app.gallery_page import gallery_page
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
@@ -63,9 +63,9 @@ def test_what_is_no_message_is_found() -> None:
         assert forgotten(html.P("raised ValueError", lang="en")) == []
 
 
-def test_every_text_of_the_frame_is_a_message(served: Library) -> None:
+def test_every_text_of_the_frame_is_a_message() -> None:
     with pseudo():
-        assert forgotten(_frame(served)) == []
+        assert forgotten([*above("/", editor=True), drawn(), below()]) == []
 
 
 def test_every_text_of_the_gallery_is_a_message(served: Library, tmp_path: Path) -> None:

@@ -90,7 +90,12 @@ def test_progress_stays_in_the_browser_until_it_is_forgotten(quiet: Page) -> Non
     page = quiet
     page.goto("/learn")
     expect(page.locator("#learn-count")).to_have_text("0 of 10 done")
-    page.goto("/learn/rows?ANSWER=1")
+    expect(page.locator("#learn-forget")).to_be_hidden()
+    page.goto("/learn/rows?ANSWER=1")  # who shared the link answered
+    expect(page.locator("#learn-feedback")).to_contain_text("Right")
+    expect(page.locator(".learn-status")).to_have_text("")
+    page.goto("/learn/rows")
+    check(page, "1")
     expect(page.locator(".learn-status")).to_have_text("Done")
     page.get_by_role("link", name="Down a column").click()
     expect(page.locator("#learn-title")).to_have_text("Down a column")

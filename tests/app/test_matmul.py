@@ -15,13 +15,13 @@ from axe_playwright_python.sync_playwright import Axe
 from measured_app import printing, serve
 from playwright.sync_api import Browser, Page, expect
 from swept import SIZES, at_rate, sweep
-from waiting import settle
+from waiting import eventually, settle
 from watching import watched
 
 from smemviz.app import matmul_data as module
 from smemviz.app.jobs import Job
 from smemviz.app.matmul_data import Products, ProductState, command
-from smemviz.app.matmul_view import view_job, view_products, view_step
+from smemviz.app.matmul_view import view_counted, view_job, view_measured, view_step
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.commands.progress import LINES
 from smemviz.errors import InputError
@@ -100,22 +100,22 @@ def test_savings_are_of_every_tile(data: Products) -> None:
 
 
 def test_a_refused_size_leaves_a_sentence(data: Products) -> None:
-    filling = view_products(data, {"SIZE": "huge"}, "light", True)
+    filling = view_counted(data, {"SIZE": "huge"}, "light", True)
     assert filling["products-headline.children"] == "This cannot be shown"
     assert filling["products-results.hidden"] is True
 
 
 def test_a_kernel_that_changed_since_is_named(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert view_products(data, {}, "light", True)["products-notices.children"] == []
+    assert view_measured(data, {}, "light")["products-notices.children"] == []
     other = {**digests(data.program), "tiled": "0" * 16}
     monkeypatch.setattr(Products, "recorded", replace(known(), sha256="0" * 64, kernels=other))
-    (notice,) = view_products(data, {}, "light", True)["products-notices.children"]
+    (notice,) = view_measured(data, {}, "light")["products-notices.children"]
     assert notice.children == "tiled changed since; the times are of what stood there before."
 
 
 def test_without_a_sweep_the_page_still_counts(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Products, "recorded", None)
-    filling = view_products(data, {"TILE": "16"}, "light", True)
+    filling = view_counted(data, {"TILE": "16"}, "light", True)
     assert filling["products-headline.children"] == "Tiles of 16 by 16: 8 times fewer sectors to load"
     assert filling["products-origin.children"] == "Counted now, in lockstep; nothing was measured."
 
@@ -157,7 +157,7 @@ def test_output_that_cannot_be_read_is_a_problem(data: Products, monkeypatch: py
 
 
 def test_progress_is_shown_and_measuring_can_be_cancelled(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "command", lambda path, state: printing("", seconds=60, said="3/9 tiled 64"))
+    monkeypatch.setattr(module, "command", lambda path, state: printing("", seconds=600, said="3/9 tiled 64"))
     data.measure(ProductState(SIZES[0], 32, ""))
     end = time.monotonic() + 60
     while (now := data.running()) and not now.said:
@@ -192,6 +192,16 @@ def quiet(browser: Browser, address: str) -> Iterator[Page]:
             yield page
 
 
+@pytest.fixture
+def measuring(browser: Browser, recorded: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """Give a quiet page of a server of its own that measures: what it keeps, or still runs, no other test meets."""
+    monkeypatch.setattr(Stopwatch, "available", True)
+    with serve(gallery()) as address, browser.new_context(base_url=address) as context:
+        page = context.new_page()
+        with watched(page, address):
+            yield page
+
+
 def row(page: Page, kernel: str) -> list[str]:
     name = page.get_by_role("rowheader", name=kernel, exact=True)
     return page.locator("#products-table tr", has=name).locator("td").all_inner_texts()
@@ -213,7 +223,8 @@ def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(quiet: 
     headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
     expect(page.locator("#products-origin")).to_contain_text("times measured on NVIDIA Test Card, driver 600.1")
     expect(page.locator("#products-origin")).to_contain_text("host Test Processor, 16 cores, NumPy 2.4.6")
-    assert row(page, "tiled")[-5:] == ["5.498 ms", "25,000", "50 %", "42 % of float32", "1.5e-04 of 100"]
+    tiled = ["5.498 ms", "25,000", "50 %", "42 % of float32", "1.5e-04 of 100"]
+    eventually(page, lambda: row(page, "tiled")[-5:], tiled)
     assert row(page, "tiled_integer")[-3] == "int32"
     assert row(page, "NumPy on the host")[-5:-3] == ["137.4 ms", "1,000"]
     expect(page.locator("#skipped-note")).to_have_text("three loops was skipped: expected to take 137 s")
@@ -300,14 +311,15 @@ def test_steps_play_and_pause_with_the_space_bar(quiet: Page) -> None:
 
 
 @pytest.mark.browser
-def test_a_button_measures_where_there_is_a_gpu(quiet: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Stopwatch, "available", True)
+def test_a_button_measures_where_there_is_a_gpu(
+    measuring: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     here = replace(
         known(), points=(at_rate("tiled", Size(96, 96, 96), 1e12), at_rate("cuBLAS", Size(96, 96, 96), 4e12, None))
     )
     slow = printing(json.dumps(sweep_facts(here)), until=tmp_path / "seen", said="1/4 tiled 96")
     monkeypatch.setattr(module, "command", lambda path, state: slow)
-    page = quiet
+    page = measuring
     page.goto("/matmul?SIZE=96")
     expect(page.locator("#products-origin")).to_contain_text("96 with tiles of 32 was not measured on NVIDIA Test Card")
     page.get_by_role("button", name="Measure here").click()

@@ -17,7 +17,7 @@ from smemviz.app import matmul_data as module
 from smemviz.app.jobs import Job
 from smemviz.app.matmul_data import PICTURED, Products, ProductState
 from smemviz.app.matmul_page import matmul_page
-from smemviz.app.matmul_view import view_job, view_products, view_step
+from smemviz.app.matmul_view import view_counted, view_job, view_measured, view_saved, view_step
 from smemviz.app.run_view import Filling, Query
 from smemviz.commands.progress import LINES
 from smemviz.model.matmul import Size
@@ -49,7 +49,7 @@ def names(data: Products) -> list[str]:
 
 
 def shown(data: Products, query: Query, theme: str = "light") -> Filling:
-    return view_products(data, query, theme, True)
+    return view_measured(data, query, theme) | view_counted(data, query, theme, True) | view_saved(data, query, theme)
 
 
 def test_what_stands_on_the_page_before_it_is_filled(data: Products) -> None:

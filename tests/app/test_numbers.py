@@ -20,7 +20,8 @@ from smemviz.app.stopwatch import Stopwatch
 from smemviz.figures.gpus import GPU_HEADS
 from smemviz.figures.lab_found import found_heads
 from smemviz.figures.lab_setup import COUNT_HEADS, LANE_HEADS
-from smemviz.figures.numbers import Number, numbers
+from smemviz.figures.number import Number
+from smemviz.figures.numbers import numbers
 from smemviz.recording_file import load
 from smemviz.resources import gallery, kernels_dir, recording_for
 

@@ -79,7 +79,7 @@ def test_what_is_measured_here_is_kept_for_its_constants(library: Library, monke
 
 
 def test_progress_is_read_from_what_the_command_says(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_command(monkeypatch, printing("", seconds=60, said="2/3 set_row_read_col"))
+    replace_command(monkeypatch, printing("", seconds=600, said="2/3 set_row_read_col"))
     stopwatch = Stopwatch()
     path = library.kernel_file("square")
     assert path is not None
@@ -116,13 +116,16 @@ def test_what_cannot_be_read_is_a_problem_in_words(
     assert stopwatch.problem(shown(library)) == problem
 
 
-def test_a_file_that_changes_meanwhile_has_no_time(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_command(monkeypatch, printing(time_json(SQUARE, 2.5), seconds=0.5))
+def test_a_file_that_changes_meanwhile_has_no_time(
+    library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    replace_command(monkeypatch, printing(time_json(SQUARE, 2.5), until=tmp_path / "changed"))
     stopwatch, before = Stopwatch(), shown(library)
     path = library.kernel_file("square")
     assert path is not None
     stopwatch.start(before, path)
     path.write_text(path.read_text() + "\n# changed\n")
+    (tmp_path / "changed").touch()
     finish(stopwatch)
     assert stopwatch.problem(before) == "the file changed while it was measured"
     assert stopwatch.latest == 0

@@ -54,14 +54,8 @@ def an_answer(library: Library, **more: Any) -> str:
         "verified": {"lockstep": {"wavefronts": 180, "problem": None, "notes": [NOTE]}},
         "time": [], "complete": True, "diff": "--- a\n+++ b\n",
     }  # fmt: skip
-    messages = {
-        NOTE: {
-            "message": "changes {kernel} too: {before:,} -> {after:,} wavefronts",
-            "values": {"kernel": "halves", "before": 180, "after": 170},
-        }
-    }
     facts = {"sha256": shown.program.sha256, "suggestions": [suggestion | more], "refused": [], "notes": []}
-    return json.dumps(facts | {"messages": messages})
+    return json.dumps(facts)
 
 
 def test_the_command_is_our_own_on_one_kernel_with_the_constants_that_differ() -> None:
@@ -149,7 +143,7 @@ def test_what_cannot_be_used_is_a_problem_in_words(
 
 def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     suggester = Suggester()
-    monkeypatch.setattr(module, "command", lambda *_: printing("", seconds=60))
+    monkeypatch.setattr(module, "command", lambda *_: printing("", seconds=600))
     start(suggester, library, REDUCE)
     filling = view_suggest(library, suggester, REDUCE)
     assert (filling["suggest.disabled"], filling["cancel-suggest.hidden"], filling["suggest-poll.disabled"]) == (
@@ -162,7 +156,7 @@ def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) 
 
 def test_one_thing_at_a_time_is_run_here_and_that_is_said(library: Library) -> None:
     job = Job()
-    job.start("a measurement", printing("", seconds=60))
+    job.start("a measurement", printing("", seconds=600))
     suggester, state = Suggester(job), RunState.read(REDUCE)
     path = library.kernel_file("reduce")
     assert path is not None

@@ -22,6 +22,11 @@ def square() -> Recording:
     return load(RECORDINGS / "square.smem.npz")
 
 
+@pytest.fixture(scope="session")
+def reduce() -> Recording:
+    return load(RECORDINGS / "reduce.smem.npz")
+
+
 @pytest.fixture
 def square_file() -> Path:
     return RECORDINGS / "square.smem.npz"

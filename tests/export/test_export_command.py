@@ -28,13 +28,14 @@ def test_the_command_offers_the_figures_there_are() -> None:
         (("--figure", "tile", "-o", "a.csv"), "a figure ends in .svg, .pdf, .png or .html"),
         (("--rows", "sites", "-o", "a.html"), "--rows does not apply to .html"),
         (("--block", "0", "-o", "a.csv"), "--block does not apply to .csv"),
-        (("--dpi", "300", "--figure", "tile", "-o", "a.html"), "--dpi does not apply to the figure tile"),
+        (("--dpi", "300", "--figure", "tile", "-o", "a.html"), "--dpi does not apply to .html"),
         (("--warp", "1", "--figure", "compare", "-o", "a.html"), "--warp does not apply to the figure compare"),
         (("--figure", "tile", "--view", "times", "-o", "a.html"), "the figure tile has declared, physical"),
         (("--figure", "tile", "--array", "b", "-o", "a.html"), "has no shared array 'b'; it has tile"),
         (("--figure", "banks", "--site", "1", "-o", "a.html"), "no access begins at 1; accesses are in lines 25, 27"),
         (("-o", "nowhere/a.csv"), "there is no folder nowhere; nothing was written"),
         (("-o", "."), "exports end in"),
+        (("-o", "a" * 300 + ".csv"), "cannot be written: File name too long"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(

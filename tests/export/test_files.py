@@ -5,22 +5,54 @@ from __future__ import annotations
 import io
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import plotly.graph_objects as go
 import pypdf
 import pytest
 from PIL import Image, ImageColor
 from playwright.sync_api import Page
 
+from smemviz.errors import InputError
+from smemviz.export import images
 from smemviz.export.pictures import FIGURES
+from smemviz.export.press import Sheet, press
 from smemviz.figures.style import THEMES
 
 Export = Callable[..., int]
 TRANSPOSE = ("--kernel", "set_row_read_col", "--site", "53")
 SVG = "{http://www.w3.org/2000/svg}"
 LANES = {str(lane) for lane in range(32)}
+
+
+@pytest.fixture
+def browser_that_gives(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Stand in for the browser with one that draws a given content."""
+
+    def give(content: bytes) -> None:
+        async def drawn(wanted: Sequence[images.Image]) -> list[bytes]:
+            return [content] * len(wanted)
+
+        monkeypatch.setattr(images, "_draw", drawn)
+        monkeypatch.setattr(images, "require_browser", lambda: "chromium")
+
+    return give
+
+
+def test_a_png_too_large_for_the_browser_is_refused(browser_that_gives: Callable[[bytes], None]) -> None:
+    browser_that_gives(b"u\xabZ")  # what Chromium gives of 94,480 dots across
+    pressed = press(go.Figure(layout={"height": 300, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}), Sheet(100.0))
+    with pytest.raises(InputError, match="a PNG of 94,481 x 5,833 dots is more than the browser draws; take a smaller"):
+        images.draw([images.Image(pressed, "png", 2400)])
+
+
+def test_an_svg_has_no_letter_that_xml_has_not(browser_that_gives: Callable[[bytes], None]) -> None:
+    browser_that_gives(b"<svg><text>\x0cdef\x07\tk\n</text></svg>")
+    pressed = press(go.Figure(layout={"height": 300, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}), Sheet())
+    (svg,) = images.draw([images.Image(pressed, "svg")])
+    assert ET.fromstring(svg).findtext("text") == "def\tk\n"
 
 
 @pytest.mark.browser

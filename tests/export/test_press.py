@@ -7,9 +7,11 @@ import plotly.graph_objects as go
 import pytest
 from strategies import totals
 
+from smemviz.errors import InputError
 from smemviz.export.choice import Wanted
 from smemviz.export.pictures import FIGURES, Picture, picture
 from smemviz.export.press import Sheet, press
+from smemviz.language import speaking
 from smemviz.recording import Recording
 
 TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
@@ -125,6 +127,21 @@ def test_a_recording_that_was_cut_short_says_so_below_every_figure(square: Recor
 def test_the_views_are_those_of_the_page(square: Recording) -> None:
     assert drawn(square, "tile", view="physical").figure.layout.xaxis.title.text == "bank"
     assert drawn(square, "compare", view="times").figure.layout.xaxis.title.text == "µs per launch"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_sheet_too_narrow_for_its_type_is_refused(square: Recording, name: str) -> None:
+    figure = drawn(square, name).figure
+    with pytest.raises(InputError, match="too narrow for this figure; take a larger --width or a smaller --font-size"):
+        press(figure, Sheet(2.0, 72.0))
+    press(figure, Sheet(6.0, 7.0))
+
+
+@pytest.mark.parametrize("tag", ["en", "ko"])
+def test_a_figure_with_nothing_to_show_is_refused_with_the_reason(reduce: Recording, tag: str) -> None:
+    """Errors are English in every language."""
+    with speaking(tag), pytest.raises(InputError, match="no figure tile: This launch has no shared array"):
+        picture(reduce, "tile", Wanted(kernel="neighbours_in_global_memory"))
 
 
 def test_names_left_of_a_figure_take_no_more_room_than_they_need(square: Recording) -> None:

@@ -132,26 +132,54 @@ def test_pictures_show_the_lanes_in_their_cells_and_banks(opened: Page) -> None:
     assert opened.locator("#tile .bad").count() == 32
     assert opened.locator("#tile text.value").count() == 1024 - 32  # the block has stored all it stores
     opened.locator("#source button", has_text="out[idx]").click()
-    expect(opened.locator("#banks-title")).to_have_text("Sectors and lines")
-    assert opened.locator("#banks .sector").count() == 4
+    assert opened.locator("#banks-picture").is_hidden()
+    assert opened.locator("#sectors .sector").count() == 4
+    assert opened.locator("#sectors .name").all_text_contents() == ["out[0]"]
     opened.locator("#first").click()
     assert opened.locator("#tile text.value").count() == 0  # warp 0 is storing its row; its lanes stand in the cells
     assert opened.locator("#tile .lane").count() == 32
 
 
+def table_of(page: Page, picture: str, number: int) -> tuple[list[str], list[list[str]]]:
+    """Return the last row of heads of an open table, and its rows with their heads."""
+    table = page.locator(f"#{picture}-picture table").nth(number)
+    rows = [row.locator("th, td").all_text_contents() for row in table.locator("tbody tr").all()]
+    return table.locator("thead tr").last.locator("th").all_text_contents(), rows
+
+
 @pytest.mark.browser
-def test_the_request_is_there_as_a_table_of_its_lanes(opened: Page) -> None:
+def test_every_picture_says_what_it_shows_and_has_a_table_that_follows(opened: Page) -> None:
     opened.select_option("#launch", label="set_row_read_col")
-    rows = opened.locator("#lanes tbody tr")
-    assert rows.count() == 0
-    opened.get_by_text("Lane by lane").click()
-    expect(opened.locator("#lanes caption")).to_contain_text("33 of 96: load of tile[tx, ty]")
-    expect(rows).to_have_count(32)
-    # 31 rows of 128 bytes behind the 1,024 that the system keeps
-    assert rows.nth(31).locator("td").all_text_contents() == ["31", "tile[31, 0]", "4992", "0", "32"]
+    cost = "32 lanes, 32 wavefronts where 1 would do"
+    for picture, named in (("tile", "Tile: tile with the lanes of this request"), ("banks", "Banks by wavefront")):
+        expect(opened.locator(f"#{picture}")).to_have_attribute("aria-label", f"{named}: {cost}")
+        expect(opened.locator(f"#{picture}")).to_have_attribute("role", "img")
+        opened.locator(f"#{picture}-picture [data-table]").click()
+    heads, rows = table_of(opened, "tile", 0)
+    assert (heads, len(rows)) == ([str(column) for column in range(32)], 32)
+    there = "bank 0; holds 32 from thread 32 (warp 1, lane 0); this request: lane 1, in conflict"
+    assert rows[1][:3] == ["1", there, "bank 1; holds 33 from thread 33 (warp 1, lane 1)"]
+    heads, rows = table_of(opened, "banks", 0)
+    assert (heads, rows[31]) == ([str(bank) for bank in range(32)], ["32", "31, in conflict", *[""] * 31])
+    heads, rows = table_of(opened, "banks", 1)
+    assert heads == ["lane", "element", "address", "bank", "wavefront"]
+    assert rows[31] == ["31", "tile[31, 0]", "4,992", "0", "32"]  # 31 rows of 128 bytes behind the system's 1,024
+    opened.locator("#first").click()
+    expect(opened.locator("#banks-picture tbody tr").first.locator("td").last).to_have_text("31")  # one wavefront now
+    assert table_of(opened, "tile", 0)[1][1][1] == "bank 0; nothing stored yet"
+
+
+@pytest.mark.browser
+def test_a_request_to_global_memory_has_the_lines_it_moves_as_a_table(opened: Page) -> None:
+    opened.select_option("#launch", label="set_row_read_col")
     opened.locator("#last").click()
-    expect(opened.locator("#lanes th")).to_have_text(["lane", "address", "sector"])
-    assert rows.nth(31).locator("td").last.text_content() == "3"  # 32 words of 4 bytes lie in 4 sectors
+    opened.locator("#sectors-picture [data-table]").click()
+    heads, rows = table_of(opened, "sectors", 0)
+    assert heads == [f"{byte} to {byte + 3}" for byte in range(0, 128, 4)]
+    assert rows == [["out[992]", *map(str, range(32))]]
+    heads, rows = table_of(opened, "sectors", 1)
+    assert heads == ["lane", "element", "address", "sector"]
+    assert [rows[31][0], rows[31][1], rows[31][3]] == ["31", "out[1023]", "3"]  # 32 words of 4 bytes lie in 4 sectors
 
 
 @pytest.mark.browser
@@ -159,6 +187,8 @@ def test_the_page_has_no_accessibility_violation_in_either_theme(opened: Page) -
     from axe_playwright_python.sync_playwright import Axe
 
     axe = Axe()
+    for button in opened.locator("[data-table]:visible").all():
+        button.click()
     for _ in range(2):
         found = axe.run(opened)
         assert found.violations_count == 0, found.generate_report()

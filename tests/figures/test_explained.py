@@ -272,24 +272,35 @@ def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], t
     [
         ((32, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ r]"),
         ((64, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ (r % 32)]"),
+        ((32, 32), Swizzle(32, 2, 0, 3), "swizzle to tile[r, c ^ (r >> 3)]"),
         ((64, 32), Swizzle(32, 4, 0, 1), "swizzle to tile[r, c ^ ((r >> 1) % 16)]"),
         ((64, 32), Swizzle(32, 3, 2), "swizzle to tile[r, c ^ ((r % 8) << 2)]"),
         ((4, 32, 32), Swizzle(32, 5), "swizzle to tile[..., r, c ^ (r % 32)]"),
         ((4, 3, 32), Swizzle(32, 5), "swizzle to tile[..., r, c ^ (r % 32)], r counted through all planes"),
         ((1024,), Swizzle(32, 5), "swizzle to tile[i ^ (i // 32)]"),
         ((4096,), Swizzle(32, 3, 2, 1), "swizzle to tile[i ^ ((i // 64 % 8) << 2)]"),
+        ((2, 32), Swizzle(8, 2), "swizzle to tile[r, c ^ (c // 8)]"),
+        ((2, 32), Swizzle(8, 1, 2), "swizzle to tile[r, c ^ ((c // 8 % 2) << 2)]"),
+        ((4, 8, 32), Swizzle(8, 2), "swizzle to tile[..., r, c ^ (c // 8)]"),
+        (
+            (16, 32),
+            Swizzle(8, 3),
+            "swizzle to tile[i ^ (i // 8 % 8)], i counting the elements row by row in one dimension",
+        ),
+        ((100,), Swizzle(8, 3), "swizzle to tile[i ^ (i // 8 % 8)] (16 bytes more)"),
     ],
 )
 def test_a_swizzle_is_written_as_an_index(shape: tuple[int, ...], swizzle: Swizzle, text: str) -> None:
     info = ArrayInfo("tile", "shared", shape, tuple([128] * (len(shape) - 1) + [4]), "int32", 1024, 1)
     assert swizzle_said(info, swizzle) == text
-    if len(shape) == 2:  # what is written is what was scored
+    if len(shape) == 2 and "r, c" in text:  # what is written is what was scored
         r, c = np.mgrid[: shape[0], : shape[1]]
         formula = text.removeprefix("swizzle to tile[r, ").removesuffix("]")
         assert np.array_equal(swizzle.place(r * 32 + c), r * 32 + eval(formula, {"r": r, "c": c}))
-    if len(shape) == 1:
-        i = np.arange(shape[0])
-        assert np.array_equal(swizzle.place(i), eval(text.removeprefix("swizzle to tile[").removesuffix("]"), {"i": i}))
+    if "tile[i" in text:
+        i = np.arange(np.prod(shape))
+        formula = text.removeprefix("swizzle to tile[").partition("]")[0]
+        assert np.array_equal(swizzle.place(i), eval(formula, {"i": i}))
 
 
 def test_a_pad_is_written_as_a_shape() -> None:

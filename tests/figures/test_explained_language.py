@@ -22,7 +22,6 @@ from smemviz.figures.lab_setup import SetUp
 from smemviz.figures.matter import Measured, matter
 from smemviz.figures.patterns import described, name
 from smemviz.figures.served import H200, Hardware
-from smemviz.figures.suggested import _said
 from smemviz.model.accesses import access_of
 from smemviz.model.cure import Pad, Swizzle
 from smemviz.model.devices import known
@@ -30,7 +29,6 @@ from smemviz.model.layouts import layout_of
 from smemviz.model.parts import Access
 from smemviz.model.pattern import Level, Pattern
 from smemviz.recording import ArrayInfo, Totals
-from smemviz.rewrite.said import Said, messages
 
 GALLERY = [path for path in sorted(resources.kernels_dir().glob("*.py")) if resources.recording_for(path)]
 LANES = np.arange(32, dtype=np.int64)
@@ -183,20 +181,6 @@ def test_layouts_that_were_found_are_told_in_messages() -> None:
             rows = found(setup)
             said = [*found_heads(setup), found_said(rows), *(cell for row in rows for cell in (row.name, *row.cells))]
             assert forgotten(said, ["xor", "Swizzle"]) == []
-
-
-def test_a_reason_keeps_its_message_and_its_values_for_the_language_of_who_reads_it() -> None:
-    why = Said("{array} is dynamic: the launch states its size, and no constant is its pitch", array="tile")
-    reason = Said("line {line}: {why}", line=61, why=why)
-    assert reason == "line 61: tile is dynamic: the launch states its size, and no constant is its pitch"
-    facts = {"messages": messages(reason, "no message", None)}
-    assert set(facts["messages"]) == {reason, why}
-    assert _said(facts, reason) == reason
-    assert _said(facts, "no message") is None
-    with pseudo():
-        assert _said(facts, reason) == (
-            "⟦line ⟧61⟦: ⟧tile⟦ is dynamic: the launch states its size, and no constant is its pitch⟧"
-        )
 
 
 def test_english_alone_begins_sentences_with_a_capital() -> None:

@@ -53,3 +53,12 @@ def test_what_looks_like_markup_is_text() -> None:
     text = RECORDING.source.replace("Store by rows, load by columns", "<b>a & b</b>")
     figure = source(replace(RECORDING, source=text), RECORDING["set_row_read_col"])
     assert any("&lt;b&gt;a" in one for trace in figure.data for one in trace.text)
+
+
+def test_only_line_ends_end_a_line() -> None:
+    """A form feed, which some editors write between functions, counts as no line for Python."""
+    first, rest = RECORDING.source.split("\n", 1)
+    marked = replace(RECORDING, source=f"{first}\x0c # \u2028\r\n{rest}")
+    assert lines(source(marked, RECORDING["set_row_read_col"])) == lines(
+        source(RECORDING, RECORDING["set_row_read_col"])
+    )

@@ -75,6 +75,7 @@ def test_the_index_that_is_written_is_where_the_layout_puts_the_element(
             "4096, float16",
             "(row * 64 + column) ^ ((((row * 64 + column) >> 6) & 7) << 3)",
         ),
+        ("64x32; swizzle=Swizzle<5,0,6>", "2048, float32", "(row * 32 + column) ^ ((row * 32 + column) >> 6)"),
         ("32x32; swizzle=(column + row) % 32", "(32, 32), float32", "row, (column + row) % 32"),
     ],
 )
@@ -88,8 +89,9 @@ def test_the_indices_of_a_kernel_take_the_place_of_names() -> None:
     layout = layout_of("32x32; swizzle=xor")
     assert index_code(layout, ["ty", "tx"]) == "ty, tx ^ ty"
     assert index_code(layout, ["a + 1", "b if c else d"]) == "a + 1, (b if c else d) ^ (a + 1)"
-    assert index_code(layout, ["cuda.threadIdx.y", "k[0,1]"]) == "cuda.threadIdx.y, k[0, 1] ^ cuda.threadIdx.y"
+    assert index_code(layout, ["cuda.threadIdx.y", "k[0,1]"]) == "cuda.threadIdx.y, k[0,1] ^ cuda.threadIdx.y"
     assert index_code(layout_of("32x32; pad=1"), ["a+1", "k[0,1]"]) == "a+1, k[0,1]"
+    assert index_code(layout, ["(a+1)", "b * 2"]) == "(a+1), (b * 2) ^ (a+1)"
     assert code(layout, "held", ["y", "x"]).load == "value = held[y, x ^ y]"
 
 

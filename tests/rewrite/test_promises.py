@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from made_kernels import tile_program
 
 from smemviz.engines import run
+from smemviz.model.cure import Pad, Swizzle
 from smemviz.program import Program, read_program
 from smemviz.resources import kernels_dir
 from smemviz.rewrite import Suggestion, Verifier, suggestions
@@ -82,7 +83,41 @@ def test_a_constant_that_two_kernels_share_says_whom_it_changes_too() -> None:
     assert check.notes == ("changes set_row_read_col_dyn_pad too: 48 -> 32 wavefronts",)
 
 
-DTYPES = {"int8": 1, "int16": 2, "int32": 4, "float32": 4, "float64": 8}
+@pytest.mark.parametrize(
+    ("shape", "dtype", "lanes_apart", "elements", "swizzle", "before", "after"),
+    [
+        # Two blocks, a store without excess and a load whose lanes are 128 bytes apart in their row: of 4 bytes 128
+        # requests of 1 and of 32 wavefronts, of 16 bytes of 4 and of 32, of 2 bytes of 1 and of 16, two in a word.
+        ("(2, 1024)", "float32", 32, 2048, Swizzle(32, 5), 4224, 256),
+        ("(1, 4, 512)", "complex128", 8, 2048, Swizzle(8, 3), 4608, 1024),
+        ("(2, 1024)", "float16", 64, 2048, Swizzle(32, 5), 2176, 256),
+    ],
+)
+def test_lanes_far_apart_in_one_row_are_cured_by_cute_s_swizzle_alone(
+    shape: str, dtype: str, lanes_apart: int, elements: int, swizzle: Swizzle, before: int, after: int
+) -> None:
+    columns = int(shape.rpartition(" ")[2].removesuffix(")"))
+    row = f"n // {columns}"
+    index = (
+        f"{row}, n % {columns}",
+        f"{row}, n % {columns // lanes_apart} * {lanes_apart} + n % {columns} // {columns // lanes_apart}",
+    )
+    store, load = (f"0, {one}" if shape.count(",") > 1 else one for one in index)
+    program = tile_program(shape, dtype, store, load, elements)
+    assert hold_to_it(program) == [("turn", before, after)]
+    (one,) = written(program)
+    assert (one.layout, one.more_bytes, one.excess) == (swizzle, 0, 0)
+
+
+def test_where_rows_are_no_power_of_two_cute_s_swizzle_goes_across_them() -> None:
+    # Rows of 12 doubles have room for 2 bits of XOR; lanes are 4 doubles apart, which leaves 16 lanes 4 pairs of banks.
+    # Ideal are 2 wavefronts for each of the 24 requests of two blocks.
+    program = tile_program("(16, 12)", "float64", "n // 12, n % 12", "n % 48 // 3, n % 3 * 4 + n // 48", 192, 32)
+    assert hold_to_it(program) == [("turn", 120, 48), ("turn", 120, 72), ("turn", 120, 96)]
+    assert [one.layout for one in written(program)] == [Swizzle(16, 2), Swizzle(12, 2), Pad(12, 1)]
+
+
+DTYPES = {"int8": 1, "int16": 2, "float16": 2, "int32": 4, "float32": 4, "float64": 8, "complex128": 16}
 
 
 @st.composite
@@ -120,6 +155,24 @@ def tiles(draw: st.DrawFn) -> Program:
     planes = f"n // {rows * columns}, "
     store, load = (planes + way.replace("n", f"(n % {rows * columns})") for way in (store, load))
     return tile_program(f"(2, {rows}, {columns})", dtype, store, load, 2 * rows * columns)
+
+
+@st.composite
+def wide(draw: st.DrawFn) -> Program:
+    """Draw arrays of few long rows in which neighbouring lanes are far apart."""
+    rows, columns = draw(st.sampled_from([(1, 256), (2, 512), (3, 128), (2, 96), (5, 20), (4, 160)]))
+    apart = st.sampled_from([k for k in (1, 2, 4, 5, 8, 10, 16, 32, 64) if columns % k == 0])
+    store, load = (
+        f"n // {columns}, n % {columns // k} * {k} + n % {columns} // {columns // k}"
+        for k in (draw(apart), draw(apart))
+    )
+    return tile_program(f"({rows}, {columns})", draw(st.sampled_from(list(DTYPES))), store, load, rows * columns)
+
+
+@settings(max_examples=25, deadline=None)
+@given(wide())
+def test_an_array_of_long_rows_takes_the_wavefronts_promised(program: Program) -> None:
+    hold_to_it(program)
 
 
 @settings(max_examples=40, deadline=None)

@@ -107,7 +107,7 @@ def test_an_atomic_s_index_is_rewritten_too() -> None:
 def test_an_array_of_one_dimension_is_spread_out_at_every_index() -> None:
     program = tile_program("256", "int32", "n", "n * 5 % 256", 256)
     assert changed(program, Pad(32, 1)) == [
-        "tile = cuda.shared.array(264, int32)",
+        "tile = cuda.shared.array(264, np.int32)",
         "tile[n + (n >> 5)] = n",
         "out[n] = tile[(n * 5 % 256) + ((n * 5 % 256) >> 5)]",
     ]
@@ -130,7 +130,7 @@ TAKE = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[ro
         ("other = held\n" + TURN, "", Swizzle(32, 5), "line 11: held is given another name here"),
         ("flat = held.reshape(1024)\n" + TURN, "", Pad(32, 1), "line 11: a view of held is taken here"),
         ("flat = held.reshape(1024)\n" + TURN, "", Swizzle(32, 5), "line 11: a view of held is taken here"),
-        (TURN.replace("held[tx, ty]", "held[tx, int32(out[0, 0])]"), "", Swizzle(32, 5),
+        (TURN.replace("held[tx, ty]", "held[int32(out[0, 0]), tx]"), "", Swizzle(32, 5),
          "line 13: the index int32(out[0, 0]) would be written twice; give it a name first"),
         (TURN.replace("held[tx, ty]", "held[tx][ty]"), "", Swizzle(32, 5), "line 13: tx is not an index for each axis"),
         (TURN.replace("held[tx, ty]", "held[tx, -1]"), "", Swizzle(32, 5), "line 13: the index -1 counts from the end"),

@@ -41,6 +41,7 @@ from smemviz.functions import Function, function_of
 from smemviz.model.devices import known
 from smemviz.program import Program
 from smemviz.recording import Device, Finding, Launch
+from smemviz.said import said
 
 Progress = Callable[[int, int, str], None]
 
@@ -61,7 +62,7 @@ def device() -> Device:
         MissingError: when there is none.
     """
     if not available():
-        raise MissingError("no GPU here that Numba can use; only smemviz run --engine lockstep does without")
+        raise MissingError("no GPU here that Numba can use; smemviz run --engine lockstep counts without one")
     current = cuda.get_current_device()
     name = current.name.decode() if isinstance(current.name, bytes) else str(current.name)
     major, minor = current.compute_capability
@@ -132,9 +133,13 @@ class Recorder:
             self.refuse(function.name, error)
             return False
         safe = not any(finding.kind in UNSAFE for finding in found)
-        not_run = " It was not run on the GPU."
-        self.findings += found if safe else (replace(one, launch=None, message=one.message + not_run) for one in found)
+        self.findings += found if safe else map(_not_run, found)
         return safe
+
+
+def _not_run(finding: Finding) -> Finding:
+    message = said("{what} It was not run on the GPU.", what=finding.message)
+    return replace(finding, launch=None, message=message)
 
 
 def _kind(value: Any) -> object:
@@ -250,7 +255,8 @@ class _Kernel(CUDADispatcher):  # type: ignore[misc]
             expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
             if len(arguments) != expected:
                 place = launch_place(program.file)
-                raise LaunchError(*place, f"{function.name} takes {expected} arguments; {len(arguments)} were given")
+                wanted = {"kernel": function.name, "expected": expected, "given": len(arguments)}
+                raise LaunchError(*place, said("{kernel} takes {expected} arguments; {given} were given", **wanted))
             cuda.synchronize()
             if watcher.launch(self, function, config, arguments) is not False:
                 clean(*arguments)
@@ -267,8 +273,12 @@ def check(place: tuple[str, int], config: Configuration) -> None:
         if config.dynamic_shared > limits.static_shared:  # seen with numba-cuda 0.30.4: CUDA_ERROR_INVALID_VALUE
             raise RefusedLaunchError(
                 *place,
-                f"{config.dynamic_shared} bytes of dynamic shared memory; Numba starts a kernel with at most "
-                f"{limits.static_shared}, though the device has more. Make the tile smaller, or run in lockstep.",
+                said(
+                    "{dynamic} bytes of dynamic shared memory; Numba starts a kernel with at most {most}, "
+                    "though the device has more. Make the tile smaller, or run in lockstep.",
+                    dynamic=config.dynamic_shared,
+                    most=limits.static_shared,
+                ),
             )
 
 

@@ -12,6 +12,7 @@ from smemviz.engines.lockstep.frame import Frame
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import Index, View
 from smemviz.engines.lockstep.typing import INT64, Value, cast, dtype_of
+from smemviz.said import said
 
 _UINT64 = np.dtype(np.uint64)
 
@@ -38,9 +39,19 @@ def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask
 def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask, value: Value) -> None:
     """Store a value, cast to the array's type, into elements already located."""
     if view.memory.space == "constant":
-        raise frame.wrong(node, f"{view.name} is a constant array of the module; pass it as an argument to store in it")
+        raise frame.wrong(
+            node,
+            said("{array} is a constant array of the module; pass it as an argument to store in it", array=view.name),
+        )
     if view.dtype.kind != "c" and dtype_of(value).kind == "c":
-        raise frame.wrong(node, f"{ast.unparse(node)} holds {view.dtype}; a complex number does not fit, store .real")
+        raise frame.wrong(
+            node,
+            said(
+                "{code} holds {dtype}; a complex number does not fit, store .real",
+                code=ast.unparse(node),
+                dtype=view.dtype,
+            ),
+        )
     if not reached.count:
         return
     value = cast(value, view.dtype)
@@ -80,7 +91,12 @@ def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
     """Return an index as int64; anything but an integer is refused."""
     dtype = dtype_of(index)
     if dtype.kind not in "iu":
-        raise frame.wrong(node, f"an index is an integer; {ast.unparse(node)} has one of {dtype}. Use int(...).")
+        raise frame.wrong(
+            node,
+            said(
+                "an index is an integer; {code} has one of {dtype}. Use int(...).", code=ast.unparse(node), dtype=dtype
+            ),
+        )
     return cast(index, INT64)
 
 
@@ -103,10 +119,16 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
         first = int(np.flatnonzero(bad)[0])
         at = ", ".join(str(_one(index, first)) for index in indices)
         shape = tuple(int(_one(size, first)) for size in view.shape)
-        cure = "Check the index with an if before it is used."
+        values = {"array": view.name, "index": at, "shape": shape}
+        message = said(
+            "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.", **values
+        )
         if view.memory.space == "shared" and 0 in shape:
-            cure = "Give its bytes in the launch: kernel[grid, block, stream, bytes]."
-        message = f"{view.name}[{at}] is outside shape {shape}. {cure}"
+            message = said(
+                "{array}[{index}] is outside shape {shape}. "
+                "Give its bytes in the launch: kernel[grid, block, stream, bytes].",
+                **values,
+            )
         frame.machine.find("out_of_bounds", node.lineno, node.col_offset, bad, message)
     return element, reached
 
@@ -162,8 +184,10 @@ def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, .
 def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Value) -> None:
     """Store a number or an array in every element of a part of an array, one element after the other."""
     if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
-        why = "from the same array" if value.memory is part.memory else "from an array of more axes"
-        raise frame.refuse(target, f"assignment to {ast.unparse(target)} {why}")
+        code = ast.unparse(target)
+        if value.memory is part.memory:
+            raise frame.refuse(target, said("assignment to {code} from the same array", code=code))
+        raise frame.refuse(target, said("assignment to {code} from an array of more axes", code=code))
     outer = frame.mask
     for index in np.ndindex(*(int(np.max(size)) for size in part.shape)):
         frame.machine.tick(frame.function.file, target.lineno)

@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.typing import Value
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.functions import Function
 from smemviz.recording import ArrayInfo
+from smemviz.said import said
 from smemviz.sites.fields import dtype_name
 
 Place = tuple[str, int]
@@ -31,12 +32,17 @@ def parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]
         raise UnsupportedError(
             kernel.file,
             kernel.node.lineno,
-            f"{kernel.name} with * or keyword-only parameters is not executed in lockstep",
+            said("{kernel} with * or keyword-only parameters is not executed in lockstep", kernel=kernel.name),
         )
     names = [a.arg for a in (*given.posonlyargs, *given.args)]
     if len(names) != len(args):
-        wanted = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
-        raise LaunchError(*place, f"{kernel.name} takes {wanted} ({', '.join(names)}); the launch gives {len(args)}")
+        values = {"kernel": kernel.name, "names": ", ".join(names), "given": len(args)}
+        what = said(
+            "{kernel} takes {wanted} arguments ({names}); the launch gives {given}", wanted=len(names), **values
+        )
+        if len(names) == 1:
+            what = said("{kernel} takes 1 argument ({names}); the launch gives {given}", **values)
+        raise LaunchError(*place, what)
     return names
 
 
@@ -57,7 +63,12 @@ class Arguments:
         if isinstance(given, DeviceArray):
             if not is_known(given.dtype):
                 raise UnsupportedError(
-                    *self._place, f"{name}: an array of {given.dtype} is not executed in lockstep; run with engine gpu"
+                    *self._place,
+                    said(
+                        "{name}: an array of {dtype} is not executed in lockstep; run with engine gpu",
+                        name=name,
+                        dtype=given.dtype,
+                    ),
                 )
             return given
         if isinstance(given, enum.Enum):
@@ -67,13 +78,20 @@ class Arguments:
         if isinstance(given, bool | int | float | complex):
             if isinstance(given, int) and not -(2**63) <= given < 2**63:
                 if not 0 <= given < 2**64:
-                    raise LaunchError(*self._place, f"{name}: {given} does not fit 64 bits")
+                    raise LaunchError(
+                        *self._place, said("{name}: {value} does not fit 64 bits", name=name, value=given)
+                    )
                 return np.uint64(given)
             return given
         if given is None:
             return None
         raise LaunchError(
-            *self._place, f"{name}: a kernel takes arrays, numbers and tuples; {type(given).__name__} is none of them"
+            *self._place,
+            said(
+                "{name}: a kernel takes arrays, numbers and tuples; {type} is none of them",
+                name=name,
+                type=type(given).__name__,
+            ),
         )
 
     def _on_device(self, name: str, given: Any) -> DeviceArray:
@@ -95,7 +113,7 @@ class Arguments:
             try:
                 return kernel_view(name, value)
             except ValueError as error:
-                raise UnsupportedError(*self._place, f"{error}; run with engine gpu") from None
+                raise UnsupportedError(*self._place, said("{what}; run with engine gpu", what=error)) from None
         return value
 
     def copy_back(self) -> None:

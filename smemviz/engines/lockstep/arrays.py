@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.operators import binary
 from smemviz.engines.lockstep.records import field_view, is_known
 from smemviz.engines.lockstep.typing import FLOAT32, FLOAT64, Dtype, Value, dtype_of
 from smemviz.functions import as_dtype
+from smemviz.said import said
 
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.calls import Calls
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
     """Return an attribute of an array or a number."""
-    if isinstance(base, View):
+    if isinstance(base, View) and (base.ndim or base.dtype.fields is None):  # a record alone has its fields only
         match node.attr:
             case "shape":
                 return base.shape
@@ -41,6 +42,7 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
                 return base.dtype
             case "T":
                 return base.transpose()
+    if isinstance(base, View):
         return field(frame, node, base, node.attr)
     if isinstance(base, tuple) and node.attr in getattr(type(base), "_fields", ()):
         return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
@@ -119,7 +121,7 @@ def _flat(value: Value) -> tuple[Value, ...]:
 def _fixed(frame: Frame, node: ast.AST, sizes: tuple[Value, ...]) -> tuple[int, ...]:
     for size in sizes:
         if isinstance(size, np.ndarray) or dtype_of(size).kind not in "iu":
-            raise frame.refuse(node, f"a shape that differs between threads ({ast.unparse(node)})")
+            raise frame.refuse(node, said("a shape that differs between threads ({code})", code=ast.unparse(node)))
     return tuple(int(size) for size in sizes)
 
 
@@ -132,9 +134,9 @@ def dtype_argument(frame: Calls, node: ast.expr) -> Dtype:
     else:
         found = as_dtype(frame.names.constant(node))
     if isinstance(found, np.dtype) and not is_known(found):
-        raise frame.refuse(node, f"an array of {found}")
+        raise frame.refuse(node, said("an array of {dtype}", dtype=found))
     if not isinstance(found, np.dtype):
-        raise frame.wrong(node, f"{ast.unparse(node)} is not a known dtype")
+        raise frame.wrong(node, said("{code} is not a known dtype", code=ast.unparse(node)))
     return found
 
 
@@ -174,16 +176,18 @@ def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tupl
         if isinstance(evaluate(node.slice, {}), int) or dtype_of(index).kind in "iu":
             at = int(index)
             if not -len(base) <= at < len(base):
-                raise frame.wrong(node, f"{ast.unparse(node)}: index {at} of a tuple of {len(base)}")
+                raise frame.wrong(
+                    node, said("{code}: index {index} of a tuple of {n}", code=ast.unparse(node), index=at, n=len(base))
+                )
             return base[at]
     elif isinstance(index, np.ndarray) and index.dtype.kind in "iu":
         return _pick(frame, node, base, index)
-    raise frame.refuse(node, f"{ast.unparse(node)}: this index into a tuple")
+    raise frame.refuse(node, said("{code}: this index into a tuple", code=ast.unparse(node)))
 
 
 def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.ndarray[Any, Any]) -> Value:
     """Return the item that each thread picks; a tuple picked by a variable holds items of one kind."""
     if any(isinstance(one, tuple | View) or one is None for one in base) or not base:
-        raise frame.refuse(node, f"{ast.unparse(node)}: an index that differs between threads")
+        raise frame.refuse(node, said("{code}: an index that differs between threads", code=ast.unparse(node)))
     items = [np.broadcast_to(np.asarray(one), index.shape) for one in base]
     return np.choose(np.clip(np.where(index < 0, index + len(base), index), 0, len(base) - 1), items)

@@ -11,6 +11,7 @@ from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.operations import short
 from smemviz.engines.lockstep.typing import Value
+from smemviz.said import said
 
 
 class Assignments(Calls):
@@ -35,7 +36,7 @@ class Assignments(Calls):
             return self.mask
         view, element, reached = self.element(target)
         if element is None:
-            raise self.refuse(node, f"arithmetic with an array ({short(node)})")
+            raise self.refuse(node, said("arithmetic with an array ({code})", code=short(node)))
         old = access.read(self, target, view, element, reached)
         value = self.apply(node, type(node.op), old, self.value(node.value))
         access.write(self, target, view, element, reached, value)
@@ -48,9 +49,11 @@ class Assignments(Calls):
                 self.assign(target, target.id, value)
             case ast.Tuple() | ast.List():
                 if not isinstance(value, tuple) or any(isinstance(t, ast.Starred) for t in target.elts):
-                    raise self.refuse(target, f"unpacking into {ast.unparse(target)}")
+                    raise self.refuse(target, said("unpacking into {code}", code=ast.unparse(target)))
                 if len(value) != len(target.elts):
-                    raise self.wrong(target, f"{len(value)} values for {len(target.elts)} names")
+                    raise self.wrong(
+                        target, said("{values} values for {names} names", values=len(value), names=len(target.elts))
+                    )
                 for one, item in zip(target.elts, value, strict=True):
                     self.bind(one, item, source)
             case ast.Subscript() | ast.Attribute():
@@ -60,7 +63,7 @@ class Assignments(Calls):
                 else:
                     access.write(self, target, view, element, reached, value)
             case _:
-                raise self.refuse(target, f"assignment to {ast.unparse(target)}")
+                raise self.refuse(target, said("assignment to {code}", code=ast.unparse(target)))
 
     def element(self, target: ast.Subscript | ast.Attribute) -> tuple[View, Any, Mask]:
         """Return the array, the element that is assigned, None for a part of the array, and where there is one."""
@@ -72,7 +75,7 @@ class Assignments(Calls):
         else:
             indices = self.indices(target.slice)
             if not isinstance(base, View) or base.dtype.fields is not None:
-                raise self.refuse(target, f"assignment to {ast.unparse(target)}")
+                raise self.refuse(target, said("assignment to {code}", code=ast.unparse(target)))
             if len(indices) == base.ndim and not any(isinstance(i, slice) or i is Ellipsis for i in indices):
                 return base, *access.locate(self, target, base, indices)
             return access.subview(self, target, base, indices), None, self.mask

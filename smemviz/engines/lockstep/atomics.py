@@ -12,6 +12,7 @@ import numpy as np
 from smemviz.engines.lockstep.access import locate
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.typing import Value, cast, dtype_of
+from smemviz.said import said
 
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.calls import Calls
@@ -79,10 +80,18 @@ def _run(
 ) -> Value:
     name = ast.unparse(node.func)
     if not isinstance(array, View) or array.memory.space not in ("shared", "global"):
-        raise frame.refuse(node, f"{name} on anything but a shared or global array")
+        raise frame.refuse(node, said("{function} on anything but a shared or global array", function=name))
     dtype = array.dtype
     if dtype.name not in dtypes:
-        raise frame.wrong(node, f"Numba has no {name} on {dtype}; it has {', '.join(dtypes)}")
+        raise frame.wrong(
+            node,
+            said(
+                "Numba has no {function} on {dtype}; it has {dtypes}",
+                function=name,
+                dtype=dtype,
+                dtypes=", ".join(dtypes),
+            ),
+        )
     indices = index if isinstance(index, tuple) else (index,)
     element, reached = locate(frame, node, array, indices)
     slots = np.zeros(frame.machine.slots, dtype)

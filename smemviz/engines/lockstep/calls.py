@@ -12,6 +12,7 @@ from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.operations import short
 from smemviz.engines.lockstep.typing import Value
 from smemviz.functions import as_dtype
+from smemviz.said import said
 from smemviz.sites import SiteTree
 
 
@@ -43,7 +44,7 @@ class Calls(Expressions):
         rule = names.CALLS.get(name)
         if rule is not None:
             if node.keywords:
-                raise self.refuse(node, f"{name} with a keyword argument")
+                raise self.refuse(node, said("{function} with a keyword argument", function=name))
             return rules.apply(rule, self, node, self.values(node.args))
         if isinstance(node.func, ast.Attribute) and not name:
             return arrays.method(self, node, self.value(node.func.value))
@@ -65,9 +66,9 @@ class Calls(Expressions):
         """Return the arguments of a call by the names of the parameters."""
         parameters = tree.function.node.args
         if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
-            raise self.refuse(node, f"{tree.function.name} with * or keyword-only parameters")
+            raise self.refuse(node, said("{function} with * or keyword-only parameters", function=tree.function.name))
         if any(k.arg is None for k in node.keywords):
-            raise self.refuse(node, f"** in the call of {tree.function.name}")
+            raise self.refuse(node, said("** in the call of {function}", function=tree.function.name))
         given = self.given(node, tree)
         wanted = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
         bound = dict(zip(wanted, given, strict=False))
@@ -78,7 +79,14 @@ class Calls(Expressions):
             if name not in bound:
                 bound[name] = Calls(self.machine, tree, self.mask).value(default)
         if len(given) > len(wanted) or set(bound) != set(wanted):
-            raise self.wrong(node, f"{tree.function.name} takes ({', '.join(wanted)}); the call does not fit")
+            raise self.wrong(
+                node,
+                said(
+                    "{function} takes ({names}); the call does not fit",
+                    function=tree.function.name,
+                    names=", ".join(wanted),
+                ),
+            )
         return {name: value for name, value in bound.items() if name not in fixed}
 
     def given(self, node: ast.Call, tree: SiteTree) -> list[Value]:

@@ -25,11 +25,16 @@ from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
 from smemviz.engines.lockstep.random import Random
 from smemviz.errors import KernelFileError, UnsupportedError
+from smemviz.said import said
 
 Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None]
 
 _JIT_OPTIONS = {"device", "inline", "forceinline", "fastmath", "opt", "lineinfo", "cache", "debug", "max_registers"}
 _JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi"}
+
+
+class CudaSupportError(ImportError):
+    """What a machine without a GPU raises; lockstep does not."""
 
 
 class Cuda(ModuleType):
@@ -40,6 +45,7 @@ class Cuda(ModuleType):
         self._file = file
         self._launcher = launcher
         self.addresses = AddressSpace()
+        self.CudaSupportError = CudaSupportError
         self.gpus = [Device()]
         self.random = Random(self)
 
@@ -51,7 +57,7 @@ class Cuda(ModuleType):
         if meant is not None:  # made when a file asks for it, there are hundreds
             found = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
             return vars(self).setdefault(name, found)
-        text = f"cuda.{name} is not known to the lockstep engine; run with engine gpu"
+        text = said("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
         if sys._getframe(1).f_code.co_filename == self._file:
             raise UnsupportedError(*launch_place(self._file), text)
         raise AttributeError(text)
@@ -62,7 +68,9 @@ class Cuda(ModuleType):
         """Decorate a kernel or a device function, with or without signatures and options."""
         unknown = sorted(set(options) - _JIT_OPTIONS)
         if unknown:
-            text = f"cuda.jit({unknown[0]}=...) is not known to the lockstep engine; run with engine gpu"
+            text = said(
+                "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
+            )
             raise UnsupportedError(*launch_place(self._file), text)
         given = func_or_sig if func_or_sig is not None else signature
         if isinstance(given, FunctionType):
@@ -87,7 +95,9 @@ class Cuda(ModuleType):
     ) -> DeviceArray:
         """Allocate an array on the device; in lockstep it is filled with zeros."""
         if strides is not None:
-            raise UnsupportedError(*launch_place(self._file), "device_array with strides is not known to lockstep")
+            raise UnsupportedError(
+                *launch_place(self._file), said("device_array with strides is not known to lockstep")
+            )
         return device_array(self.addresses, shape, dtype, order)
 
     def device_array_like(self, ary: Any, stream: Any = 0) -> DeviceArray:
@@ -282,7 +292,7 @@ class DeviceOnly:
         return DeviceOnly(f"{self.__qualname__}.{name}", self._file)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        text = f"cuda.{self.__qualname__} is for kernels; this line runs on the host"
+        text = said("cuda.{function} is for kernels; this line runs on the host", function=self.__qualname__)
         raise KernelFileError(*launch_place(self._file), text)
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __call__

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory import Memory, View
+from smemviz.said import said
 
 _FIRST_ADDRESS = 0x7000_0000_0000
 _ALIGNMENT = 256
@@ -185,6 +186,13 @@ def kernel_view(name: str, array: DeviceArray) -> View:
     """
     itemsize = array.dtype.itemsize
     if any(stride % itemsize for stride in array.strides) or array.offset % itemsize:
-        raise ValueError(f"{name}: strides of {array.strides} bytes are no whole elements of {itemsize}")
+        raise ValueError(
+            said(
+                "{name}: strides of {strides} bytes are no whole elements of {itemsize}",
+                name=name,
+                strides=array.strides,
+                itemsize=itemsize,
+            )
+        )
     strides = tuple(stride // itemsize for stride in array.strides)
     return View(name, array.memory, array.dtype, array.shape, strides, array.offset // itemsize)

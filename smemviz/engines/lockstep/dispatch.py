@@ -14,6 +14,7 @@ from smemviz.engines.host import Configuration, configuration, launch_place
 from smemviz.engines.lockstep.typing import cast
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.functions import as_dtype
+from smemviz.said import said
 
 _FORALL_BLOCK = 128
 
@@ -51,17 +52,17 @@ class Dispatcher:
         return _number_as(self._returns[0], result) if self._returns else result
 
     def __call__(self, *args: Any) -> None:
-        what = (
-            "is a device function; call it in a kernel"
-            if self._device
-            else f"needs a launch: {self.__name__}[grid, block](...)"
-        )
-        raise LaunchError(*launch_place(self._file), f"{self.__name__} {what}")
+        what = said("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=self.__name__)
+        if self._device:
+            what = said("{function} is a device function; call it in a kernel", function=self.__name__)
+        raise LaunchError(*launch_place(self._file), what)
 
     def __getitem__(self, given: Any) -> Callable[..., None]:
         place = launch_place(self._file)
         if self._device:
-            raise LaunchError(*place, f"{self.__name__} is a device function; only kernels are launched")
+            raise LaunchError(
+                *place, said("{function} is a device function; only kernels are launched", function=self.__name__)
+            )
         return self._configured(configuration(place, given))
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
@@ -90,8 +91,13 @@ class Dispatcher:
         first = self._globals.setdefault(types, now)
         for name, value in first.items():
             if name not in now or not np.array_equal(value, now[name]):
-                text = f"{name} has changed since {self.__name__} was launched first; the GPU keeps what it was then"
-                raise UnsupportedError(*place, f"{text}. Pass it as an argument.")
+                what = said(
+                    "{name} has changed since {kernel} was launched first; the GPU keeps what it was then. "
+                    "Pass it as an argument.",
+                    name=name,
+                    kernel=self.__name__,
+                )
+                raise UnsupportedError(*place, what)
 
     def _typed(self, place: tuple[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments with numbers cast to the types of the first signature that takes them."""
@@ -101,7 +107,10 @@ class Dispatcher:
             if len(signature) == len(args) and all(map(_fits, signature, args)):
                 return tuple(map(_cast, signature, args))
         wanted = " or ".join(f"({', '.join(map(str, signature))})" for signature in self._signatures)
-        raise LaunchError(*place, f"{self.__name__} is compiled for {wanted}; the launch gives other types")
+        raise LaunchError(
+            *place,
+            said("{kernel} is compiled for {types}; the launch gives other types", kernel=self.__name__, types=wanted),
+        )
 
 
 def _captured(function: FunctionType) -> dict[str, Any]:

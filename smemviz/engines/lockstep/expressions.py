@@ -19,6 +19,7 @@ from smemviz.engines.lockstep.operations import Operations, short
 from smemviz.engines.lockstep.records import is_known
 from smemviz.engines.lockstep.typing import BOOL, INT64_MAX, Value
 from smemviz.functions import resolve
+from smemviz.said import said
 from smemviz.sites import SiteTree
 from smemviz.sites.constructs import refusal
 
@@ -62,11 +63,11 @@ class Expressions(Operations):
         value = node.value
         if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
             if value > _MAX_UINT64 or value < 0:
-                raise self.wrong(node, f"{short(node)} does not fit 64 bits")
+                raise self.wrong(node, said("{code} does not fit 64 bits", code=short(node)))
             return np.uint64(value)
         if value is None or isinstance(value, bool | int | float | complex | str) or value is Ellipsis:
             return value
-        raise self.refuse(node, f"the constant {short(node)}")
+        raise self.refuse(node, said("the constant {code}", code=short(node)))
 
     def name(self, node: ast.Name) -> Value:
         if node.id in self.names.locals:
@@ -74,7 +75,7 @@ class Expressions(Operations):
         try:
             value = self.function.lookup(node.id)
         except KeyError:
-            raise self.wrong(node, f"the name {node.id} is not known") from None
+            raise self.wrong(node, said("the name {name} is not known", name=node.id)) from None
         return self.host_value(node, value)
 
     def host_value(self, node: ast.expr, value: object) -> Value:
@@ -130,7 +131,7 @@ class Expressions(Operations):
                 continue
             items = self.value(node.value)
             if not isinstance(items, tuple):
-                raise self.refuse(node, f"{short(node)}, which is no tuple,")
+                raise self.refuse(node, said("{code}, which is no tuple,", code=short(node)))
             found.extend(items)
         return found
 
@@ -150,7 +151,7 @@ class Expressions(Operations):
             return access.pick(self, node, base, parts)
         if isinstance(base, tuple):
             return arrays.item(self, node, base, parts)
-        raise self.refuse(node, f"{short(node)}: an index into what is no array")
+        raise self.refuse(node, said("{code}: an index into what is no array", code=short(node)))
 
     def indices(self, node: ast.expr) -> tuple[Value, ...]:
         """Return the indices of a subscript; a tuple among them counts as its items."""

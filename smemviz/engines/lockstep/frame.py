@@ -13,10 +13,10 @@ from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.typing import Value
 from smemviz.errors import UnsupportedError
+from smemviz.said import said
 from smemviz.sites import SiteTree
 from smemviz.sites.names import Names
 
-_ENGINE = "is not executed in lockstep; run with engine gpu"
 _MISSING: Any = object()
 
 
@@ -44,7 +44,7 @@ class Frame:
 
     def refuse(self, node: ast.AST, what: str) -> UnsupportedError:
         """Return the error for a construct that this engine does not know."""
-        return self.wrong(node, f"{what} {_ENGINE}")
+        return self.wrong(node, said("{what} is not executed in lockstep; run with engine gpu", what=what))
 
     def wrong(self, node: ast.AST, what: str) -> UnsupportedError:
         """Return an error at a node."""
@@ -64,7 +64,9 @@ class Frame:
         try:
             return self.variables[node.id]
         except KeyError:
-            raise self.wrong(node, f"{node.id} is read before it is assigned; assign it on every path") from None
+            raise self.wrong(
+                node, said("{name} is read before it is assigned; assign it on every path", name=node.id)
+            ) from None
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         """Give a variable a value in the active threads."""

@@ -9,6 +9,7 @@ from smemviz.engines.lockstep import access
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.rules import Rule
 from smemviz.engines.lockstep.typing import Value
+from smemviz.said import said
 from smemviz.sites.expressions import CACHE_HINTS
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def _indices(frame: Calls, node: ast.Call, array: Value, index: Value) -> tuple[Value, ...]:
     if not isinstance(array, View) or array.memory.space != "global":
-        raise frame.refuse(node, f"{ast.unparse(node.func)} on anything but a global array")
+        raise frame.refuse(node, said("{code} on anything but a global array", code=ast.unparse(node.func)))
     return index if isinstance(index, tuple) else (index,)
 
 

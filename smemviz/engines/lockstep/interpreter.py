@@ -18,6 +18,7 @@ from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.operations import short
 from smemviz.engines.lockstep.operators import truth
 from smemviz.engines.lockstep.typing import NotAScalarError, Value
+from smemviz.said import said
 from smemviz.sites import SiteTree
 from smemviz.sites.constructs import refusal
 
@@ -68,7 +69,7 @@ class Interpreter(Loops):
             try:
                 mask = rule(statement)
             except NotAScalarError as error:
-                what = f"{error.args[0]} where a number belongs ({short(statement)})"
+                what = said("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
                 raise self.refuse(statement, what) from None
         return mask
 
@@ -101,7 +102,7 @@ class Interpreter(Loops):
         self.live = self.live.without(mask.lanes).under(self.entry)
         if self.tree is self.machine.table.root:
             if value is not None:
-                raise self.wrong(node, "a kernel returns nothing; store the result in an array")
+                raise self.wrong(node, said("a kernel returns nothing; store the result in an array"))
             self.machine.live = self.live
         return self.nobody
 
@@ -120,9 +121,11 @@ class Interpreter(Loops):
     def stop(self, node: ast.Raise | ast.Assert) -> Mask:
         """End the active threads, as the GPU does, and note who raised what."""
         if self.tree is not self.machine.table.root:
-            raise self.refuse(node, f"{short(node)} in a device function")
+            raise self.refuse(node, said("{code} in a device function", code=short(node)))
         mask = self.mask
-        what = f"{mask.count} thread{'s end' if mask.count > 1 else ' ends'} here: {short(node)}"
+        what = said("{threads} threads end here: {code}", threads=mask.count, code=short(node))
+        if mask.count == 1:
+            what = said("1 thread ends here: {code}", code=short(node))
         self.machine.find("raised", node.lineno, node.col_offset, mask.lanes, what)
         self.live = self.live.without(mask.lanes).under(self.entry)
         self.machine.live = self.live

@@ -23,6 +23,7 @@ from smemviz.errors import LaunchError
 from smemviz.functions import Function
 from smemviz.model.devices import device
 from smemviz.recording import WARP_SIZE, ArrayInfo, Finding, Launch
+from smemviz.said import said
 from smemviz.sites import SiteTable, SiteTree, find_sites
 
 Progress = Callable[[int, int, str], None]
@@ -69,13 +70,13 @@ def launch(
     """
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
-    _check_threads(place, configuration, limits.threads, "")
+    _check_threads(place, configuration, limits.threads)
     names = parameters(kernel, args, place)
     given = Arguments(place, space or AddressSpace())
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
     table = find_sites(kernel, [described(value) for value in values])
     if table.cooperative:
-        _check_threads(place, configuration, _MOST_COOPERATING, " together, as cuda.cg.this_grid() wants it")
+        _check_threads(place, configuration, _MOST_COOPERATING, together=True)
     layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
@@ -114,14 +115,24 @@ def launch(
     return made, findings.all()
 
 
-def _check_threads(place: Place, configuration: Configuration, most: int, how: str) -> None:
+def _check_threads(place: Place, configuration: Configuration, most: int, *, together: bool = False) -> None:
     threads = math.prod(configuration.grid) * math.prod(configuration.block)
-    if threads > most:
-        raise LaunchError(
-            *place,
-            f"the launch has {threads:,} threads; lockstep runs {most:,} at most{how}. "
-            "Make the grid smaller, or run with engine gpu.",
+    if threads <= most:
+        return
+    what = said(
+        "the launch has {threads:,} threads; lockstep runs {most:,} at most. "
+        "Make the grid smaller, or run with engine gpu.",
+        threads=threads,
+        most=most,
+    )
+    if together:
+        what = said(
+            "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as cuda.cg.this_grid() "
+            "wants it. Make the grid smaller, or run with engine gpu.",
+            threads=threads,
+            most=most,
         )
+    raise LaunchError(*place, what)
 
 
 def _blocks_at_once(slots: int, shared: int, limits: Limits) -> int:

@@ -16,6 +16,7 @@ from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.operators import binary, truth
 from smemviz.engines.lockstep.typing import Value
+from smemviz.said import said
 from smemviz.sites import SiteTree
 
 
@@ -100,7 +101,7 @@ class Loops(Assignments):
             for k in range(int(np.max(size))):
                 yield (k < size if isinstance(size, np.ndarray) else True), partial(self._row, node, value, k)
         else:
-            raise self.refuse(node, f"a loop over {ast.unparse(node)}")
+            raise self.refuse(node, said("a loop over {code}", code=ast.unparse(node)))
 
     def _row(self, node: ast.expr, view: View, k: int) -> Value:
         index = ast.copy_location(ast.Subscript(node, ast.Constant(k), ast.Load()), node)
@@ -112,11 +113,11 @@ class Loops(Assignments):
         """Yield where a range has a next number, and that number."""
         given = [access.as_index(self, call, self.value(a)) for a in call.args]
         if call.keywords or not 1 <= len(given) <= 3:
-            raise self.wrong(call, f"{ast.unparse(call)}: range takes one to three numbers")
+            raise self.wrong(call, said("{code}: range takes one to three numbers", code=ast.unparse(call)))
         start, stop, step = (0, given[0], 1) if len(given) == 1 else (*given, 1)[:3]
         if not any(isinstance(one, np.ndarray) for one in (start, stop, step)):
             if step == 0:
-                raise self.wrong(call, f"{ast.unparse(call)}: the step is 0")
+                raise self.wrong(call, said("{code}: the step is 0", code=ast.unparse(call)))
             for number in range(start, stop, step):
                 yield True, number
             return

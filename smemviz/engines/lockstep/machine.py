@@ -26,6 +26,7 @@ from smemviz.engines.lockstep.touches import Cells
 from smemviz.engines.lockstep.typing import Dtype, Value
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.recording import WARP_SIZE, Dim3
+from smemviz.said import said
 from smemviz.sites import SiteTable
 
 
@@ -129,8 +130,13 @@ class Machine:
         if self.allocated > self.limits.memory_bytes:
             raise LaunchError(
                 *self.place,
-                f"{self.kernel} needs {self.allocated:,} bytes for arrays at once in lockstep, which gives a launch "
-                f"{self.limits.memory_bytes:,}; make its arrays smaller, or run with engine gpu",
+                said(
+                    "{kernel} needs {needed:,} bytes for arrays at once in lockstep, which gives a launch {given:,}; "
+                    "make its arrays smaller, or run with engine gpu",
+                    kernel=self.kernel,
+                    needed=self.allocated,
+                    given=self.limits.memory_bytes,
+                ),
             )
 
     def shared_array(self, declaration: int) -> View:
@@ -176,9 +182,12 @@ class Machine:
             if absent.any():
                 row = int(np.flatnonzero(absent.any(axis=1))[0])
                 present, missing = np.count_nonzero(here[row]), np.count_nonzero(absent[row])
-                message = (
-                    f"{ast.unparse(node)} is reached by {present} threads of a block while {missing} are elsewhere. "
-                    "Move it to where every thread of the block gets."
+                message = said(
+                    "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
+                    "Move it to where every thread of the block gets.",
+                    code=ast.unparse(node),
+                    present=present,
+                    missing=missing,
                 )
                 self.find("barrier_divergence", node.lineno, node.col_offset, absent.reshape(-1), message)
         self.hazards.barrier(mask, self.live)
@@ -195,8 +204,11 @@ class Machine:
             raise UnsupportedError(
                 file,
                 line,
-                f"the loops of this launch ran {self.limits.iterations:,} iterations in lockstep and this one has "
-                "not ended; check its condition, or run with engine gpu",
+                said(
+                    "the loops of this launch ran {most:,} iterations in lockstep and this one has not ended; "
+                    "check its condition, or run with engine gpu",
+                    most=self.limits.iterations,
+                ),
             )
 
     def find(self, kind: str, line: int, column: int, lanes: NDArray[np.bool_], message: str) -> None:

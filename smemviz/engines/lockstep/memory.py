@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.typing import Dtype, Value
+from smemviz.said import said
 
 Index = Any  # int, or (threads,) int64
 
@@ -169,7 +170,14 @@ class View:
             known = -int(np.prod(shape, dtype=object))
             shape = tuple(size // known if known and s == -1 else s for s in shape)
         if not self.contiguous or min(shape, default=0) < 0 or int(np.prod(shape, dtype=object)) != size:
-            raise ValueError(f"{self.name} of shape {self.shape} cannot be reshaped to {shape}")
+            raise ValueError(
+                said(
+                    "{array} of shape {shape} cannot be reshaped to {wanted}",
+                    array=self.name,
+                    shape=self.shape,
+                    wanted=shape,
+                )
+            )
         return replace(self, shape=shape, strides=c_strides(shape))
 
     def transpose(self) -> View:
@@ -182,11 +190,25 @@ class View:
         if old == new:
             return replace(self, dtype=dtype)
         if not self.shape or not self.contiguous:
-            raise ValueError(f"{self.name} cannot be viewed as {dtype}: its elements have {old} bytes")
+            raise ValueError(
+                said(
+                    "{array} cannot be viewed as {dtype}: its elements have {old} bytes",
+                    array=self.name,
+                    dtype=dtype,
+                    old=old,
+                )
+            )
         last = self.shape[-1] * old
         offset = self.offset * old
         if np.any(np.asarray(last) % new) or np.any(np.asarray(offset) % new):
-            raise ValueError(f"{self.name} cannot be viewed as {dtype}: its rows do not divide into {new} bytes")
+            raise ValueError(
+                said(
+                    "{array} cannot be viewed as {dtype}: its rows do not divide into {new} bytes",
+                    array=self.name,
+                    dtype=dtype,
+                    new=new,
+                )
+            )
         shape = (*self.shape[:-1], last // new)
         memory = self.memory
         if isinstance(memory, LocalPieces):

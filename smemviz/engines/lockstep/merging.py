@@ -9,6 +9,7 @@ import numpy as np
 from smemviz.engines.lockstep.masks import Lanes
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.typing import Value, cast, dtype_of, unify
+from smemviz.said import said
 
 
 class CannotMergeError(TypeError):
@@ -29,7 +30,7 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
     if isinstance(new, View) and isinstance(old, View):
         return _merge_views(lanes, new, old)
     if new is None or old is None or isinstance(new, tuple | View) or isinstance(old, tuple | View):
-        raise CannotMergeError("one name holds two kinds of thing in different threads")
+        raise CannotMergeError(said("one name holds two kinds of thing in different threads"))
     one, other = dtype_of(new), dtype_of(old)
     if one is other:
         if not isinstance(new, np.ndarray) and not isinstance(old, np.ndarray) and new == old:
@@ -41,7 +42,7 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
 
 def _merge_views(lanes: Lanes, new: View, old: View) -> View:
     if new.memory is not old.memory or new.dtype != old.dtype or new.strides != old.strides:
-        raise CannotMergeError("one name stands for different arrays in different threads")
+        raise CannotMergeError(said("one name stands for different arrays in different threads"))
     shape = tuple(merge(lanes, a, b) for a, b in zip(new.shape, old.shape, strict=True))
     valid = None
     if new.valid is not None or old.valid is not None:

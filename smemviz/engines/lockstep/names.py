@@ -33,6 +33,7 @@ from smemviz.engines.lockstep.typing import (
     unify,
 )
 from smemviz.recording import WARP_SIZE
+from smemviz.said import said
 
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.calls import Calls
@@ -48,7 +49,9 @@ def conversion(target: object, dtype: Dtype) -> Rule:
         if (target is int and own.kind in "iu") or (target is float and own.kind == "f"):
             return arguments[0]
         if own.kind == "c" and dtype.kind != "c":
-            raise frame.wrong(node, f"{ast.unparse(node)}: a complex number has no {dtype}; use .real")
+            raise frame.wrong(
+                node, said("{code}: a complex number has no {dtype}; use .real", code=ast.unparse(node), dtype=dtype)
+            )
         return cast(arguments[0], dtype)
 
     return Rule(run, 1, 1)
@@ -81,7 +84,7 @@ def _len(x: Value) -> Value:
         return x.shape[0]
     if isinstance(x, tuple):
         return len(x)
-    raise NotAScalarError("what has no length")
+    raise NotAScalarError(said("what has no length"))
 
 
 def _round(x: Value, digits: Value = None) -> Value:
@@ -131,7 +134,7 @@ def _gridsize(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
 
 def _axes(frame: Calls, node: ast.Call, arguments: list[Value]) -> str:
     if type(arguments[0]) is not int or arguments[0] not in (1, 2, 3):
-        raise frame.wrong(node, f"{ast.unparse(node)}: the number of axes is 1, 2 or 3")
+        raise frame.wrong(node, said("{code}: the number of axes is 1, 2 or 3", code=ast.unparse(node)))
     return "xyz"[: arguments[0]]
 
 
@@ -145,7 +148,7 @@ def _nothing(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
 
 def _array_like(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], View):
-        raise frame.wrong(node, f"{ast.unparse(node)}: name a NumPy array of the module")
+        raise frame.wrong(node, said("{code}: name a NumPy array of the module", code=ast.unparse(node)))
     return arguments[0]
 
 
@@ -155,7 +158,7 @@ def _this_grid(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
 
 def _unrolled(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], tuple):
-        raise frame.wrong(node, f"{ast.unparse(node)}: literal_unroll takes a tuple")
+        raise frame.wrong(node, said("{code}: literal_unroll takes a tuple", code=ast.unparse(node)))
     return arguments[0]
 
 

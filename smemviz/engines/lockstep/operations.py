@@ -12,6 +12,7 @@ from smemviz.engines.lockstep.frame import Frame
 from smemviz.engines.lockstep.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.typing import NotAScalarError, Value, dtype_of
+from smemviz.said import said
 
 _MOST_ITEMS = 1000
 
@@ -33,9 +34,11 @@ class Operations(Frame):
         except NotAScalarError as error:
             if op is ast.Add and isinstance(left, tuple) and isinstance(right, tuple):
                 return self.bounded(node, left + right)
-            raise self.refuse(node, f"arithmetic with {error.args[0]} ({short(node)})") from None
+            raise self.refuse(
+                node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
+            ) from None
         except NoRuleError as error:
-            raise self.wrong(node, f"Numba has no {error.args[0]}; convert one side") from None
+            raise self.wrong(node, said("Numba has no {what}; convert one side", what=error.args[0])) from None
 
     def unary(self, node: ast.UnaryOp) -> Value:
         value = self.value(node.operand)
@@ -44,9 +47,11 @@ class Operations(Frame):
         try:
             return unary(type(node.op), value)
         except NotAScalarError as error:
-            raise self.refuse(node, f"arithmetic with {error.args[0]} ({short(node)})") from None
+            raise self.refuse(
+                node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
+            ) from None
         except NoRuleError as error:
-            raise self.wrong(node, f"Numba has no {error.args[0]}; convert the operand") from None
+            raise self.wrong(node, said("Numba has no {what}; convert the operand", what=error.args[0])) from None
 
     def compare(self, node: ast.Compare) -> Value:
         left = self.value(node.left)
@@ -144,7 +149,9 @@ class Operations(Frame):
     def bounded(self, node: ast.AST, value: tuple[Value, ...]) -> Value:
         """Return a tuple; one with more items, those of tuples in it counted, than a kernel needs is refused."""
         if _count(value) > _MOST_ITEMS:
-            raise self.refuse(node, f"a tuple of more than {_MOST_ITEMS:,} items ({short(node)})")
+            raise self.refuse(
+                node, said("a tuple of more than {most:,} items ({code})", most=_MOST_ITEMS, code=short(node))
+            )
         return value
 
 

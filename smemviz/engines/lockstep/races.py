@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.marks import Marks
 from smemviz.engines.lockstep.shared import array_at, element_name
 from smemviz.engines.lockstep.touches import Cells, Touch
 from smemviz.recording import WARP_SIZE, ArrayInfo, Site
+from smemviz.said import said
 
 _NOBODY, _ATOMIC = -1, -2
 
@@ -129,17 +130,11 @@ class Races:
         (one, first), (two, second) = pair if mark_first else pair[::-1]
         address = self._cells.address(cell)
         element = element_name(array_at(self._placed, touch.site.array, address), address)
-        who = _who(one, self._findings.thread(first), two, self._findings.thread(second))
-        if first // WARP_SIZE != second // WARP_SIZE:
-            why, cure = " with no barrier between", "Put cuda.syncthreads() between them."
-        elif at_once:
-            why = " in one request with different values"
-        else:
-            why, cure = ", both of one warp, with no syncwarp between", "Put cuda.syncwarp() between them."
-        if (one.line, one.column) == (two.line, two.column):
-            cure = "Let one thread do it, or use cuda.atomic."
-        slots = np.array([first, second])
-        self._findings.add(_key(one, two), "race", two.line, slots, f"{element} is {who}{why}. {cure}")
+        what = _what(element, one, self._findings.thread(first), two, self._findings.thread(second))
+        one_place = (one.line, one.column) == (two.line, two.column)
+        apart = first // WARP_SIZE != second // WARP_SIZE
+        message = _message(what, one_place, apart, at_once)
+        self._findings.add(_key(one, two), "race", two.line, np.array([first, second]), message)
 
 
 def _key(one: Site, other: Site) -> Hashable:
@@ -151,11 +146,39 @@ def _has(touch: Touch, cell: int, thread: int) -> bool:
     return bool(((touch.cells == cell) & (touch.threads == thread)).any())
 
 
-def _who(one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:
-    did, does = ({"load": "loaded", "store": "stored"}.get(op, "updated") for op in (one.op, two.op))
-    if (did, one.line) == (does, two.line):
-        return f"{did} by threads {first} and {second} at line {one.line}"
-    return f"{did} by thread {first} at line {one.line} and {does} by thread {second} at line {two.line}"
+def _message(what: str, one_place: bool, apart: bool, at_once: bool) -> str:
+    """Say what two threads did, why that is a race, and what to do."""
+    if apart and one_place:
+        return said("{what} with no barrier between. Let one thread do it, or use cuda.atomic.", what=what)
+    if apart:
+        return said("{what} with no barrier between. Put cuda.syncthreads() between them.", what=what)
+    if at_once:
+        return said("{what} in one request with different values. Let one thread do it, or use cuda.atomic.", what=what)
+    if one_place:
+        return said(
+            "{what}, both of one warp, with no syncwarp between. Let one thread do it, or use cuda.atomic.", what=what
+        )
+    return said("{what}, both of one warp, with no syncwarp between. Put cuda.syncwarp() between them.", what=what)
+
+
+def _what(element: str, one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:
+    """Say which threads did what to an element, and where."""
+    did, does = (op if op in ("load", "store") else "update" for op in (one.op, two.op))
+    if (did, one.line) != (does, two.line):
+        did, does = _by_thread(did, first, one.line), _by_thread(does, second, two.line)
+        return said("{element} is {did} and {does}", element=element, did=did, does=does)
+    values = {"element": element, "first": first, "second": second, "line": one.line}
+    if did == "store":
+        return said("{element} is stored by threads {first} and {second} at line {line}", **values)
+    return said("{element} is updated by threads {first} and {second} at line {line}", **values)
+
+
+def _by_thread(did: str, thread: tuple[int, ...], line: int) -> str:
+    if did == "load":
+        return said("loaded by thread {thread} at line {line}", thread=thread, line=line)
+    if did == "store":
+        return said("stored by thread {thread} at line {line}", thread=thread, line=line)
+    return said("updated by thread {thread} at line {line}", thread=thread, line=line)
 
 
 def _by_phase(touches: Sequence[Touch]) -> Iterator[list[Touch]]:

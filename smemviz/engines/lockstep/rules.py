@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from smemviz.engines.lockstep.operators import NoRuleError
 from smemviz.engines.lockstep.typing import NotAScalarError, Value
+from smemviz.said import said
 
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.calls import Calls
@@ -28,13 +29,15 @@ def apply(rule: Rule, frame: Calls, node: ast.Call, arguments: list[Value]) -> V
     name = ast.unparse(node.func)
     if not rule.fewest <= len(arguments) <= rule.most:
         wanted = str(rule.fewest) if rule.fewest == rule.most else f"{rule.fewest} to {rule.most}"
-        raise frame.wrong(node, f"{name} takes {wanted} arguments, not {len(arguments)}")
+        raise frame.wrong(
+            node, said("{function} takes {wanted} arguments, not {n}", function=name, wanted=wanted, n=len(arguments))
+        )
     try:
         return rule.run(frame, node, arguments)
     except NotAScalarError as error:
         raise frame.refuse(node, f"{name} of {error.args[0]}") from None
     except NoRuleError as error:
-        raise frame.wrong(node, f"Numba has no {error.args[0]}; convert an argument") from None
+        raise frame.wrong(node, said("Numba has no {what}; convert an argument", what=error.args[0])) from None
 
 
 def plain(function: Callable[..., Value], fewest: int, most: int | None = None) -> Rule:

@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.operators import NoRuleError, binary, unary
 from smemviz.engines.lockstep.rules import Rule, plain
 from smemviz.engines.lockstep.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
+from smemviz.said import said
 
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.calls import Calls
@@ -161,7 +162,7 @@ def _into(frame: Calls, node: ast.Call, function: Callable[..., Value], argument
     *given, out = arguments
     same = all(one.shape == out.shape for one in given if isinstance(one, View)) if isinstance(out, View) else False
     if not same or any(not isinstance(size, int) for size in out.shape):
-        raise frame.refuse(node, f"{ast.unparse(node)}: arrays of other shapes")
+        raise frame.refuse(node, said("{code}: arrays of other shapes", code=ast.unparse(node)))
     for index in np.ndindex(*out.shape):
         frame.machine.tick(frame.function.file, node.lineno)
         pairs = zip(given, node.args, strict=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.rules import Rule
 from smemviz.engines.lockstep.typing import Dtype, Value, cast, dtype_of
+from smemviz.said import said
 
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.calls import Calls
@@ -34,7 +35,9 @@ def _constructor(kind: Any, dtype: Dtype) -> Callable[[Calls, ast.Call, list[Val
     def run(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
         items = [item for one in arguments for item in (one if isinstance(one, tuple) else (one,))]
         if len(items) != len(kind._fields):
-            text = f"{kind.__name__} takes {len(kind._fields)} numbers, not {len(items)}"
+            text = said(
+                "{type} takes {wanted} numbers, not {n}", type=kind.__name__, wanted=len(kind._fields), n=len(items)
+            )
             raise frame.wrong(node, f"{ast.unparse(node)}: {text}")
         for item in items:
             dtype_of(item)

@@ -18,6 +18,7 @@ from smemviz.engines.lockstep.operators import NoRuleError, truth
 from smemviz.engines.lockstep.rules import Rule
 from smemviz.engines.lockstep.typing import FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast, dtype_of
 from smemviz.recording import WARP_SIZE
+from smemviz.said import said
 
 if TYPE_CHECKING:
     from smemviz.engines.lockstep.calls import Calls
@@ -58,9 +59,12 @@ def _member_mask(frame: Calls, node: ast.Call, given: Value) -> Words:
         if waiting.any():
             first = int(np.flatnonzero(waiting)[0])
             missing = int(members[first] & elsewhere[first // WARP_SIZE]).bit_count()
-            message = (
-                f"{ast.unparse(node.func)} waits for the {int(members[first]).bit_count()} lanes of mask "
-                f"0x{int(members[first]):08x}, of which {missing} are elsewhere"
+            message = said(
+                "{function} waits for the {lanes} lanes of mask {mask}, of which {missing} are elsewhere",
+                function=ast.unparse(node.func),
+                lanes=int(members[first]).bit_count(),
+                mask=f"0x{int(members[first]):08x}",
+                missing=missing,
             )
             machine.find("barrier_divergence", node.lineno, node.col_offset, waiting, message)
     return members

@@ -10,6 +10,7 @@ from smemviz.engines.lockstep.findings import Findings
 from smemviz.engines.lockstep.shared import array_at, element_name
 from smemviz.engines.lockstep.touches import Cells, Touch
 from smemviz.recording import ArrayInfo
+from smemviz.said import said
 
 # An exchange puts a value there whatever was before.
 _WRITE_ONLY = ("store", "atomic_exch")
@@ -57,11 +58,23 @@ class Written:
         block = self._written.reshape(-1, self._cells.per_block)[cell // self._cells.per_block]
         size = array.nbytes // array.itemsize
         written = int(np.count_nonzero(block[self._cells.span(array)])) * self._cells.nbytes // array.itemsize
-        verb = "read" if touch.loads else "updated"
-        text = f"{element_name(array, address)} is {verb}, but nothing wrote it"
+        element = element_name(array, address)
+        if touch.loads:
+            what = said("{element} is read, but nothing wrote it", element=element)
+        else:
+            what = said("{element} is updated, but nothing wrote it", element=element)
+        values = {"what": what, "array": array.name, "elements": size}
         if not written:
-            return f"{text}: shared memory does not start as zeros. Store in {array.name} first."
+            return said("{what}: shared memory does not start as zeros. Store in {array} first.", **values)
         if written <= self._threads < size:
-            fit = "Make them as many, or let each thread store several."
-            return f"{text}: the block has {self._threads} threads and {array.name} {size} elements. {fit}"
-        return f"{text}: {written} of the {size} elements of {array.name} are written. Store in the others first."
+            return said(
+                "{what}: the block has {threads} threads and {array} {elements} elements. "
+                "Make them as many, or let each thread store several.",
+                threads=self._threads,
+                **values,
+            )
+        return said(
+            "{what}: {written} of the {elements} elements of {array} are written. Store in the others first.",
+            written=written,
+            **values,
+        )

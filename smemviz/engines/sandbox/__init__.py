@@ -1,8 +1,8 @@
 """Text from a browser, run in lockstep without Python ever executing it."""
 
 from smemviz.engines.sandbox.checks import parse_text
-from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import Ran, run_text
 from smemviz.engines.sandbox.supervisor import Supervisor
 
-__all__ = ["Ran", "SandboxLimits", "Supervisor", "parse_text", "run_text"]
+__all__ = ["Ran", "SandboxLimits", "Supervisor", "memory_is_bounded", "parse_text", "run_text"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.sandbox.exceptions import Caught, Raised
 from smemviz.engines.sandbox.kernels import Launcher
 from smemviz.engines.sandbox.known import NotAllowedError, admitted, handed
 from smemviz.engines.sandbox.limits import SandboxLimits
@@ -15,6 +16,7 @@ from smemviz.engines.sandbox.scope import modules
 from smemviz.engines.sandbox.sizes import Known, elements
 from smemviz.errors import KernelFileError, PlaceError, SmemvizError, UnsupportedError
 from smemviz.program import Program
+from smemviz.said import said
 
 
 class Bounds:
@@ -28,6 +30,8 @@ class Bounds:
         dtype = Known("dtype", lambda dtype: dtype.type, lambda name: 1)
         self.globals: dict[str, Any] = {"__name__": "smemviz_editor", "__smemviz_dtype__": dtype}
         self.frames: list[dict[str, Any]] = []
+        self.enclosing: tuple[dict[str, Any], ...] = ()
+        self.handling: list[Raised] = []
         self.printed: list[str] = []
         self.line = 1
         self._steps = 0
@@ -45,9 +49,14 @@ class Bounds:
         """Return an error at the current line."""
         return KernelFileError(self.file, self.line, what)
 
+    def raised(self, kind: type[Exception], what: str) -> Raised:
+        """Return an exception that text may catch, at the current line; it says no more than one line."""
+        lines = [line.strip() for line in what.splitlines() if line.strip()][:1]
+        return Raised(Caught(kind, "".join(lines)), self.error(": ".join([kind.__name__, *lines])))
+
     def refuse(self, what: str) -> UnsupportedError:
         """Return the refusal of a construct at the current line."""
-        text = f"{what} is not run in the editor; save the file and run it with smemviz run"
+        text = said("{what} is not run in the editor; save the file and run it with smemviz run", what=what)
         return UnsupportedError(self.file, self.line, text)
 
     def step(self, node: ast.stmt | ast.expr) -> None:
@@ -55,23 +64,37 @@ class Bounds:
         self.line = node.lineno
         self._steps += 1
         if self._steps > self.limits.steps:
-            raise self.error(f"the host part took more than {self.limits.steps:,} steps; the editor gives no more")
+            raise self.error(
+                said("the host part took more than {most:,} steps; the editor gives no more", most=self.limits.steps)
+            )
 
     def bounded(self, value: Any) -> Any:
         """Return a value that is within the limits on numbers, texts, lists and arrays."""
         if isinstance(value, int) and value.bit_length() > self.limits.integer_bits:
-            raise self.error(f"a whole number of more than {self.limits.integer_bits:,} bits; the editor has no larger")
+            raise self.error(
+                said(
+                    "a whole number of more than {most:,} bits; the editor has no larger", most=self.limits.integer_bits
+                )
+            )
         if isinstance(value, str) and len(value) > self.limits.characters:
-            raise self.error(f"a text of more than {self.limits.characters:,} characters; the editor has no longer")
+            raise self.error(
+                said("a text of more than {most:,} characters; the editor has no longer", most=self.limits.characters)
+            )
         if isinstance(value, list | tuple) and len(value) > self.limits.items:
-            raise self.error(f"a list of more than {self.limits.items:,} items; the editor has no longer")
+            raise self.error(
+                said("a list of more than {most:,} items; the editor has no longer", most=self.limits.items)
+            )
         return value
 
     def afford(self, numbers: int) -> None:
         """Refuse a result of so many numbers, taken as 8 bytes each, when it is too large."""
         if numbers * 8 > self.limits.array_bytes:
             raise self.error(
-                f"this needs about {numbers * 8:,} bytes; the editor gives an array {self.limits.array_bytes:,}"
+                said(
+                    "this needs about {needed:,} bytes; the editor gives an array {most:,}",
+                    needed=numbers * 8,
+                    most=self.limits.array_bytes,
+                )
             )
 
     def guarded(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -83,23 +106,28 @@ class Bounds:
         except SmemvizError:
             raise
         except NotAllowedError as error:
-            raise self.error(f"{error.args[0]} is not for the editor; use numbers and arrays of numbers") from None
-        except (RecursionError, MemoryError):
+            raise self.error(
+                said("{what} is not for the editor; use numbers and arrays of numbers", what=error.args[0])
+            ) from None
+        except (RecursionError, MemoryError, Raised):
             raise
         except Exception as error:  # a library raises what it likes on what a text gives it
-            said = [line.strip() for line in str(error).splitlines() if line.strip()]
-            raise self.error(f"{type(error).__name__}{': ' + said[0] if said else ''}") from None
+            raise self.raised(type(error), str(error)) from None
 
     def handed(self, value: Any) -> Any:
         """Return a value as a library may get it."""
         try:
             return handed(value)
         except NotAllowedError as error:
-            raise self.error(f"{error.args[0]} is not for the editor here; use numbers and arrays") from None
+            raise self.error(
+                said("{what} is not for the editor here; use numbers and arrays", what=error.args[0])
+            ) from None
 
     def text(self, value: Any) -> str:
         """Return a value as text."""
         self.afford(elements(value))
+        if isinstance(value, Caught):
+            return str(value)
         if isinstance(value, type) and issubclass(value, np.generic):
             return np.dtype(value).name  # as Numba's types say themselves
         return str(self.guarded(str, self.handed(value) if not isinstance(value, str) else value))

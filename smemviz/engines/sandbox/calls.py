@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.cuda import Cuda, DeviceOnly, Event, Stream
+from smemviz.engines.sandbox.exceptions import Caught, Kind
 from smemviz.engines.sandbox.expressions import Expressions
 from smemviz.engines.sandbox.kernels import Configured, HostFunction, Kernel
 from smemviz.engines.sandbox.known import methods_of
 from smemviz.engines.sandbox.sizes import MANY, Known, Sizer, count, elements, together
+from smemviz.said import said
 
 
 class Calls(Expressions):
@@ -31,6 +33,9 @@ class Calls(Expressions):
         arguments, options = self.arguments(node)
         if isinstance(function, Configured):
             return self.launch(function, arguments, options)
+        if isinstance(function, Kind):
+            self.afford(elements(arguments))
+            return Caught(function.raised, self.bounded(", ".join(map(self.text, arguments))))
         if isinstance(function, HostFunction):
             return self.call_function(function, arguments, options)
         if isinstance(function, Known):
@@ -40,15 +45,19 @@ class Calls(Expressions):
         if isinstance(getattr(function, "__self__", None), Cuda):
             return self.call_cuda(function, arguments, options)
         if isinstance(function, Kernel):
-            raise self.error(f"{function.definition.name} needs a launch: {function.definition.name}[grid, block](...)")
+            raise self.error(
+                said("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=function.definition.name)
+            )
         if isinstance(function, DeviceOnly):
-            raise self.error(f"cuda.{function.__qualname__} is for kernels; this line runs on the host")
-        raise self.error(f"{ast.unparse(node.func)} cannot be called")
+            raise self.error(
+                said("cuda.{function} is for kernels; this line runs on the host", function=function.__qualname__)
+            )
+        raise self.error(said("{code} cannot be called", code=ast.unparse(node.func)))
 
     def arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
         """Evaluate the arguments of a call."""
         if any(keyword.arg is None for keyword in node.keywords):
-            raise self.refuse("two asterisks in a call")
+            raise self.refuse(said("two asterisks in a call"))
         arguments = self.items(node.args)
         options = {str(keyword.arg): self.value(keyword.value) for keyword in node.keywords}
         self.line = node.lineno
@@ -67,7 +76,9 @@ class Calls(Expressions):
         numbers = self.guarded(lambda: min(MANY, size(*arguments, **options)))
         self.afford(numbers)
         if call in (list, tuple, sorted) and numbers > self.limits.items:
-            raise self.error(f"a list of more than {self.limits.items:,} items; the editor has no longer")
+            raise self.error(
+                said("a list of more than {most:,} items; the editor has no longer", most=self.limits.items)
+            )
         return self.guarded(call, *arguments, **options)
 
     def call_cuda(self, function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
@@ -109,7 +120,7 @@ class Calls(Expressions):
             arguments = [self.handed(one) for one in arguments if not isinstance(one, Stream)]
             options = {key: self.handed(one) for key, one in options.items()}
             return self.guarded(getattr(base, name), *arguments, **options)
-        raise self.error(f"{ast.unparse(node)} is not there for text in the editor")
+        raise self.error(said("{code} is not there for text in the editor", code=ast.unparse(node)))
 
     def configured(self, kernel: Kernel, name: str, arguments: list[Any], options: dict[str, Any]) -> Configured:
         """Return a kernel configured by ``configure`` or ``forall``."""
@@ -118,17 +129,17 @@ class Calls(Expressions):
         tasks = arguments[0] if arguments else options.get("ntasks", 0)
         block = arguments[1] if len(arguments) > 1 else options.get("tpb", 0)
         if not isinstance(tasks, int) or not isinstance(block, int):
-            raise self.error("forall takes a number of threads")
+            raise self.error(said("forall takes a number of threads"))
         size = block or 128
         return self.subscript(kernel, (max(1, -(-tasks // size)), size))  # type: ignore[no-any-return]
 
     def launch(self, configured: Configured, arguments: list[Any], options: dict[str, Any]) -> None:
         """Start a kernel."""
         if options:
-            raise self.error("a kernel's arguments are given by their place; leave out the names")
+            raise self.error(said("a kernel's arguments are given by their place; leave out the names"))
         self._launches += 1
         if self._launches > self.limits.launches:
-            raise self.error(f"more than {self.limits.launches} launches; the editor makes no more")
+            raise self.error(said("more than {most} launches; the editor makes no more", most=self.limits.launches))
         self.afford(elements(arguments))
         given = tuple(self.handed(one) for one in arguments)
         self.launcher(configured.kernel.definition, configured.configuration, given, (self.file, self.line))

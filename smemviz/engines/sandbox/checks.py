@@ -8,6 +8,7 @@ from dataclasses import replace
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import InputError, KernelFileError
 from smemviz.program import Program, parse_program
+from smemviz.said import said
 
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -21,9 +22,16 @@ def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
     """
     size = len(source.encode(errors="surrogatepass"))
     if size > limits.source_bytes:
-        raise InputError(f"{file}: the text has {size:,} bytes; the editor takes {limits.source_bytes:,}")
+        raise InputError(
+            said(
+                "{file}: the text has {bytes:,} bytes; the editor takes {most:,}",
+                file=file,
+                bytes=size,
+                most=limits.source_bytes,
+            )
+        )
     if "\0" in source or any("\ud800" <= letter <= "\udfff" for letter in source):
-        raise InputError(f"{file}: the text has characters that no Python file has")
+        raise InputError(said("{file}: the text has characters that no Python file has", file=file))
     _check_brackets(source, file, limits.depth)
     program = parse_program(source, file)
     _check_depth(program.tree, file, limits.depth)
@@ -37,7 +45,9 @@ def _check_brackets(source: str, file: str, most: int) -> None:
         for letter in line:
             depth += (letter in _OPEN) - (letter in _CLOSE)
             if depth > most:
-                raise KernelFileError(file, number, f"brackets nest more than {most} deep; the editor takes no more")
+                raise KernelFileError(
+                    file, number, said("brackets nest more than {most} deep; the editor takes no more", most=most)
+                )
         depth = max(depth, 0)
 
 
@@ -48,5 +58,7 @@ def _check_depth(tree: ast.AST, file: str, most: int) -> None:
         node, depth, line = waiting.pop()
         line = getattr(node, "lineno", line)
         if depth > most:
-            raise KernelFileError(file, line, f"the text nests more than {most} deep; the editor takes no more")
+            raise KernelFileError(
+                file, line, said("the text nests more than {most} deep; the editor takes no more", most=most)
+            )
         waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))

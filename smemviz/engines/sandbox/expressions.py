@@ -12,23 +12,26 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.cuda import DeviceOnly
+from smemviz.engines.sandbox.exceptions import KINDS, Caught
+from smemviz.engines.sandbox.kernels import HostFunction
 from smemviz.engines.sandbox.known import BUILTINS, NotAllowedError, admitted, values_of
 from smemviz.engines.sandbox.operators import COMPARE, UNARY
 from smemviz.engines.sandbox.scope import member
 from smemviz.engines.sandbox.sizes import Known, together
 from smemviz.engines.sandbox.targets import Targets
+from smemviz.functions import Function
+from smemviz.said import said
 
 _FORMAT = re.compile(r"[<>^]?[+ ]?0?\d{0,2}[,_]?(\.\d{1,2})?[bdeEfFgGoxX%]?")
 _CONVERSIONS = {ord("r"): repr, ord("s"): str, ord("a"): ascii, -1: None}
 _EXPRESSIONS = {
-    ast.Lambda: "lambda",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield",
-    ast.SetComp: "a set",
-    ast.Set: "a set",
-    ast.DictComp: "a comprehension of a dict",
-    ast.Starred: "an asterisk here",
+    ast.SetComp: said("a set"),
+    ast.Set: said("a set"),
+    ast.DictComp: said("a comprehension of a dict"),
+    ast.Starred: said("an asterisk here"),
 }
 
 
@@ -73,18 +76,26 @@ class Expressions(Targets):
                 return self.bounded("".join(map(self.part, node.values)))
             case ast.Slice():
                 return self.index(node)
+            case ast.Lambda():
+                body = ast.copy_location(ast.Return(node.body), node.body)
+                return self.function(ast.copy_location(ast.FunctionDef("<lambda>", node.args, [body], []), node))
             case ast.NamedExpr():
                 self.assign(node.target, value := self.value(node.value))
                 return value
-        raise self.refuse(_EXPRESSIONS.get(type(node), "this expression"))
+        raise self.refuse(_EXPRESSIONS.get(type(node), said("this expression")))
 
     def data(self, node: ast.expr) -> Any:
         """Evaluate an expression that has to be a number, an array, or a list of them."""
-        value = self.value(node)
+        return self.admitted(node, self.value(node))
+
+    def admitted(self, node: ast.expr, value: Any) -> Any:
+        """Return the value of an expression if it is a number, an array, or a list of them."""
         try:
             return admitted(value)
         except NotAllowedError as error:
-            raise self.error(f"{ast.unparse(node)} is {error.args[0]}, no number and no array") from None
+            raise self.error(
+                said("{code} is {what}, no number and no array", code=ast.unparse(node), what=error.args[0])
+            ) from None
 
     def truth(self, node: ast.expr) -> bool:
         """Evaluate a condition."""
@@ -92,16 +103,16 @@ class Expressions(Targets):
 
     def constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, bytes):
-            raise self.refuse("a text of bytes")
+            raise self.refuse(said("a text of bytes"))
         return self.bounded(node.value)
 
     def name(self, node: ast.Name) -> Any:
-        for scope in (self.names, self.globals, BUILTINS):
+        for scope in (self.names, *self.enclosing, self.globals, BUILTINS, KINDS):
             if node.id in scope:
                 return scope[node.id]
         if node.id in ("print", "str"):
             return Known(node.id, getattr(self, {"str": "text"}.get(node.id, node.id)), together)
-        raise self.error(f"NameError: {node.id} is not defined here")
+        raise self.error(said("NameError: {name} is not defined here", name=node.id))
 
     def attribute(self, node: ast.Attribute) -> Any:
         return self.member(self.value(node.value), node)
@@ -116,7 +127,7 @@ class Expressions(Targets):
                 return getattr(base, node.attr)
             elif node.attr in values_of(base):
                 return self.guarded(getattr, base, node.attr)
-        raise self.error(f"{ast.unparse(node)} is not there for text in the editor")
+        raise self.error(said("{code} is not there for text in the editor", code=ast.unparse(node)))
 
     def either(self, node: ast.BoolOp) -> Any:
         value: Any = None
@@ -154,12 +165,14 @@ class Expressions(Targets):
         """Return what a loop goes through."""
         value = self.value(node)
         if not isinstance(value, range | list | tuple | str | np.ndarray):
-            raise self.error(f"{ast.unparse(node)} cannot be gone through; use a range, a list, a tuple or an array")
+            raise self.error(
+                said("{code} cannot be gone through; use a range, a list, a tuple or an array", code=ast.unparse(node))
+            )
         return iter(value)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
         if len(node.generators) > 1 or node.generators[0].is_async:
-            raise self.refuse("a comprehension of several loops")
+            raise self.refuse(said("a comprehension of several loops"))
         generator = node.generators[0]
         found: list[Any] = []
         for item in self.iterate(generator.iter):
@@ -174,13 +187,27 @@ class Expressions(Targets):
         """Return one part of a formatted text."""
         if not isinstance(node, ast.FormattedValue):
             return str(self.value(node))
-        value = self.data(node.value)
+        value = self.value(node.value)
+        if isinstance(value, Caught):
+            return repr(value) if node.conversion == ord("r") else str(value)
+        value = self.admitted(node.value, value)
         spec = self.value(node.format_spec) if node.format_spec else ""
         if not _FORMAT.fullmatch(spec):
-            raise self.error(f"the format {spec[:20]!r} is not for the editor; give at most two digits of width")
+            raise self.error(
+                said(
+                    "the format {format} is not for the editor; give at most two digits of width",
+                    format=repr(spec[:20]),
+                )
+            )
         if spec and not isinstance(value, np.ndarray | list | tuple):
             return str(self.guarded(format, value, spec))
         return repr(value) if node.conversion == ord("r") else self.text(value)
+
+    def function(self, node: ast.FunctionDef) -> HostFunction:
+        """Return a function of the host as it is defined here and now."""
+        definition = Function(node.name, self.file, self.source, self.tree, node, self.globals)
+        enclosing = (self.names, *self.enclosing) if self.frames else ()
+        return HostFunction(definition, tuple(self.items(node.args.defaults)), enclosing)
 
     def call(self, node: ast.Call) -> Any:
         """Call something; calls know how."""

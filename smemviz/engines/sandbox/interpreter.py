@@ -12,22 +12,28 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from smemviz.engines.sandbox.calls import Calls
+from smemviz.engines.sandbox.blocks import Blocks
+from smemviz.engines.sandbox.exceptions import (
+    SIGNALS,
+    BreakSignal,
+    Caught,
+    ContinueSignal,
+    Raised,
+    ReturnSignal,
+)
 from smemviz.engines.sandbox.kernels import HostFunction, Kernel
 from smemviz.engines.sandbox.scope import imported
-from smemviz.errors import KernelFileError
+from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.functions import Function
 from smemviz.program import Program
+from smemviz.said import said
 
 _REFUSED: dict[type[ast.AST], str] = {
-    ast.ClassDef: "a class",
-    ast.AsyncFunctionDef: "an async function",
-    ast.Try: "try",
-    ast.TryStar: "try",
-    ast.With: "with",
+    ast.ClassDef: said("a class"),
+    ast.AsyncFunctionDef: said("an async function"),
+    ast.TryStar: "try with except*",
     ast.AsyncWith: "with",
-    ast.AsyncFor: "an async loop",
-    ast.Raise: "raise",
+    ast.AsyncFor: said("an async loop"),
     ast.Global: "global",
     ast.Nonlocal: "nonlocal",
     ast.Delete: "del",
@@ -35,20 +41,7 @@ _REFUSED: dict[type[ast.AST], str] = {
 }
 
 
-class _ReturnSignal(Exception):  # noqa: N818 - no error
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class _BreakSignal(Exception):  # noqa: N818 - no error
-    pass
-
-
-class _ContinueSignal(Exception):  # noqa: N818 - no error
-    pass
-
-
-class Host(Calls):
+class Host(Blocks):
     """The host part of one program; ``printed`` is what it prints."""
 
     def run_module(self, program: Program) -> None:
@@ -62,14 +55,16 @@ class Host(Calls):
             self.statements(program.statements())
             main = self.globals.get("main")
             if not isinstance(main, HostFunction):
-                raise KernelFileError(self.file, self.line, "main is something else than a function here")
+                raise KernelFileError(self.file, self.line, said("main is something else than a function here"))
             self.call_function(main, [], {})
-        except (_ReturnSignal, _BreakSignal, _ContinueSignal):
-            raise KernelFileError(self.file, self.line, "return, break or continue stands outside") from None
+        except Raised as raised:
+            raise raised.error from None
+        except SIGNALS:
+            raise KernelFileError(self.file, self.line, said("return, break or continue stands outside")) from None
         except RecursionError:
-            raise self.error("the text nests too deeply; make it flatter") from None
+            raise self.error(said("the text nests too deeply; make it flatter")) from None
         except MemoryError:
-            raise self.error("there is no memory left for this; make its arrays smaller") from None
+            raise self.error(said("there is no memory left for this; make its arrays smaller")) from None
 
     def statements(self, body: Iterable[ast.stmt]) -> None:
         """Execute statements in order."""
@@ -102,19 +97,31 @@ class Host(Calls):
             case ast.FunctionDef():
                 self.define(node)
             case ast.Return():
-                raise _ReturnSignal(None if node.value is None else self.value(node.value))
+                raise ReturnSignal(None if node.value is None else self.value(node.value))
             case ast.Break():
-                raise _BreakSignal
+                raise BreakSignal
             case ast.Continue():
-                raise _ContinueSignal
+                raise ContinueSignal
             case ast.Assert():
                 if not self.truth(node.test):
-                    said = f": {self.text(self.value(node.msg))}" if node.msg else ""
-                    raise self.error(f"AssertionError{said}")
+                    raise self.raised(AssertionError, self.text(self.value(node.msg)) if node.msg else "")
+            case ast.Try():
+                self.attempt(node)
+            case ast.Raise():
+                raise self.raising(node)
+            case ast.With():
+                self.within(node)
             case ast.Import() | ast.ImportFrom():
-                self.names.update(imported(self.file, node, self.modules))
+                self.bring(node)
             case _:
-                raise self.refuse(_REFUSED.get(type(node), "this statement"))
+                raise self.refuse(_REFUSED.get(type(node), said("this statement")))
+
+    def bring(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Execute an import; text may try whether a module is there."""
+        try:
+            self.names.update(imported(self.file, node, self.modules))
+        except UnsupportedError as missing:
+            raise Raised(Caught(ModuleNotFoundError, missing.what), missing) from None
 
     def loop(self, items: Iterable[Any], node: ast.For) -> None:
         """Execute a ``for``."""
@@ -137,57 +144,60 @@ class Host(Calls):
         """Execute the body of a loop once, and tell whether the loop goes on."""
         try:
             self.statements(node.body)
-        except _BreakSignal:
+        except BreakSignal:
             return False
-        except _ContinueSignal:
+        except ContinueSignal:
             pass
         return True
 
     def define(self, node: ast.FunctionDef) -> None:
         """Bind a function: a kernel or device function under ``cuda.jit``, else one of the host."""
-        definition = Function(node.name, self.file, self.source, self.tree, node, self.globals)
         if not node.decorator_list:
-            self.names[node.name] = HostFunction(definition)
+            self.names[node.name] = self.function(node)
             return
         if len(node.decorator_list) > 1 or self.names is not self.globals:
-            raise self.refuse("a decorated function inside another or with several decorators")
+            raise self.refuse(said("a decorated function inside another or with several decorators"))
         decorator = node.decorator_list[0]
         call = decorator if isinstance(decorator, ast.Call) else None
         if self.value(call.func if call else decorator) != self.modules["numba.cuda"].jit:
-            raise self.refuse("a decorator other than cuda.jit")
+            raise self.refuse(said("a decorator other than cuda.jit"))
         if call and call.args:
-            raise self.refuse("a signature in cuda.jit")
+            raise self.refuse(said("a signature in cuda.jit"))
         options = {keyword.arg or "**": self.value(keyword.value) for keyword in (call.keywords if call else ())}
+        definition = Function(node.name, self.file, self.source, self.tree, node, self.globals)
         self.names[node.name] = Kernel(definition, bool(options.get("device", False)))
 
     def call_function(self, function: HostFunction, arguments: list[Any], options: dict[str, Any]) -> Any:
         """Call a function of the text on the host."""
         node = function.definition.node
         if len(self.frames) >= self.limits.calls:
-            raise self.error(f"functions call each other more than {self.limits.calls} deep")
-        bound = self.bind(node, arguments, options)
+            raise self.error(said("functions call each other more than {calls} deep", calls=self.limits.calls))
+        bound = self.bind(function, arguments, options)
+        outer, self.enclosing = self.enclosing, function.enclosing
         self.frames.append(bound)
         try:
             self.statements(node.body)
-        except _ReturnSignal as returned:
+        except ReturnSignal as returned:
             return returned.value
         finally:
             self.frames.pop()
+            self.enclosing = outer
         return None
 
-    def bind(self, node: ast.FunctionDef, arguments: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+    def bind(self, function: HostFunction, arguments: list[Any], options: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters of a call with their values."""
+        node = function.definition.node
         parameters = node.args
         if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
-            raise self.refuse("a function with * or keyword-only parameters")
+            raise self.refuse(said("a function with * or keyword-only parameters"))
         names = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
         bound = dict(zip(names, arguments, strict=False))
         twice = set(bound) & set(options)
         bound |= options
-        defaults = parameters.defaults
-        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-            if name not in bound:
-                bound[name] = self.value(default)
+        defaults = function.defaults
+        bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)) | bound
         if len(arguments) > len(names) or set(bound) != set(names) or twice:
-            raise self.error(f"{node.name} takes {', '.join(names) or 'no arguments'}")
+            if not names:
+                raise self.error(said("{function} takes no arguments", function=node.name))
+            raise self.error(f"{node.name} takes {', '.join(names)}")
         return bound

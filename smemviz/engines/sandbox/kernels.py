@@ -28,8 +28,10 @@ class Configured:
     configuration: Configuration
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HostFunction:
-    """A function of the text that runs on the host."""
+    """A function of the text that runs on the host; ``enclosing`` are the variables of the functions around it."""
 
     definition: Function
+    defaults: tuple[Any, ...]
+    enclosing: tuple[dict[str, Any], ...]

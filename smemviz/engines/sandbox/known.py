@@ -36,6 +36,7 @@ from smemviz.engines.sandbox.sizes import (
     sized,
     together,
 )
+from smemviz.said import said
 
 _WORDS = {"C", "F", "A", "K", "constant", "edge", "left", "right", "floor", "wrap", "clip", "raise"}
 _PYTHON_TYPES = (bool, int, float, complex)
@@ -53,13 +54,13 @@ def admitted(value: Any) -> Any:
     """
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.kind not in "biufc":
-            raise NotAllowedError(f"an array of {value.dtype}")
+            raise NotAllowedError(said("an array of {dtype}", dtype=value.dtype))
         return value
     if value is None or isinstance(value, bool | int | float | complex | str | range | DeviceArray):
         return value
     if isinstance(value, np.dtype):
         if value.kind not in "biufc":
-            raise NotAllowedError(f"a dtype of {value}")
+            raise NotAllowedError(said("a dtype of {dtype}", dtype=value))
         return value
     if isinstance(value, tuple | list):
         return type(value)(admitted(item) for item in value)
@@ -81,7 +82,7 @@ def handed(value: Any) -> Any:
             return np.dtype(DTYPES[value])
         if value in _WORDS:
             return value
-        raise NotAllowedError(f"the text {value[:20]!r}")
+        raise NotAllowedError(said("the text {text}", text=repr(value[:20])))
     if isinstance(value, type):
         if issubclass(value, np.generic) and np.dtype(value).kind in "biufc":
             return value

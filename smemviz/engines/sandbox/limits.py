@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 
 from smemviz.engines.lockstep.machine import Limits
@@ -33,3 +34,8 @@ class SandboxLimits:
     launch: Limits = field(
         default_factory=lambda: Limits(iterations=1_000_000, memory_bytes=512 * 1024**2, threads=1 << 22)
     )
+
+
+def memory_is_bounded() -> bool:
+    """Tell whether the operating system holds ``memory_bytes``; Linux alone does."""
+    return sys.platform == "linux"

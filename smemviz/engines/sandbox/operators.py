@@ -11,6 +11,7 @@ import numpy as np
 
 from smemviz.engines.sandbox.bounds import Bounds
 from smemviz.engines.sandbox.sizes import product, together
+from smemviz.said import said
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -55,7 +56,9 @@ class Operators(Bounds):
             if isinstance(side, str) and isinstance(op, ast.Mod):
                 raise self.refuse("% on text")
             if not isinstance(side, int | float | complex | str | tuple | list | np.ndarray | np.generic):
-                raise self.error(f"{ast.unparse(ast.BinOp(ast.Name('a'), op, ast.Name('b')))}: one side is no number")
+                raise self.error(
+                    said("{code}: one side is no number", code=ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b"))))
+                )
         if isinstance(left, int) and isinstance(right, int):
             grown = {
                 ast.Pow: left.bit_length() * max(right, 0),
@@ -63,11 +66,11 @@ class Operators(Bounds):
                 ast.Mult: left.bit_length() + right.bit_length(),
             }.get(type(op), 0)
             if grown > self.limits.integer_bits + 1:
-                raise self.error(f"a whole number of more than {self.limits.integer_bits:,} bits")
+                raise self.error(said("a whole number of more than {most:,} bits", most=self.limits.integer_bits))
         sequence, times = (left, right) if isinstance(left, str | list | tuple) else (right, left)
         if isinstance(op, ast.Mult) and isinstance(sequence, str | list | tuple) and isinstance(times, int):
             if len(sequence) * times > self.limits.items:
-                raise self.error(f"a list or text of more than {self.limits.items:,} items")
+                raise self.error(said("a list or text of more than {most:,} items", most=self.limits.items))
         elif isinstance(op, ast.MatMult):
             self.afford(product(left, right))
         else:

@@ -17,6 +17,7 @@ from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError
 from smemviz.functions import Function
 from smemviz.recording import Recording
+from smemviz.said import said
 
 FILE = "editor.py"
 
@@ -62,6 +63,6 @@ def run_text(
         recorder.findings.append(main_failed(error))
     if not recorder.launches and not recorder.findings:
         main = program.require_main()
-        raise KernelFileError(file, main.lineno, "main() launches no kernel; write kernel[grid, block](...)")
+        raise KernelFileError(file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)"))
     recording = assembled(file, source, program.values, "lockstep", tuple(recorder.launches), tuple(recorder.findings))
     return Ran(recording, "".join(host.printed))

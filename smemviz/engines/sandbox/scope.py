@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from smemviz.constants import DTYPES
-from smemviz.engines.lockstep.cuda import Cuda, device_names
+from smemviz.engines.lockstep.cuda import Cuda, CudaSupportError, device_names
+from smemviz.engines.sandbox.exceptions import Kind
 from smemviz.engines.sandbox.known import math_module, module, numpy_module
 from smemviz.errors import UnsupportedError
+from smemviz.said import said
 
 # What of ``numba.cuda`` the host part may call; kernels have the lockstep engine's own tables.
 _HOST_CUDA = {
@@ -25,6 +27,7 @@ _HOST_CUDA = {
     "mapped_array",
 }
 _HOST_CUDA |= {"synchronize", "stream", "event", "event_elapsed_time", "is_available"}
+_HOST_CUDA |= {"CudaSupportError", "defer_cleanup", "pinned"}
 
 
 def modules(file: str) -> dict[str, ModuleType]:
@@ -33,6 +36,7 @@ def modules(file: str) -> dict[str, ModuleType]:
     types = {name: getattr(np, dtype) for name, dtype in DTYPES.items() if hasattr(np, dtype)} | {"bool_": np.bool_}
     types["boolean"] = np.bool_
     numba_types = module("numba.types", types)
+    vars(cuda)["CudaSupportError"] = Kind(CudaSupportError)
     vars(cuda)["types"] = numba_types  # in the place of Numba's own module
     return {
         "numpy": numpy_module(),
@@ -81,8 +85,12 @@ def member(of: ModuleType, name: str) -> Any:
 
 
 def _missing(file: str, node: ast.stmt, name: str) -> UnsupportedError:
-    text = f"{name} is not there for text in the editor, which has numba, numba.cuda, numpy and math; save the file "
-    return UnsupportedError(file, node.lineno, text + "and run it with smemviz run")
+    text = said(
+        "{name} is not there for text in the editor, which has numba, numba.cuda, numpy and math; save the file "
+        "and run it with smemviz run",
+        name=name,
+    )
+    return UnsupportedError(file, node.lineno, text)
 
 
 def _never(*arguments: Any) -> None:

@@ -19,6 +19,7 @@ from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.run import FILE, Ran
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError
 from smemviz.recording_file import load
+from smemviz.said import said
 
 AT_ONCE = 2
 _START_SECONDS = 60.0
@@ -78,9 +79,16 @@ class Supervisor:
         """
         size = len(source.encode(errors="replace"))
         if size > self.limits.source_bytes:
-            raise InputError(f"{file}: the text has {size:,} bytes; the editor takes {self.limits.source_bytes:,}")
+            raise InputError(
+                said(
+                    "{file}: the text has {bytes:,} bytes; the editor takes {most:,}",
+                    file=file,
+                    bytes=size,
+                    most=self.limits.source_bytes,
+                )
+            )
         if not self._turns.acquire(timeout=_BUSY_SECONDS):
-            raise BusyError(f"{file}: the editor is busy with other texts; try again in a moment")
+            raise BusyError(said("{file}: the editor is busy with other texts; try again in a moment", file=file))
         try:
             worker = self._take()
             try:
@@ -101,7 +109,9 @@ class Supervisor:
 
     def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object], file: str) -> Ran:
         if not worker.ready.wait(_START_SECONDS) or worker.process.poll() is not None:
-            raise BusyError(f"{file}: the process that runs texts did not start; look at the server's output")
+            raise BusyError(
+                said("{file}: the process that runs texts did not start; look at the server's output", file=file)
+            )
         with tempfile.TemporaryDirectory(prefix="smemviz-") as folder:
             output = Path(folder) / "editor.smem.npz"
             request = {
@@ -117,7 +127,13 @@ class Supervisor:
                 worker.process.stdin.write(json.dumps(request) + "\n")
                 worker.process.stdin.flush()
             if not worker.answered.wait(self.limits.seconds):
-                raise InputError(f"{file}: it was stopped after {self.limits.seconds:g} s; give it less to do")
+                raise InputError(
+                    said(
+                        "{file}: it was stopped after {seconds:g} s; give it less to do",
+                        file=file,
+                        seconds=self.limits.seconds,
+                    )
+                )
             answer = _parsed(worker.answer)
             if "error" in answer:
                 raise _error(answer, file)
@@ -143,7 +159,7 @@ class Supervisor:
     def _take(self) -> _Worker:
         with self._lock:
             if self._closed:
-                raise InputError(f"{FILE}: the server is ending")
+                raise InputError(said("{file}: the server is ending", file=FILE))
             worker, self._waiting = self._waiting, None
             if worker is None or worker.process.poll() is not None:
                 return self._start()
@@ -163,7 +179,7 @@ def _parsed(line: str) -> dict[str, object]:
         answer = None
     if isinstance(answer, dict):
         return answer
-    return {"error": "it used more time or memory than the editor gives; give it less to do"}
+    return {"error": said("it used more time or memory than the editor gives; give it less to do")}
 
 
 def _error(answer: Mapping[str, object], file: str) -> SmemvizError:

@@ -13,6 +13,7 @@ from smemviz.engines.lockstep.device_array import DeviceArray
 from smemviz.engines.sandbox.kernels import Configured, Kernel
 from smemviz.engines.sandbox.operators import Operators
 from smemviz.engines.sandbox.sizes import elements
+from smemviz.said import said
 
 
 class Targets(Operators):
@@ -38,10 +39,12 @@ class Targets(Operators):
         """Take an element, a part, or a launch configuration."""
         if isinstance(base, Kernel):
             if base.device:
-                raise self.error(f"{base.definition.name} is a device function; only kernels are launched")
+                raise self.error(
+                    said("{function} is a device function; only kernels are launched", function=base.definition.name)
+                )
             return Configured(base, configuration((self.file, self.line), index))
         if not isinstance(base, np.ndarray | np.generic | DeviceArray | list | tuple | str | range):
-            raise self.error("what stands before the brackets has no elements")
+            raise self.error(said("what stands before the brackets has no elements"))
         parts = index if isinstance(index, tuple) else (index,)
         self.afford(max(1, elements([part for part in parts if isinstance(part, np.ndarray | list)])) * _rest(base))
         return self.guarded(operator.getitem, base, self.handed(index))
@@ -51,28 +54,30 @@ class Targets(Operators):
         match target:
             case ast.Name():
                 if target.id.startswith("__"):
-                    raise self.error(f"{target.id} is not a name for the editor")
+                    raise self.error(said("{name} is not a name for the editor", name=target.id))
                 self.names[target.id] = value
             case ast.Tuple() | ast.List():
                 if not isinstance(value, tuple | list | range | np.ndarray):
-                    raise self.error("what is to be taken apart is no tuple, list or array")
+                    raise self.error(said("what is to be taken apart is no tuple, list or array"))
                 if any(isinstance(one, ast.Starred) for one in target.elts):
-                    raise self.refuse("an asterisk on the left")
+                    raise self.refuse(said("an asterisk on the left"))
                 if len(value) != len(target.elts):
-                    raise self.error(f"there are {len(value)} values for {len(target.elts)} names")
+                    raise self.error(
+                        said("there are {values} values for {names} names", values=len(value), names=len(target.elts))
+                    )
                 for one, item in zip(target.elts, value, strict=True):
                     self.assign(one, item)
             case ast.Subscript():
                 self.store(self.value(target.value), self.index(target.slice), value)
             case _:
-                raise self.refuse("assignment to an attribute")
+                raise self.refuse(said("assignment to an attribute"))
 
     def store(self, base: Any, index: Any, value: Any) -> None:
         """Set elements of an array or a list."""
         if isinstance(base, list) and not isinstance(index, int):
-            raise self.refuse("assignment to a part of a list")
+            raise self.refuse(said("assignment to a part of a list"))
         if not isinstance(base, np.ndarray | DeviceArray | list):
-            raise self.error("only elements of arrays and lists can be set")
+            raise self.error(said("only elements of arrays and lists can be set"))
         self.guarded(operator.setitem, base, self.handed(index), self.handed(value))
 
     def augment(self, node: ast.AugAssign) -> None:
@@ -82,7 +87,7 @@ class Targets(Operators):
             self.store(base, index, self.binary(node.op, self.subscript(base, index), self.value(node.value)))
             return
         if not isinstance(node.target, ast.Name):
-            raise self.refuse("assignment to an attribute")
+            raise self.refuse(said("assignment to an attribute"))
         before = self.name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
         after = self.binary(node.op, before, self.value(node.value))
         if isinstance(before, np.ndarray):

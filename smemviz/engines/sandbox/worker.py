@@ -14,10 +14,11 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.recording_file import save
+from smemviz.said import said
 
 _MAX_REQUEST = 1 << 20  # characters
 _MAX_FILE = 1 << 26  # bytes
@@ -49,10 +50,14 @@ def _answer(request: dict[str, Any], limits: SandboxLimits) -> dict[str, Any]:
     except SmemvizError as error:
         return {"error": str(error)}
     except (MemoryError, RecursionError):
-        return {"error": f"it needs more memory than the editor gives, {limits.memory_bytes:,} bytes"}
+        return {"error": said("it needs more memory than the editor gives, {most:,} bytes", most=limits.memory_bytes)}
     except Exception as error:  # no text may do this; the server lives on and its output tells where
         traceback.print_exc()
-        return {"error": f"smemviz failed on it ({type(error).__name__}); save the file and run it with smemviz run"}
+        return {
+            "error": said(
+                "smemviz failed on it ({type}); save the file and run it with smemviz run", type=type(error).__name__
+            )
+        }
     return {"printed": ran.printed}
 
 
@@ -66,9 +71,8 @@ def _take_away(limits: SandboxLimits) -> None:
     _lower(resource.RLIMIT_CPU, math.ceil(limits.seconds) + 1)
     _lower(resource.RLIMIT_FSIZE, _MAX_FILE)
     _lower(resource.RLIMIT_CORE, 0)
-    memory = Path("/proc/self/statm")
-    if memory.exists():  # what is mapped already does not count
-        mapped = int(memory.read_text().split()[0]) * resource.getpagesize()
+    if memory_is_bounded():  # what is mapped already does not count
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         _lower(resource.RLIMIT_AS, mapped + limits.memory_bytes)
 
 

@@ -70,3 +70,6 @@ def test_features_prints_both_tables_and_the_same_as_json(capsys):
     found = json.loads(capsys.readouterr().out)
     assert [f["feature"] for f in found["features"]] == [row.feature for row in rows()]
     assert {f["says"] for f in found["features"] if f["executed"]} == {None}
+    otherwise = [f["feature"] for f in found["features"] if "otherwise" in f]
+    assert len(otherwise) == 3
+    assert all(feature.split()[0] in text.partition("perhaps otherwise")[2] for feature in otherwise)

@@ -1,18 +1,22 @@
-"""Random programs: every thread has to end as if it had run alone.
+"""Random programs: every thread ends as if it had run alone, and lanes of a warp ask together where they are together.
 
 Hypothesis writes the body of a kernel out of branches, loops, breaks, continues and returns that differ between
 threads; the peer is Python itself, running the same body for one thread after the other.
 """
 
 import textwrap
+from collections import Counter
 
 import numba
 import numpy as np
+from alone import run_alone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lockstep_text import launch_text
+from lockstep_text import START, launch_text
 
-THREADS = 40  # a full warp and a part of one
+BLOCK = 20  # threads; a part of a warp
+THREADS = 2 * BLOCK
+FIRST = START + 3  # the line of the body's first
 NAMES = ("x", "y", "z")
 SLOTS = 3  # elements of each thread in ``out``
 
@@ -88,26 +92,32 @@ def statements(draw, depth, in_loop):
             return [f"if {draw(condition)}:", f"  {kind}"]
 
 
-def python_runs(body, start):
-    scope = {}
-    exec("def f(i, out):\n" + textwrap.indent(body, "  "), scope)
-    out = [int(v) for v in start]
-    for i in range(THREADS):
-        scope["f"](i, out)
-    return out
+def logged(launch):
+    """Return how often each request was made, as ``run_alone`` does."""
+    (out,) = launch.arrays
+    found = Counter()
+    for site, block, addresses in zip(
+        *(getattr(launch.requests, n) for n in ("site", "block", "addresses")), strict=True
+    ):
+        one = launch.sites[site]
+        lanes = tuple((lane, int(a - out.address) // 8) for lane, a in enumerate(addresses) if a >= 0)
+        found[int(block), one.line - FIRST + 1, one.column, one.op, lanes] += 1
+    return found
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(blocks())
-def test_threads_that_go_different_ways_end_as_if_alone(lines):
+def test_threads_that_go_different_ways_end_as_if_alone_and_make_requests_where_they_are_together(lines):
     body = "\n".join(["x = i % 7", "y = 3 - i", "z = 1", *lines, f"out[i * {SLOTS}] = (x + 3 * y + 5 * z) % 1009"])
     start = (np.arange(THREADS * SLOTS) * 31) % 17
     text = "@cuda.jit\ndef kernel(out):\n  i = cuda.grid(1)\n" + textwrap.indent(body, "  ") + "\n"
 
-    _, findings = launch_text(text, out := start.copy(), grid=2, block=20)
+    launch, findings = launch_text(text, out := start.copy(), grid=2, block=BLOCK)
 
     assert findings == ()
-    assert out.tolist() == python_runs(body, start)
+    values, requests = run_alone(body, start, THREADS, BLOCK)
+    assert out.tolist() == values
+    assert logged(launch) == requests
 
 
 OPERATORS = ["+", "-", "*", "//", "%", "&", "|", "^", "<", "=="]

@@ -67,6 +67,12 @@ def test_a_record_itself_may_be_an_argument():
     assert record["y"] == 2.5
 
 
+def test_an_array_of_records_has_a_size_even_where_its_records_have_a_field_of_that_name():
+    items = np.zeros(40, np.dtype([("size", np.float32), ("y", np.float32)], align=True))
+    body("n = items.size + items.shape[0] + items.ndim\nitems[cuda.laneid].size = n", items, parameters="items")
+    assert items["size"].tolist() == [81.0] * 32 + [0.0] * 8
+
+
 def test_a_field_that_is_not_aligned_is_refused():
     packed = np.zeros(4, np.dtype([("a", np.int8), ("b", np.float32)]))
     with pytest.raises(UnsupportedError) as error:

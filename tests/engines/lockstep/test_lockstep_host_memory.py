@@ -55,12 +55,12 @@ def test_two_threads_at_once_leave_no_limit_behind():
     def other():
         with bounded():
             entered.set()
-            leave.wait(10)
+            leave.wait(60)
 
     with bounded():
         thread = threading.Thread(target=other)
         thread.start()
-        assert entered.wait(10)
+        assert entered.wait(60)
     assert resource.getrlimit(resource.RLIMIT_DATA) != before
     leave.set()
     thread.join()

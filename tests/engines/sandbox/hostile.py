@@ -12,11 +12,12 @@ from textwrap import indent
 
 @dataclass(frozen=True)
 class Hostile:
-    """A text and a part of the answer to it."""
+    """A text and a part of the answer to it; ``endless`` tells that nothing but the clock ends it soon."""
 
     name: str
     source: str
     says: str
+    endless: bool = False
 
 
 _HEAD = "import numpy as np\nfrom numba import cuda, float32, int32\n\n\n"
@@ -99,8 +100,8 @@ ESCAPES = (
 GREEDY = (
     Hostile("endless loop", host("while True:\n    pass"), "more than 200,000 steps"),
     Hostile("long loop", host("for i in range(10**18):\n    pass"), "more than 200,000 steps"),
-    Hostile("endless loop in a kernel", kernel("while True:\n    a[0] = 1.0"), ""),
-    Hostile("long loop in a kernel", kernel("for i in range(10**12):\n    a[0] = i"), ""),
+    Hostile("endless loop in a kernel", kernel("while True:\n    a[0] = 1.0"), "", endless=True),
+    Hostile("long loop in a kernel", kernel("for i in range(10**12):\n    a[0] = i"), "", endless=True),
     Hostile("recursion", _module("def f(n):\n    return f(n + 1)\n\n\nf(0)"), "more than 16 deep"),
     Hostile("recursion in a kernel", kernel("a[0] = 1.0").replace("a[0] = 1.0", "loud(a)"), ""),
     Hostile("giant array", host("x = np.zeros(10**12)"), "the editor gives an array"),
@@ -115,6 +116,11 @@ GREEDY = (
         "many arrays", host("kept = []\nfor i in range(4000):\n    kept.append(np.ones(7 * 10**6))"), "gives an array"
     ),
     Hostile("nested arrays", host("x = 0\nfor i in range(4000):\n    x = [x, np.zeros(7 * 10**6)]"), "memory"),
+    Hostile(
+        "memory that is swallowed",
+        host("x = 0\nwhile True:\n    try:\n        x = [x, np.zeros(7 * 10**6)]\n    except:\n        x = [x, 1]"),
+        "memory",
+    ),
     Hostile("a power", host("x = 9 ** 9 ** 9"), "bits"),
     Hostile("a shift", host("x = 1 << 10**9"), "bits"),
     Hostile("squares of squares", host("x = 3\nfor i in range(60):\n    x = x * x"), "bits"),
@@ -150,16 +156,108 @@ GREEDY = (
     Hostile("a range in a list", host("x = sum([range(10**30)])"), "gives an array"),
     Hostile("a list as deep as it is long", host("x = []\nfor i in range(9000):\n    x = [x]\nprint(x)"), "flatter"),
     Hostile("a tuple of itself", host("x = ()\nfor i in range(9000):\n    x = (x, x)\ny = x == x"), "gives an array"),
-    Hostile("differences of differences", host("x = np.diff(np.zeros(5), 10**12)"), "it was stopped"),
+    Hostile("differences of differences", host("x = np.diff(np.zeros(5), 10**12)"), "it was stopped", endless=True),
     Hostile("products of products", host("x = np.ones((2000, 2000))\nfor i in range(500):\n    x = x @ x"), "gives an"),
-    Hostile("functions that call twice", _doubling(24), "it was stopped"),
-    Hostile("many atomics", kernel("for i in range(10**6):\n    cuda.atomic.add(a, 0, 1.0)", "4096, 1024"), "stopped"),
-    Hostile("a loop without end", kernel("for i, x in enumerate(range(10**12)):\n    a[0] = i"), ""),
-    Hostile("a barrier in an endless loop", kernel("while a[0] == 0.0:\n    cuda.syncthreads()"), ""),
+    Hostile("functions that call twice", _doubling(24), "it was stopped", endless=True),
+    Hostile(
+        "many atomics",
+        kernel("for i in range(10**6):\n    cuda.atomic.add(a, 0, 1.0)", "4096, 1024"),
+        "it was stopped",
+        endless=True,
+    ),
+    Hostile("a loop without end", kernel("for i, x in enumerate(range(10**12)):\n    a[0] = i"), "", endless=True),
+    Hostile("a barrier in an endless loop", kernel("while a[0] == 0.0:\n    cuda.syncthreads()"), "", endless=True),
     Hostile("a tuple that doubles", kernel("t = (1,)\nfor i in range(100):\n    t = t + t"), "a tuple of more than"),
     Hostile("much dynamic memory", kernel("a[0] = 1.0", "1, 32, 0, 10**15"), "dynamic shared memory"),
     Hostile("a negative grid", kernel("a[0] = 1.0", "-1, 32"), "has a size below 1"),
     Hostile("a stream with arguments", host("cuda.stream().synchronize(1)"), "takes 1 positional argument"),
     Hostile("an infinite number", host("x = int(np.inf)"), "cannot convert float infinity"),
     Hostile("an index of many numbers", host("x = np.zeros(9)[np.zeros((10**4, 10**4), np.int8)]"), "gives an array"),
+)
+
+# Of exceptions, functions without a name, and contexts; run within 2,000 steps.
+CATCHING = (
+    Hostile(
+        "an import that is tried",
+        host("try:\n    import os\nexcept ImportError:\n    os = np\nos.system('true')"),
+        "there for",
+    ),
+    Hostile(
+        "the frame of an error",
+        host("try:\n    1 / 0\nexcept Exception as e:\n    e.__traceback__.tb_frame"),
+        "there for",
+    ),
+    Hostile(
+        "the arguments of an error",
+        host("try:\n    1 / 0\nexcept Exception as e:\n    e.args"),
+        "is not there for text",
+    ),
+    Hostile("the classes of errors", host("Exception.__subclasses__()"), "is not there for text"),
+    Hostile("an error to NumPy", host("np.array([ValueError('x'), ValueError])"), "is not for the editor"),
+    Hostile("a function to NumPy", host("np.array([lambda: 1])"), "is not for the editor"),
+    Hostile("the code of a lambda", host("(lambda: 1).__code__"), "is not there for text"),
+    Hostile("an interrupt", host("raise KeyboardInterrupt"), "KeyboardInterrupt is not defined"),
+    Hostile("an error of every kind", host("try:\n    1 / 0\nexcept BaseException:\n    pass"), "is not defined"),
+    Hostile("a file as a context", host("with open('/etc/passwd') as f:\n    pass"), "open is not defined"),
+    Hostile("an array as a context", host("with np.zeros(3) as f:\n    pass"), "with, other than of"),
+    Hostile("a context that is kept", host("x = cuda.pinned(np.zeros(3))\nx.gen.gi_frame"), "is not for the editor"),
+    Hostile(
+        "a limit that is swallowed",
+        host("while True:\n    try:\n        x = np.zeros(10**12)\n    except:\n        pass"),
+        "gives an array",
+    ),
+    Hostile(
+        "steps that are swallowed",
+        host("while True:\n    try:\n        while True:\n            pass\n    except Exception:\n        pass"),
+        "more than 2,000 steps",
+    ),
+    Hostile(
+        "a refusal that is swallowed",
+        host("try:\n    class A: pass\nexcept Exception:\n    pass\nx = 1"),
+        "a class is not run",
+    ),
+    Hostile(
+        "a depth that is swallowed",
+        host("def f():\n    try:\n        f()\n    except:\n        f()\n    finally:\n        f()\nf()"),
+        "more than 16 deep",
+    ),
+    Hostile(
+        "a limit that finally forgets",
+        host("def f():\n    try:\n        x = np.zeros(10**12)\n    finally:\n        return 1\nf()"),
+        "gives an array",
+    ),
+    Hostile(
+        "a limit that finally breaks",
+        host("while True:\n    try:\n        x = 9 ** 9 ** 9\n    finally:\n        break"),
+        "bits",
+    ),
+    Hostile(
+        "an endless finally",
+        host("try:\n    x = 1 / 0\nfinally:\n    while True:\n        pass"),
+        "more than 2,000 steps",
+    ),
+    Hostile(
+        "a loop that finally goes on",
+        host("while True:\n    try:\n        break\n    finally:\n        continue"),
+        "more than 2,000 steps",
+    ),
+    Hostile(
+        "errors without end",
+        host("while True:\n    try:\n        raise ValueError('x' * 9000)\n    except ValueError as e:\n        x = e"),
+        "more than 2,000 steps",
+    ),
+    Hostile("a lambda in itself", host("f = lambda n: f(n + 1)\nf(0)"), "more than 16 deep"),
+    Hostile("a lambda that is given itself", host("(lambda f: f(f))(lambda f: f(f))"), "more than 16 deep"),
+    Hostile(
+        "a lambda that calls twice",
+        host("f = lambda n: f(n - 1) + f(n - 1) if n else 0\nwhile True:\n    f(14)"),
+        "more than 2,000 steps",
+    ),
+    Hostile("deep lambdas", host("x = " + "lambda: " * 150 + "1"), "nests"),
+    Hostile("functions around functions", host("f = 1\nfor i in range(10**5):\n    f = lambda g=f: g"), "2,000 steps"),
+    Hostile("a giant pinned array", host("with cuda.pinned(np.zeros(10**12)):\n    pass"), "gives an array"),
+    Hostile("an error that doubles", host("x = 'ab'\nwhile True:\n    x = ValueError(x, x)"), "10,000 characters"),
+    Hostile("an error of many", host("x = ValueError(*[np.zeros(9)] * 500)"), "10,000 characters"),
+    Hostile("a long error", host("raise ValueError('x' * 9000 + '\\n' + 'y' * 9000)"), "more than 10,000 characters"),
+    Hostile("an error of several lines", host("raise ValueError('one\\ntwo')"), "ValueError: one"),
 )

@@ -79,6 +79,45 @@ def test_constants_are_replaced_as_everywhere() -> None:
         ("d = cuda.to_device(np.ones(3))\nprint(d.shape, d.copy_to_host().sum())", "(3,) 3.0\n"),
         ("a = np.ones((2, 3)) @ np.ones((3, 2))\nprint(a.shape, float(a.max()))", "(2, 2) 3.0\n"),
         ("print(max(3, 4), min([5, 2]), sum(range(4)), abs(-3), len('abc'), round(2.567, 1))", "4 2 6 3 3 2.6\n"),
+        ("twice, n = lambda x, by=2: x * by, 3\nprint(twice(n), (lambda: n + 1)())", "6 4\n"),
+        (
+            "n = 3\nparts = [lambda i, k=k: i * k + n for k in range(3)]\nn = 4\nprint([f(2) for f in parts])",
+            "[4, 6, 8]\n",
+        ),
+        ("def outer(n):\n    def inner(x):\n        return x + n\n    return inner\nprint(outer(3)(4))", "7\n"),
+        (
+            "try:\n    x = 1 / 0\nexcept (ValueError, ArithmeticError) as e:\n    print(f'no: {e}')",
+            "no: division by zero\n",
+        ),
+        (
+            "def f(x):\n    try:\n        if x == 1:\n            raise ValueError('one') from None\n"
+            "        y = [1][x]\n"
+            "    except ValueError as e:\n        return f'{e} {e!r} ' + str(e)\n    else:\n        return 'none'\n"
+            "    finally:\n        print('done', x)\n"
+            "print(f(0), f(1))\ntry:\n    f(2)\nexcept LookupError as e:\n    print(e)",
+            "done 0\ndone 1\nnone one ValueError('one') one\ndone 2\nlist index out of range\n",
+        ),
+        (
+            "for i in range(3):\n    try:\n        if i == 1:\n            continue\n"
+            "        if i == 2:\n            break\n    finally:\n        print('after', i)",
+            "after 0\nafter 1\nafter 2\n",
+        ),
+        (
+            "try:\n    try:\n        assert False, 'first'\n"
+            "    except AssertionError:\n        print('again')\n        raise\n"
+            "except Exception as e:\n    print(e)",
+            "again\nfirst\n",
+        ),
+        ("try:\n    import cupy\nexcept ImportError:\n    print('without')", "without\n"),
+        (
+            "try:\n    cuda.synchronize()\nexcept cuda.CudaSupportError:\n    print('never')\nelse:\n    print('here')",
+            "here\n",
+        ),
+        (
+            "x = np.ones(3)\nwith cuda.pinned(x), cuda.defer_cleanup(), cuda.stream().auto_synchronize() as s:\n"
+            "    d = cuda.to_device(x, stream=s)\nprint(d.size)",
+            "3\n",
+        ),
         ("np.random.seed(1)\nprint(np.random.randint(0, 10, 3).shape)", "(3,)\n"),
     ],
 )
@@ -111,6 +150,13 @@ def test_what_ends_main_after_a_launch_is_a_finding_and_keeps_the_recording() ->
         ("x = 1\nx = 1 / 0", 19, "ZeroDivisionError: division by zero"),
         ("x = np.zeros(3)[5]", 18, "IndexError: index 5 is out of bounds for axis 0 with size 3"),
         ("x = np.zeros(3) + np.zeros(4)", 18, "ValueError: operands could not be broadcast together"),
+        ("raise ValueError(f'{1 + 1} is\\nno size')", 18, "ValueError: 2 is"),
+        ("try:\n    x = [][0]\nexcept ValueError:\n    pass", 19, "IndexError: list index out of range"),
+        ("try:\n    x = [][0]\nexcept None:\n    pass", 20, "None is no class of exceptions"),
+        ("try:\n    x = [][0]\nexcept IndexError:\n    raise NotImplementedError", 21, "NotImplementedError"),
+        ("raise 5", 18, "5 is no exception"),
+        ("raise", 18, "RuntimeError: no exception to raise again"),
+        ("(lambda x: x)()", 18, "<lambda> takes x"),
         ("copy(1)", 18, "copy needs a launch: copy[grid, block](...)"),
         ("copy[1]()", 18, "a launch needs kernel[grid, block]"),
         ("cuda.syncthreads()", 18, "cuda.syncthreads is for kernels; this line runs on the host"),
@@ -123,7 +169,14 @@ def test_a_mistake_of_the_host_part_names_its_line(body: str, line: int, says: s
 
 
 @pytest.mark.parametrize(
-    "body", ["with x:\n    pass", "try:\n    pass\nfinally:\n    pass", "x = lambda: 1", "x = {1}"]
+    "body",
+    [
+        "with x:\n    pass",
+        "with cuda.stream():\n    pass",
+        "try:\n    pass\nexcept* ValueError:\n    pass",
+        "async def f():\n    pass",
+        "x = {1}",
+    ],
 )
 def test_what_is_not_run_is_named_with_what_would_run_it(body: str) -> None:
     with pytest.raises(UnsupportedError, match="is not run in the editor; save the file and run it with smemviz run"):

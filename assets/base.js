@@ -1,0 +1,52 @@
+// What the scripts of all pages share; by its name it is loaded before them. All state is in the URL, and this is how
+// it is read and written.
+(function () {
+  "use strict";
+
+  const query = () => new URLSearchParams(window.location.search);
+  const unchanged = () => window.dash_clientside.no_update;
+  const changed = (next, old) => (next === undefined || next === null || next === old ? unchanged() : next);
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+  // Go to an address of this dashboard. Replacing leaves no step for Back to return to.
+  function visit(url, replace) {
+    // The editor's text is in the link, behind the #, and stays there.
+    const text = url.startsWith("/editor?") && !url.includes("#") && window.location.pathname === "/editor";
+    const next = url + (text ? window.location.hash : "");
+    if (next === window.location.pathname + window.location.search + window.location.hash) return;
+    window.history[replace ? "replaceState" : "pushState"]({}, "", next);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+  }
+
+  // Go to this page with another query, as URLSearchParams.
+  function visitQuery(next, replace) {
+    if (next.toString() === query().toString()) return;
+    const text = next.toString();
+    visit(window.location.pathname + (text && `?${text}`), replace);
+  }
+
+  // Change some of the URL's query; null takes a name out.
+  function go(changes, replace) {
+    const next = query();
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null || value === undefined || value === "") next.delete(name);
+      else next.set(name, value);
+    }
+    visitQuery(next, replace);
+  }
+
+  // What was clicked or changed: [{ id, value }], ids of pattern-matched components being objects.
+  function triggered() {
+    return window.dash_clientside.callback_context.triggered.map(({ prop_id, value }) => {
+      const id = prop_id.slice(0, prop_id.lastIndexOf("."));
+      return { id: id.startsWith("{") ? JSON.parse(id) : id, value };
+    });
+  }
+
+  function clicked() {
+    const hit = triggered().find(({ value }) => value);
+    return hit && hit.id;
+  }
+
+  window.smemviz = { query, unchanged, changed, same, visit, visitQuery, go, triggered, clicked };
+})();

@@ -1,0 +1,78 @@
+// The frame of the pages: where the reader is, links inside the dashboard, the language and the theme.
+(function () {
+  "use strict";
+
+  const { query, visit, go } = window.smemviz;
+  const KEPT = ["theme", "lang"]; // by every link inside the page
+  const KEPT_IN_FILE = ["view", "banks", "scope", "speed"]; // by links between kernels of one file
+
+  // Where in the header's list the reader is; kernels and lessons belong to the page that leads to them.
+  function markPage(path) {
+    const first = `/${path.split("/")[1]}`;
+    for (const link of document.querySelectorAll(".site-header nav a")) {
+      const there = new URL(link.href).pathname;
+      if (there === path) link.setAttribute("aria-current", "page");
+      else if (there === first || (there === "/" && first === "/kernel")) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  // Show in the frame which page this is, and which theme there is to switch to.
+  function markFrame(path, theme) {
+    markPage(path);
+    const label = theme === "dark" ? gettext("Switch to the light theme") : gettext("Switch to the dark theme");
+    document.getElementById("toggle-theme").setAttribute("aria-label", label);
+  }
+
+  window.smemviz.markFrame = markFrame;
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.smemviz_frame = {
+    // A page has come: what stood there meanwhile goes, and its places are there only now.
+    show_page(page) {
+      const meanwhile = document.getElementById("first-words");
+      if (page && meanwhile) meanwhile.remove();
+      const id = decodeURIComponent(window.location.hash.slice(1));
+      if (!id || window.location.pathname === "/editor") return;
+      window.setTimeout(() => {
+        const place = document.getElementById(id);
+        if (place) place.scrollIntoView();
+      });
+    },
+  };
+
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest || !event.target.closest("#toggle-theme")) return;
+    const dark = document.documentElement.getAttribute("data-mantine-color-scheme") === "dark";
+    go({ theme: dark ? "light" : "dark" });
+  });
+
+  // Links inside the page keep the theme, and between kernels of one file how the picture is drawn.
+  document.addEventListener(
+    "click",
+    (event) => {
+      const link = event.target.closest && event.target.closest('a[href^="/"]:not([download])');
+      if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      const url = new URL(link.href);
+      const here = query();
+      const kept = url.searchParams.get("file") === here.get("file") ? [...KEPT, ...KEPT_IN_FILE] : KEPT;
+      for (const name of kept) {
+        if (here.has(name) && !url.searchParams.has(name)) url.searchParams.set(name, here.get(name));
+      }
+      event.preventDefault();
+      event.stopPropagation();
+      visit(url.pathname + url.search + url.hash, false);
+      if (url.searchParams.get("file") !== here.get("file")) window.scrollTo(0, 0);
+    },
+    true,
+  );
+
+  // Another language is another document; all else in the URL stays.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest('a[href^="?lang="]');
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const next = query();
+    next.set("lang", link.lang);
+    window.location.assign(`${window.location.pathname}?${next}${window.location.hash}`);
+  });
+})();

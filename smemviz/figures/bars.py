@@ -1,0 +1,136 @@
+"""Bars of launches, one below the other: where they lie, what they look like, and what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from smemviz.figures.style import Theme, axis, layout, mono
+from smemviz.figures.text import characters
+
+_BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
+_TOP, _BOTTOM, _LEFT, RIGHT = 50, 44, 52, 118  # above, two lines of a legend: as on a phone
+_TICKS = 4
+_DIGIT = 6  # pixels
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where names and bars lie, in pixels from the top; every launch has the same number of bars."""
+
+    names: list[float]
+    bars: list[float]
+    height: int
+
+    def centred(self) -> Places:
+        """Put one bar in the middle of each launch's."""
+        each = len(self.bars) // len(self.names)
+        groups = (self.bars[i : i + each] for i in range(0, len(self.bars), each))
+        return Places(self.names, [sum(group) / each for group in groups], self.height)
+
+
+def places_of(launches: int, bars: int) -> Places:
+    """Place so many launches with so many bars each."""
+    step = _NAME + bars * _BAR + _GAP
+    return Places(
+        [i * step + _NAME / 2 + 2 for i in range(launches)],
+        [i * step + _NAME + (j + 0.5) * _BAR for i in range(launches) for j in range(bars)],
+        launches * step,
+    )
+
+
+def bar(
+    name: str, y: Sequence[float], base: Sequence[float], length: Sequence[float], hover: Sequence[str], marker: object
+) -> go.Bar:
+    """Draw a bar at each ``y`` from its base on, as long as said."""
+    return go.Bar(
+        name=name,
+        orientation="h",
+        y=list(y),
+        x=list(length),
+        base=list(base),
+        width=_BAR - 6,
+        marker=marker,
+        hovertext=list(hover),
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def plain(colours: Theme) -> dict[str, object]:
+    """Return the look of what has to be."""
+    return {"color": colours.ramp[0], "line": {"color": colours.muted, "width": 1}}
+
+
+def hatched(colours: Theme) -> dict[str, object]:
+    """Return the look of what is beyond that."""
+    pattern = {"shape": "/", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
+    return {"color": colours.conflict, "line": {"color": colours.conflict, "width": 1}, "pattern": pattern}
+
+
+def grey(colours: Theme) -> dict[str, object]:
+    """Return the look of what is no merit of the launch."""
+    pattern = {"shape": "\\", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
+    return {"color": colours.unused, "line": {"color": colours.muted, "width": 1}, "pattern": pattern}
+
+
+def at_end(
+    x: Sequence[float], y: Sequence[float], texts: Sequence[str], strong: Sequence[bool], colours: Theme
+) -> go.Scatter:
+    """Write beside the end of each bar what it amounts to."""
+    return go.Scatter(
+        x=list(x),
+        y=list(y),
+        text=[f" {text}" for text in texts],
+        mode="text",
+        textposition="middle right",
+        textfont={"size": 12, "color": [colours.conflict if s else colours.ink for s in strong]},
+        cliponaxis=False,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def room(x: Sequence[float], texts: Sequence[str], least: int) -> int:
+    """Return the pixels that the text beside the longest bar takes, and no fewer than ``least``."""
+    longest = max(zip(x, map(characters, texts), strict=True))
+    return max(least, _DIGIT * (longest[1] + 1))
+
+
+def names_above(names: Sequence[str], places: Places, colours: Theme) -> go.Scatter:
+    """Write the name of each launch above its bars."""
+    return go.Scatter(
+        x=[0] * len(names),
+        y=places.names,
+        text=list(names),
+        mode="text",
+        textposition="middle right",
+        textfont={"size": 12.5, "color": colours.ink, "family": mono(), "weight": 600},
+        cliponaxis=False,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def bars_layout(
+    colours: Theme,
+    places: Places,
+    ticks: Sequence[str],
+    title: str,
+    most: float,
+    meta: dict[str, object],
+    left: int = _LEFT,
+    right: int = RIGHT,
+) -> dict[str, object]:
+    """Lay out a figure of bars whose axis goes up to ``most``; ``left`` and ``right`` are its margins."""
+    return layout(
+        colours,
+        height=places.height + _TOP + _BOTTOM,
+        margin={"l": left, "r": right, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+        barmode="overlay",
+        showlegend=True,
+        meta=meta,
+        xaxis=axis(colours, title, range=[0, most], nticks=_TICKS, rangemode="tozero"),
+        yaxis=axis(colours, range=[places.height, 0], ticklabelstandoff=4, tickvals=places.bars, ticktext=list(ticks)),
+    )
