@@ -20,6 +20,8 @@ from smemviz.program import Program
 from smemviz.recording import Finding, Launch, Recording
 from smemviz.said import said
 
+_running: list[str] = []  # the engine of each recording that is under way, the innermost last
+
 
 class Recorder(Protocol):
     """What an engine has seen so far."""
@@ -93,8 +95,12 @@ def _seeing(
 
         recorder = running.Recorder(progress, log_bytes, picker=picker)
         seeing = stand_in.stand_in(recorder, find)
-    with seeing:
-        yield recorder
+    _running.append(kind)
+    try:
+        with seeing:
+            yield recorder
+    finally:
+        _running.pop()
 
 
 class Recorded:
@@ -144,14 +150,16 @@ def recording(
     On the GPU kernels are counted and then launched as ever. Without one they run in lockstep, and so do the arrays
     that ``numba.cuda`` makes meanwhile: make them in the ``with`` statement. An exception passes through; what was
     launched before it is recorded. The recording is named after the file of the first kernel launched. What is recorded
-    can be chosen as for ``run``.
+    can be chosen as for ``run``. One inside another is recorded by the engine of the outer one, which has the arrays.
 
     Raises:
-        InputError: when no launch is of those asked for.
+        InputError: when no launch is of those asked for, or the engine is another than the outer recording's.
         MissingError: when the engine needs what this machine lacks.
         UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
     """
-    kind = chosen(engine)
+    kind = _running[-1] if _running else chosen(engine)
+    if engine not in ("auto", kind):
+        raise InputError(f"engine {engine} inside a recording by engine {kind}; leave the inner one's engine out")
     picker = Picker(selection(blocks, kernels, launch, max_launches))
     recorded = Recorded()
     files: dict[str, str] = {}

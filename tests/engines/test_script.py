@@ -325,6 +325,15 @@ def test_one_with_statement_in_another_tells_both() -> None:
     assert [finding.launch for finding in inner.findings] == []
 
 
+def test_one_in_another_is_of_the_same_engine() -> None:
+    with (
+        smemviz.recording(engine="lockstep"),
+        pytest.raises(InputError, match="engine gpu inside a recording by engine lockstep"),
+        smemviz.recording(engine="gpu"),
+    ):
+        pass
+
+
 def test_an_exception_passes_and_leaves_everything_as_it_was() -> None:
     from numba import cuda
     from numba.cuda.dispatcher import CUDADispatcher

@@ -1,9 +1,16 @@
-"""Tests that need a GPU: skipped, and saying so, where there is none."""
+"""Tests that need a GPU: skipped, and saying so, where there is none; those that measure have it to themselves."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = [item for item in items if "gpu" in item.keywords]
     if not here or _has_gpu():
         return
@@ -11,7 +18,20 @@ def pytest_collection_modifyitems(items):
         item.add_marker(pytest.mark.skip(reason="no GPU here that Numba can use"))
 
 
-def _has_gpu():
+@pytest.fixture(autouse=True)
+def _one_gpu(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Share the GPU with the tests of other processes; one that is marked ``alone`` waits until it is nobody else's."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with (Path(tempfile.gettempdir()) / "smemviz-tests-gpu.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if request.node.get_closest_marker("alone") else fcntl.LOCK_SH)
+        yield
+
+
+def _has_gpu() -> bool:
     try:
         from numba import cuda
     except ImportError:

@@ -22,6 +22,7 @@ def times():
     return {launch["kernel"]: launch["time"] for launch in json.loads(done.stdout)["launches"]}
 
 
+@pytest.mark.alone
 def test_two_runs_agree_within_one_percent_and_say_so():
     first, second = times(), times()
 
@@ -32,6 +33,7 @@ def test_two_runs_agree_within_one_percent_and_say_so():
         assert 0 < time["floor_us"] < time["median_us"]
 
 
+@pytest.mark.alone
 def test_conflicts_cost_time():
     found = times()
 

@@ -11,7 +11,7 @@ import pytest
 from smemviz.cli import main
 from smemviz.resources import kernels_dir
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 
 
 @pytest.mark.parametrize(

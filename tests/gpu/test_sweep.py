@@ -51,6 +51,7 @@ def test_every_product_is_right_and_timed():
             assert point.time.whole_us > point.time.median_us
 
 
+@pytest.mark.alone
 def test_ceilings_lie_below_what_the_parts_could_do():
     found = {ceiling.name: ceiling for ceiling in small().ceilings}
     assert list(found) == ["memory copy", "memory read", "L2 read", "shared read", "float32"]

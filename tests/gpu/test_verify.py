@@ -23,12 +23,23 @@ def _profiler() -> None:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("file", sorted(kernels_dir().glob("*.py")), ids=lambda path: path.stem)
+SOUND = sorted(path for path in kernels_dir().glob("*.py") if path.stem != "mistakes")
+
+
+@pytest.mark.parametrize("file", SOUND, ids=lambda path: path.stem)
 def test_every_site_of_the_gallery_is_accounted_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["verify", str(file), "--json"])
     sites = [site for launch in json.loads(capsys.readouterr().out)["launches"] for site in launch["sites"]]
     assert [site["because"] for site in sites if site["verdict"] == "unexplained"] == []
     assert code == 0
+
+
+def test_a_file_with_a_launch_that_may_do_harm_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(kernels_dir() / "mistakes.py"), "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "out of bounds in store_past_the_edge" in err
+    assert err.endswith("Mend it, then verify\n")
 
 
 def test_a_kernel_file_that_fails_only_under_the_profiler_says_so(

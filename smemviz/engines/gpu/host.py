@@ -21,6 +21,7 @@ import numba
 import numpy as np
 from numba import cuda
 from numba.cuda.core import config
+from numba.cuda.core.errors import NumbaPerformanceWarning  # not the class of the same name in numba.core
 from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
@@ -195,12 +196,12 @@ def record(
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep Numba from warning that a teaching example does not fill the device."""
+    """Keep Numba from warning that a teaching example does not fill the device, or that its arrays are the host's."""
     before = config.CUDA_LOW_OCCUPANCY_WARNINGS
     config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", numba.errors.NumbaPerformanceWarning)
+            warnings.simplefilter("ignore", NumbaPerformanceWarning)
             yield
     finally:
         config.CUDA_LOW_OCCUPANCY_WARNINGS = before

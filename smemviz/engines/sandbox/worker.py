@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -68,7 +69,7 @@ def _take_away(limits: SandboxLimits) -> None:
         return
     import resource
 
-    _lower(resource.RLIMIT_CPU, math.ceil(limits.seconds) + 1)
+    _lower(resource.RLIMIT_CPU, math.ceil(limits.seconds) * (os.cpu_count() or 1) + 1)  # its threads count together
     _lower(resource.RLIMIT_FSIZE, _MAX_FILE)
     _lower(resource.RLIMIT_CORE, 0)
     if memory_is_bounded():  # what is mapped already does not count

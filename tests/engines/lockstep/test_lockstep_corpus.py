@@ -79,5 +79,11 @@ SAYS = (
         "needs an alignment",
         "is not at a multiple of its size",
     ),
-    *("has no field", "Numba has no", "has changed since", "is not known to the lockstep engine"),
+    *(
+        "a kernel takes arrays, numbers and tuples",
+        "has no field",
+        "Numba has no",
+        "has changed since",
+        "is not known to the lockstep engine",
+    ),
 )
