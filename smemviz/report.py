@@ -16,6 +16,7 @@ from smemviz.model.devices import device, known
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.model.traffic import Traffic, traffic_of
 from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
+from smemviz.sites.loaded import loaded_sites
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +61,7 @@ def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, A
 
 def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> dict[str, Any]:
     hardware = launch.hardware or (None,) * len(launch.sites)
-    explained = explain(launch, counted)
+    explained = explain(launch, counted, loaded_sites(recording, launch))
     summary = summarize(launch, counted.cc, counted.bank_bytes)
     rows = zip(launch.sites, summary, hardware, explained, strict=True)
     data = {

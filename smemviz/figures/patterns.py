@@ -23,6 +23,7 @@ _NAMES = {
     "one lane": N_("one lane"),
     "one element": N_("one element"),
     "xor": N_("XOR swizzle"),
+    "irregular": N_("irregular"),
     "data-dependent": N_("data-dependent"),
 }
 # By bytes per lane, of at least a word. ``divided`` is as in ``gcd(32, 32) = 32``.
@@ -83,7 +84,9 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> st
         return _groups(pattern.levels)
     if pattern.kind == "xor":
         return _("the lanes are shuffled by an XOR")
-    return _("no stride, group or XOR fits the lanes, data or another formula decides")
+    if pattern.kind == "data-dependent":
+        return _("loaded data decides where each lane goes")
+    return _("no single stride, grouping or XOR describes these lanes")
 
 
 def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[int, int]) -> str:

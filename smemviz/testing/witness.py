@@ -18,6 +18,7 @@ from smemviz.model.devices import device
 from smemviz.model.sectors import bytes_used, sectors
 from smemviz.program import lines_of
 from smemviz.recording import Launch, Recording, Site
+from smemviz.sites.loaded import loaded_sites
 
 Quantity = Literal["max_degree", "excess", "sectors_per_request"]
 
@@ -85,7 +86,7 @@ class Witness:
 
 def witness(recording: Recording, launch: Launch, exceeding: Exceeding, cc: tuple[int, int]) -> Witness:
     """Show what exceeds a limit of a launch, counted as a compute capability does."""
-    explaining = Explaining(launch, Hardware(cc, device(cc).bank_bytes[0]))
+    explaining = Explaining(launch, Hardware(cc, device(cc).bank_bytes[0]), loaded_sites(recording, launch))
     site, row = launch.sites[exceeding.site], exceeding.row
     headline = f"{recording.file_of(launch, site)}:{site.line}: {_headline(launch, site, exceeding)}"
     source = around(recording.source_of(launch, site), site.line)
