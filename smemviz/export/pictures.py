@@ -166,7 +166,7 @@ def _caption(recording: Recording, launch: Launch, now: Moment, hardware: Hardwa
 
 def provenance(recording: Recording, hardware: Hardware) -> str:
     """Say where the numbers of a recording come from, as a sentence."""
-    return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware))
+    return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware, recording.launches))
 
 
 def _comparison(recording: Recording, wanted: Wanted, view: str, hardware: Hardware, theme: ThemeName) -> Picture:

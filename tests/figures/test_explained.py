@@ -220,6 +220,25 @@ def test_wide_elements_are_served_in_phases() -> None:
     assert conflict.because.endswith("gcd(32, 16) = 16, so 16 lanes fall into 1 of 16 pairs of banks, 16-way.")
 
 
+def test_on_fermi_a_request_of_16_bytes_is_one_way_more() -> None:
+    info = array("held", "shared", (1024,), 1024, (16,))
+    rows = [(0, 1024 + 16 * LANES)]
+    (said,) = explain(launch((site("held", "shared", "load", 16, "complex128"),), rows, (info,)), Hardware((2, 0)))
+    assert said.because == (
+        "Neighbouring lanes are 4 words apart: 8 lanes are served together, and in units of 16 bytes "
+        "gcd(1, 8) = 1, so 8 lanes fall into 8 of 8 groups of 4 banks, one each; "
+        "on Fermi an access of 16 bytes is one way more, 2-way."
+    )
+    assert said.cure is None
+
+
+def test_a_broadcast_of_16_bytes_takes_the_wavefronts_that_are_counted() -> None:
+    # H200: two groups of 16 lanes
+    assert one_site(np.zeros(32), width=16, dtype="complex128").because == (
+        "All lanes ask for the same element: 2 wavefronts deliver it to all of them, group of lanes by group."
+    )
+
+
 def test_a_site_whose_wavefronts_are_unknown_says_why() -> None:
     said = one_site(4 * LANES, op="atomic_add", dtype="float32")
     assert said.because == (
