@@ -7,6 +7,7 @@ from smemviz.figures.number import Number, Section
 from smemviz.figures.sentences import facts
 from smemviz.figures.served import Hardware
 from smemviz.language import N_, _
+from smemviz.model.accesses import bytes_per_wavefront
 from smemviz.model.devices import BasisKind, device
 from smemviz.model.operations import weakest_basis
 from smemviz.model.sectors import SECTOR_BYTES
@@ -175,15 +176,25 @@ def global_numbers(launch: Launch) -> Section:
     )
 
 
-def layout_numbers() -> Section:
+def layout_numbers(hardware: Hardware) -> Section:
     """Explain what is computed of layouts."""
     return Section(
         _("Layouts"),
         (
             Number(
                 "wasted",
-                (_("bytes wasted"), _("bytes")),
-                _("Bytes of a layout that hold no element: what pads and pitches add to the array."),
+                (_("bytes wasted"),),
+                _(
+                    "What the wavefronts of an access could have moved more: {bytes} bytes each, less those that "
+                    "lanes ask for. This is bandwidth, not memory.",
+                    bytes=bytes_per_wavefront(hardware.cc),
+                ),
+                _("Computed from the access and the layout."),
+            ),
+            Number(
+                "layout-bytes",
+                (_("bytes"),),
+                _("Memory that an array takes in a layout, what pads and pitches add included."),
                 _("Computed from the layout."),
             ),
             Number(
