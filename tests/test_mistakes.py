@@ -47,6 +47,11 @@ def of(found: tuple[Finding, ...], kernel: str) -> Finding:
     return finding
 
 
+def test_each_kind_of_mistake_that_lockstep_looks_for_has_its_kernel(found: tuple[Finding, ...]) -> None:
+    kinds = {"out_of_bounds", "unwritten_read", "race", "barrier_divergence", "launch_refused"}
+    assert {finding.kind for finding in found} == kinds
+
+
 def test_a_store_past_the_edge_is_found(found: tuple[Finding, ...]) -> None:
     """In the second block of a row of blocks threads 4 to 15 have no column of the 20."""
     finding = of(found, "store_past_the_edge")
