@@ -11,7 +11,7 @@ In cycles, on an H200 at 1,980 MHz, beside what is often quoted:
     constant  34   5
     L1        40   -
     L2       288   -
-    global   666   500    (past L2)
+    global   667   500    (past L2)
 """
 
 import numpy as np

@@ -12,7 +12,7 @@ from platformdirs import user_data_path
 from smemviz.archive import replacing
 from smemviz.decode import decode
 from smemviz.errors import InputError
-from smemviz.recording import Calibration
+from smemviz.recording import Calibration, Recording
 from smemviz.resources import kernels_dir
 
 _FILE = "calibration.json"
@@ -50,6 +50,13 @@ def calibration_of(name: str) -> Calibration | None:
             if calibration.device.name == name:
                 return calibration
     return None
+
+
+def calibration_for(recording: Recording) -> Calibration | None:
+    """Return what was measured on a recording's card: as the recording has it, else as it is kept here."""
+    if recording.calibration or recording.device is None:
+        return recording.calibration
+    return calibration_of(recording.device.name)
 
 
 def load_calibration(path: Path) -> Calibration:

@@ -43,8 +43,8 @@ def to_html(recording: Recording) -> str:
 
 
 def _origin(recording: Recording, hardware: Hardware) -> str:
-    file, said, counted = (escape(text) for text in (recording.file, origin(recording), rule(hardware)))
-    return _("<b>{file}</b>: requests {origin}; {rule}.", file=file, origin=said, rule=counted)
+    said, counted = escape(origin(recording)), escape(rule(hardware, recording.launches))
+    return _("<b>{file}</b>: requests {origin}; {rule}.", file=escape(recording.file), origin=said, rule=counted)
 
 
 def _hardware(recording: Recording) -> Hardware:

@@ -12,10 +12,12 @@ from smemviz.figures.sentences import told
 from smemviz.figures.served import Hardware
 from smemviz.model.alike import alike
 from smemviz.model.cure import Cure, Pad, Swizzle
-from smemviz.model.devices import device, known
+from smemviz.model.devices import Basis, known
+from smemviz.model.operations import basis, predictable, weakest_basis
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.model.traffic import Traffic, traffic_of
 from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
+from smemviz.sites.loaded import loaded_sites
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +35,6 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 
     Raises:
         InputError: for an unknown compute capability or bank mode.
     """
-    counted_for = device(cc)
     return {
         "schema": SCHEMA,
         "engine": recording.engine,
@@ -41,7 +42,7 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 
         "file": recording.file,
         "date": recording.date,
         "cc": list(cc),
-        "basis": counted_for.basis.kind,
+        "basis": weakest_basis(recording.launches, cc),
         "bank_bytes": bank_bytes,
         "constants": dict(recording.constants),
         "unrecorded": recording.unrecorded,
@@ -60,9 +61,10 @@ def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, A
 
 def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> dict[str, Any]:
     hardware = launch.hardware or (None,) * len(launch.sites)
-    explained = explain(launch, counted)
+    explained = explain(launch, counted, loaded_sites(recording, launch))
     summary = summarize(launch, counted.cc, counted.bank_bytes)
-    rows = zip(launch.sites, summary, hardware, explained, strict=True)
+    bases = [_basis(site, counted.cc) for site in launch.sites]
+    rows = zip(launch.sites, summary, hardware, explained, bases, strict=True)
     data = {
         "kernel": launch.kernel,
         "file": recording.file_of(launch),
@@ -88,18 +90,19 @@ def time_facts(time: Timing) -> dict[str, Any]:
 
 
 def _site_facts(
-    site: Site, summary: SiteSummary, hardware: SiteHardware | None, explained: Explained
+    site: Site, summary: SiteSummary, hardware: SiteHardware | None, explained: Explained, rests_on: Basis | None
 ) -> dict[str, Any]:
     """Return a site with its counts; ``complete`` and ``reason`` are there only when they limit what the counts say.
 
-    ``file`` is there only when it is another than the launch's.
+    ``file`` is there only when it is another than the launch's. ``basis`` is what the wavefronts rest on.
     """
     counts = asdict(summary)
     if summary.complete:
         del counts["complete"]
     if summary.reason is None:
         del counts["reason"]
-    data = {name: getattr(site, name) for name in _PLACE} | counts | {"explanation": _explanation(explained)}
+    data = {name: getattr(site, name) for name in _PLACE} | counts
+    data |= {"basis": rests_on and rests_on.kind, "explanation": _explanation(explained)}
     if site.file:
         data["file"] = site.file
     if hardware is None:
@@ -107,6 +110,12 @@ def _site_facts(
     counted = asdict(hardware)
     said = {name: counted.pop(name) for name in ("verdict", "because")}
     return data | {"hardware": counted} | said
+
+
+def _basis(site: Site, cc: tuple[int, int]) -> Basis | None:
+    """Return what the wavefronts of a site rest on, None where there are none."""
+    counted = site.space == "shared" and predictable(site.op, site.dtype, cc)
+    return basis(site.op, site.width, cc) if counted else None
 
 
 def _traffic_facts(traffic: Traffic | None) -> dict[str, Any]:
@@ -171,7 +180,7 @@ def print_recording(
         console.print()
         for table in launch_tables(data["file"], launch, mistaken, len(group), console.width):
             console.print(table, crop=False)
-        for note in _notes(launch):
+        for note in _notes(launch, cc):
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     if recording.findings:
         console.print()
@@ -191,13 +200,13 @@ def _header(data: dict[str, Any]) -> list[str]:
         f"{data['file']}: recorded by {data['engine'] + ' engine on ' if device else ''}{by}, {data['date']}",
         "constants: " + (", ".join(f"{name} = {value}" for name, value in data["constants"].items()) or "none"),
         f"counted for compute capability {'.'.join(map(str, data['cc']))} with banks of {data['bank_bytes']} bytes, "
-        f"by {data['basis']} rules",
+        + ("by rules that are partly assumed" if data["basis"] == "assumed" else f"by {data['basis']} rules"),
         *([f"{data['unrecorded']} more launches were made and not recorded, as asked"] if data["unrecorded"] else []),
     ]
 
 
-def _notes(launch: dict[str, Any]) -> list[str]:
-    """Say what the numbers of a table do not: the time, and what they do not cover."""
+def _notes(launch: dict[str, Any], cc: tuple[int, int]) -> list[str]:
+    """Say what the numbers of a table do not: the time, what they do not cover, and which rules are assumed."""
     notes = []
     time = launch.get("time")
     if time:
@@ -215,6 +224,9 @@ def _notes(launch: dict[str, Any]) -> list[str]:
             notes.append(f"line {site['line']}, {site['source']}: efficiency of {which}, those that were logged")
         if "reason" in site:
             notes.append(f"line {site['line']}, {site['source']}: {site['reason']}")
+        if site["basis"] == "assumed":
+            source = basis(site["op"], site["width"], cc).source
+            notes.append(f"line {site['line']}, {site['source']}: its rule is assumed. {source}")
         if site["excess"]:
             said = site["explanation"]
             notes.append(f"line {site['line']}, {site['source']}: {said['because']} {said['cure']}")

@@ -124,6 +124,7 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "sectors_per_request": None,
         "bytes_used": None,
         "efficiency": None,
+        "basis": "measured",
         "explanation": {
             "pattern": "stride of 1 word",
             "because": "Neighbouring lanes are 1 word apart: "
@@ -151,6 +152,42 @@ def test_show_counts_as_another_compute_capability(capsys: pytest.CaptureFixture
     assert data["cc"] == [1, 3]
     assert data["launches"][0]["sites"][1]["wavefronts"] == 4
     assert data["basis"] == "documented"
+
+
+DOUBLES = """import numpy as np
+from numba import cuda, float64
+
+
+@cuda.jit
+def copy(out):
+    held = cuda.shared.array(32, float64)
+    held[cuda.threadIdx.x] = 1
+    out[cuda.threadIdx.x] = held[cuda.threadIdx.x]
+
+
+def main():
+    copy[1, 32](cuda.to_device(np.zeros(32, np.float64)))
+"""
+
+
+def test_a_rule_that_is_assumed_is_shown_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """8-byte accesses were measured on 9.0; for 8.6 no guide says how they are served."""
+    path, recording = tmp_path / "doubles.py", str(tmp_path / "doubles.smem.npz")
+    path.write_text(DOUBLES, encoding="utf-8")
+    assert cli.main(["run", str(path), "--engine", "lockstep", "-o", recording]) == 0
+    capsys.readouterr()
+    for cc, kind in (("9.0", "measured"), ("8.6", "assumed")):
+        assert cli.main(["show", recording, "--json", "--cc", cc]) == 0
+        data = json.loads(capsys.readouterr().out)
+        kinds = {site["space"]: site["basis"] for site in data["launches"][0]["sites"]}
+        assert (data["basis"], kinds) == (kind, {"shared": kind, "global": None})
+    assert cli.main(["show", recording, "--cc", "8.6"]) == 0
+    printed = capsys.readouterr().out
+    assert "counted for compute capability 8.6 with banks of 4 bytes, by rules that are partly assumed" in printed
+    assert (
+        "line 8, held[cuda.threadIdx.x]: its rule is assumed. "
+        "As measured on compute capability 9.0; the CUDA C++ programming guide does not say."
+    ) in printed
 
 
 def test_show_counts_in_the_8_byte_bank_mode_of_3_x(capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,6 +47,11 @@ def of(found: tuple[Finding, ...], kernel: str) -> Finding:
     return finding
 
 
+def test_each_kind_of_mistake_that_lockstep_looks_for_has_its_kernel(found: tuple[Finding, ...]) -> None:
+    kinds = {"out_of_bounds", "unwritten_read", "race", "barrier_divergence", "launch_refused"}
+    assert {finding.kind for finding in found} == kinds
+
+
 def test_a_store_past_the_edge_is_found(found: tuple[Finding, ...]) -> None:
     """In the second block of a row of blocks threads 4 to 15 have no column of the 20."""
     finding = of(found, "store_past_the_edge")
@@ -77,9 +82,16 @@ def test_a_missing_second_barrier_is_found(found: tuple[Finding, ...]) -> None:
     assert (b.kind, b.block, b.threads, b.launch) == ("race", (0, 0, 0), ((0, 2, 0), (0, 0, 0)), 2)
     assert LINES[b.line - 1] == "        b_tile[ty, tx] = b[first + ty, column]"
     load = next(i for i, line in enumerate(LINES, 1) if i > b.line and "total +=" in line)
+    loop = next(i for i in range(b.line, 0, -1) if "for first in" in LINES[i - 1])
     assert b.message == (
         f"b_tile[0, 0] is loaded by thread (0, 2, 0) at line {load} and stored by thread (0, 0, 0) at line {b.line} "
-        "with no barrier between. Put cuda.syncthreads() between them."
+        f"with no barrier between. Put cuda.syncthreads() at the end of the loop of line {loop}."
+    )
+    # What ends the race of a_tile within a warp, cuda.syncwarp(), would leave the one of b_tile.
+    assert a.message == (
+        f"a_tile[0, 0] is loaded by thread (1, 0, 0) at line {load} and stored by thread (0, 0, 0) at line {a.line}, "
+        "both of one warp, with no syncwarp between. "
+        f"Put cuda.syncthreads() at the end of the loop of line {loop}."
     )
     assert (a.kind, a.threads, LINES[a.line - 1].strip()) == (
         "race",

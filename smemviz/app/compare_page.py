@@ -226,7 +226,7 @@ def _picture(title: str, identity: str, note: str = "") -> Component:
 def _origin(rows: tuple[Row, ...]) -> str:
     """Say where requests, wavefronts and times come from."""
     requests = items(*dict.fromkeys(row.entry.origin for row in rows))
-    rules = items(*dict.fromkeys(rule(row.entry.hardware) for row in rows))
+    rules = items(*dict.fromkeys(rule(row.entry.hardware, [row.entry.launch]) for row in rows))
     cards = items(*dict.fromkeys(_measured_on(row.entry.measured) for row in rows if row.entry.measured))
     if not cards:
         return _("Requests {requests}; {rules}; times not measured.", requests=requests, rules=rules)

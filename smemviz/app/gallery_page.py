@@ -132,7 +132,12 @@ def _card(library: Library, file: str) -> Component:
                 className="card-tools",
             ),
             html.P(
-                _("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware)), className="note"
+                _(
+                    "Requests {origin}; {rule}.",
+                    origin=origin(shown.recording),
+                    rule=rule(hardware, shown.recording.launches),
+                ),
+                className="note",
             ),
         ],
         className="card",

@@ -31,7 +31,7 @@ from smemviz.model.parts import Access
 from smemviz.recording import WARP_SIZE, Calibration
 
 PATH = "/gpus"
-_KINDS = {"measured": N_("measured"), "documented": N_("documented")}
+_KINDS = {"measured": N_("measured"), "documented": N_("documented"), "assumed": N_("assumed")}
 GPUS_PROPERTIES = ("gpus-headline.children", "gpus-origin.children", "gpus-notices.children", "gpus-table.children")
 
 
@@ -218,8 +218,9 @@ def _row(row: GpuRow, query: Query) -> Component:
         href = f"{PATH}?{urlencode([*((k, v) for k, v in again if k != 'cc'), ('cc', row.hardware.key)])}"
         name = dcc.Link(row.name, href=href, title=_("Compare with {part}", part=row.name))
     head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
-    kind = "measured" if row.measured else "documented" if row.basis else ""
-    basis = [html.Span(_(_KINDS[kind]), className=f"verdict {kind}"), html.Span(row.basis)] if kind else []
+    basis: list[Component] = []
+    if row.kind:
+        basis = [html.Span(_(_KINDS[row.kind]), className=f"verdict {row.kind}"), html.Span(row.basis)]
     difference = [row.difference, html.Div(retold(row.quoted))] if row.quoted else row.difference
     numbers = row.numbers or ("-",) * 3
     cells = [html.Td(text, className="number") for text in numbers]

@@ -163,7 +163,8 @@ def _shown(shown: Pictured | None, view: LabView) -> dict[str, Any]:
 
 
 def _origin(state: LabState) -> str:
-    rules = dict.fromkeys(rule(side.setup.hardware) for side in state.sides.values() if side.setup)
+    setups = [side.setup for side in state.sides.values() if side.setup]
+    rules = dict.fromkeys(rule(setup.hardware, kind=setup.basis) for setup in setups)
     return _("{sentence}.", sentence=capital(items(*rules))) if rules else ""
 
 

@@ -67,13 +67,13 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
         "kernels.children": _kernel_links(shown, launch, query, hardware),
         "eyebrow.children": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
         "headline.children": headline_of(shown.recording, launch, hardware),
-        "origin.children": _origin(shown, hardware),
+        "origin.children": _origin(shown, launch, hardware),
         "notices.children": _notices(shown, launch, found),
         "source.children": source_view(
             shown.recording, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
         ),
         "facts.children": _facts(launch, hardware),
-        "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware)),
+        "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware, [launch])),
         "shown-run.data": _shown_run(shown, launch.kernel, hardware),
         "results.className": "columns",
     }
@@ -174,8 +174,8 @@ def launch_query(launch: Launch, nth: int) -> Query:
     return {"kernel": launch.kernel} | ({"launch": str(nth)} if nth else {})
 
 
-def _origin(shown: Shown, hardware: Hardware) -> str:
-    said = [_("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware))]
+def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:
+    said = [_("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware, [launch]))]
     if shown.recording.unrecorded:
         one = "{n:,} more launch of the run not recorded, as asked."
         said.append(ngettext(one, "{n:,} more launches of the run not recorded, as asked.", shown.recording.unrecorded))

@@ -14,7 +14,7 @@ from typing import Any
 
 from smemviz.app.jobs import Job, Status
 from smemviz.app.library import RunKey, Shown
-from smemviz.calibration import calibration_of
+from smemviz.calibration import calibration_for, calibration_of
 from smemviz.commands.progress import LINES
 from smemviz.constants import ConstantValue
 from smemviz.decode import decode
@@ -124,7 +124,7 @@ class Stopwatch:
             counted = verified if verified and same_card else replace(launch, hardware=())
             return Measured(counted, found.times[index], found.device, calibration_of(found.device.name), here=True)
         if verified and verified.time and shown.recorded and shown.recorded.device:
-            return Measured(verified, verified.time, shown.recorded.device, shown.recorded.calibration)
+            return Measured(verified, verified.time, shown.recorded.device, calibration_for(shown.recorded))
         return None
 
     def _collect(self) -> Status:

@@ -16,7 +16,8 @@ from smemviz.figures.labels import count
 from smemviz.figures.sentences import access_kind, origin
 from smemviz.figures.served import Hardware
 from smemviz.language import N_, _, ngettext
-from smemviz.model.devices import device, known
+from smemviz.model.devices import BasisKind, device, known
+from smemviz.model.operations import weakest_basis
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.recording import Launch, Site, SiteHardware
 
@@ -33,6 +34,11 @@ _COUNTED: Mapping[str, Callable[[int], str]] = {
     "explained": lambda n: ngettext("{n} explained", "{n} explained", n),
     "inflated": lambda n: ngettext("{n} inflated", "{n} inflated", n),
     "unexplained": lambda n: ngettext("{n} unexplained", "{n} unexplained", n),
+}
+_RULES: Mapping[BasisKind, str] = {
+    "measured": N_("Model: the rule for compute capability {capability}, measured, applied to their addresses."),
+    "documented": N_("Model: the rule for compute capability {capability}, documented, applied to their addresses."),
+    "assumed": N_("Model: the rule for compute capability {capability}, partly assumed, applied to their addresses."),
 }
 
 
@@ -152,11 +158,7 @@ def _unaccounted(launch: Launch) -> list[Component]:
 
 def _sources(shown: Shown, verified: Launch, counted_for: Hardware) -> str:
     """Say where each number comes from."""
-    rule = (
-        N_("Model: the rule for compute capability {capability}, measured, applied to their addresses.")
-        if device(counted_for.cc).basis.kind == "measured"
-        else N_("Model: the rule for compute capability {capability}, documented, applied to their addresses.")
-    )
+    rule = _RULES[weakest_basis([verified], counted_for.cc)]
     card = shown.recorded.device if shown.recorded else None
     if verified.hardware and card:
         message = N_("Hardware: the clean kernel under Nsight Compute on {card}, driver {driver}.")

@@ -16,7 +16,8 @@ from smemviz.figures.explained import Explained, Explaining
 from smemviz.figures.grammar import capital
 from smemviz.figures.served import Hardware
 from smemviz.language import _
-from smemviz.recording import Launch
+from smemviz.recording import Launch, Recording
+from smemviz.sites.loaded import loaded_sites
 
 WHY_PROPERTIES = ("why-panel.hidden", "why-title.children", "why.children", "why-gpus.children")
 
@@ -44,7 +45,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     return {
         "why-panel.hidden": False,
         "why-title.children": rich("Why {source} costs what it costs", source=html.Code(launch.sites[site].source)),
-        "why.children": _paragraphs(_explaining(_Same(launch), found.hardware).site(site)),
+        "why.children": _paragraphs(_explaining(_Same(found.shown.recording, launch), found.hardware).site(site)),
         "why-gpus.children": _on_every_gpu(run_query, look_query, launch, row),
     }
 
@@ -68,7 +69,8 @@ def _on_every_gpu(run: Query, look: Query, launch: Launch, row: int) -> list[Com
 class _Same:
     """A launch as a key: equal only to itself, so that a step on the page explains nothing twice."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, recording: Recording, launch: Launch) -> None:
+        self.recording = recording
         self.launch = launch
 
     def __eq__(self, other: object) -> bool:
@@ -80,4 +82,4 @@ class _Same:
 
 @lru_cache(maxsize=2)
 def _explaining(same: _Same, hardware: Hardware) -> Explaining:
-    return Explaining(same.launch, hardware)
+    return Explaining(same.launch, hardware, loaded_sites(same.recording, same.launch))

@@ -126,7 +126,7 @@ def _facts(recording: Recording, hardware: Hardware) -> dict[str, object]:
         "sha256": recording.sha256,
         "constants": json.dumps(dict(recording.constants)),
         "requests": origin(recording),
-        "wavefronts": rule(hardware),
+        "wavefronts": rule(hardware, recording.launches),
         "missing": missing(recording, recording.launches),
     }
 

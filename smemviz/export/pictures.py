@@ -8,6 +8,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
+from smemviz.calibration import calibration_for
 from smemviz.errors import InputError
 from smemviz.export.choice import Wanted, choose, launch_name, launches
 from smemviz.figures.banks import banks
@@ -166,7 +167,7 @@ def _caption(recording: Recording, launch: Launch, now: Moment, hardware: Hardwa
 
 def provenance(recording: Recording, hardware: Hardware) -> str:
     """Say where the numbers of a recording come from, as a sentence."""
-    return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware))
+    return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware, recording.launches))
 
 
 def _comparison(recording: Recording, wanted: Wanted, view: str, hardware: Hardware, theme: ThemeName) -> Picture:
@@ -181,5 +182,5 @@ def _comparison(recording: Recording, wanted: Wanted, view: str, hardware: Hardw
 def _entry(recording: Recording, launch: Launch, number: int, hardware: Hardware) -> Entry:
     measured = None
     if launch.time and recording.device:
-        measured = Measured(launch, launch.time, recording.device, recording.calibration)
+        measured = Measured(launch, launch.time, recording.device, calibration_for(recording))
     return Entry(launch_name(launch, number), recording.file, launch, hardware, origin(recording), measured)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.cure import Access, Cure, Pad, Swizzle, accesses, different, pads, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic, unpredictable
-from smemviz.model.pattern import Pattern, data_decides, find_patterns, index_steps
+from smemviz.model.pattern import Pattern, find_patterns, index_steps, mostly_irregular
 from smemviz.model.relative import relative_addresses
 from smemviz.model.sectors import bytes_used, sectors
 from smemviz.recording import Launch, Site
@@ -44,18 +44,22 @@ class Explained:
     swizzle: Cure[Swizzle] | None = None
 
 
-def explain(launch: Launch, hardware: Hardware = H200) -> tuple[Explained, ...]:
-    """Explain every site of a launch, in order, as a compute capability serves it."""
-    explaining = Explaining(launch, hardware)
+def explain(launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset()) -> tuple[Explained, ...]:
+    """Explain every site of a launch, in order, as a compute capability serves it.
+
+    ``loaded`` numbers the sites whose index is loaded data, as ``smemviz.sites.loaded.loaded_sites`` tells them.
+    """
+    explaining = Explaining(launch, hardware, loaded)
     return tuple(explaining.site(i) for i in range(len(launch.sites)))
 
 
 class Explaining:
     """A launch with what explanations share: offsets into arrays, the cures of each array, and what is explained."""
 
-    def __init__(self, launch: Launch, hardware: Hardware = H200) -> None:
+    def __init__(self, launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset()) -> None:
         self.launch = launch
         self.hardware = hardware
+        self.loaded = loaded
         self._sites: dict[tuple[str, int], Explained] = {}  # by the language they are explained in
         self._cures: dict[int, tuple[Cure[Pad] | None, Cure[Swizzle] | None]] = {}
 
@@ -77,11 +81,12 @@ class Explaining:
             return Explained((), _("unknown"), _("None of its requests was logged."))
         offsets = self._offsets(rows)
         first, alike = different(offsets)[:2]
-        found = find_patterns(offsets[first])
-        which, cost = found.which[alike], self.cost(site, rows)
-        order = sorted(range(len(found.patterns)), key=lambda p: _worst_first(found.patterns[p], cost[which == p]))
+        found, numbers = find_patterns(offsets[first])
+        named = [self._known(i, pattern) for pattern in found]
+        which, cost = numbers[alike], self.cost(site, rows)
+        order = sorted(range(len(named)), key=lambda p: _worst_first(named[p], cost[which == p]))
         times = np.bincount(which)
-        patterns = tuple((found.patterns[p], int(times[p])) for p in order)
+        patterns = tuple((named[p], int(times[p])) for p in order)
         here = which == order[0]
         row = int(rows[here][np.argmax(cost[here])])
         because = self.because(row, None if len(patterns) == 1 else (int(times[order[0]]), len(rows)))
@@ -95,9 +100,9 @@ class Explaining:
 
         ``share`` is how many requests of how many have its pattern, None where that need not be said.
         """
-        site = self.launch.sites[self.launch.requests.site[row]]
-        offsets = self._offsets(np.array([row]))
-        (pattern,) = find_patterns(offsets).patterns
+        number = int(self.launch.requests.site[row])
+        site, offsets = self.launch.sites[number], self._offsets(np.array([row]))
+        pattern = self._known(number, find_patterns(offsets).patterns[0])
         array = self.array_of(row)
         steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
         asked, why = described(pattern, steps, site.width), self._why(site, row, pattern)
@@ -153,9 +158,19 @@ class Explaining:
         return int(which[0]) if len(which) and which[0] >= 0 and np.all(which == which[0]) else None
 
     def steady(self, array: int) -> tuple[Access, ...]:
-        """Return the accesses to an array whose pattern does not depend on data: what a layout can be made for."""
+        """Return the accesses to an array that data does not decide: what a layout can be made for."""
         found = accesses(self.launch, array, self.hardware.cc, self._relative)
-        return tuple(access for access in found if not data_decides(access.offsets, access.times))
+        return tuple(
+            access
+            for access in found
+            if access.site not in self.loaded or not mostly_irregular(access.offsets, access.times)
+        )
+
+    def _known(self, site: int, pattern: Pattern) -> Pattern:
+        """Return a pattern with what the source tells of it: whether it is data that makes it irregular."""
+        if pattern.kind == "irregular" and site in self.loaded:
+            return replace(pattern, kind="data-dependent")
+        return pattern
 
     def _cure(
         self, site: Site, row: int, pattern: Pattern

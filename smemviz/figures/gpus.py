@@ -11,7 +11,7 @@ from smemviz.figures.grammar import capital, items, names, sentences
 from smemviz.figures.labels import count, day, operation_name, ways
 from smemviz.figures.served import H200, Hardware
 from smemviz.language import N_, _, ngettext
-from smemviz.model.devices import ComputeCapability, device
+from smemviz.model.devices import BasisKind, ComputeCapability, device
 from smemviz.model.operations import MATRICES, came_with, unpredictable
 from smemviz.model.parts import Access, Cost, Part, Step, cost_on, on_every_part
 from smemviz.recording import Calibration, CalibrationRow
@@ -25,6 +25,7 @@ class GpuRow:
     """A family in one bank mode, or a card of it that was calibrated.
 
     ``numbers`` are wavefronts, ideal and degree, empty where they cannot be told; ``difference`` is to the reference.
+    ``kind`` is what the numbers rest on, None without any; ``basis`` says it in a sentence.
     ``quoted`` is what an error or a calibration says further, in English.
     """
 
@@ -33,7 +34,7 @@ class GpuRow:
     hardware: Hardware
     numbers: tuple[str, ...]
     difference: str
-    measured: bool
+    kind: BasisKind | None
     basis: str
     reference: bool
     card: bool = False
@@ -90,12 +91,10 @@ def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
     if part.cost is None or part.basis is None:
         reason = _reason(access, first)
         quoted = "" if reason else part.reason or ""
-        return GpuRow(name, capabilities, hardware, (), reason, False, "", False, quoted=quoted)
+        return GpuRow(name, capabilities, hardware, (), reason, None, "", False, quoted=quoted)
     difference = _("The others are compared with this.") if is_reference else _difference(part, compared, access)
-    measured = part.basis.kind == "measured"
-    return GpuRow(
-        name, capabilities, hardware, _numbers(part.cost), difference, measured, _(part.basis.source), is_reference
-    )
+    kind, source = part.basis.kind, _(part.basis.source)
+    return GpuRow(name, capabilities, hardware, _numbers(part.cost), difference, kind, source, is_reference)
 
 
 def _reason(access: Access, row: ComputeCapability) -> str:
@@ -168,6 +167,10 @@ def _rule_said(step: Step, then: ComputeCapability, part: Part, access: Access) 
             return _("phases: wide accesses are split into 4-byte requests")
         case "splitting":
             return _("phases: wide accesses are not split into 4-byte requests")
+        case "ways" if now.more_ways:
+            return _("phases: an access of 16 bytes takes one wavefront more for every 8 lanes")
+        case "ways":
+            return _("phases: an access of 16 bytes takes no wavefront more for every 8 lanes")
         case "merging" if now.merges_wide_loads:
             return _("merge rule: phases double for wide loads whose lanes pair up")
         case "merging":
@@ -178,7 +181,7 @@ def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
     """Say what a calibration found of the rules that count this access."""
     found = [row for row in calibration.rows if _concerns(row, access)]
     when = day(datetime.fromisoformat(calibration.date))
-    kind = _("{operation} of {width} bytes", operation=operation_name(access.op), width=access.width)
+    asked = _("{operation} of {width} bytes", operation=operation_name(access.op), width=access.width)
     deviating = [row for row in found if not row.agrees]
     quoted = ""
     if deviating:
@@ -190,14 +193,14 @@ def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
             "By the card's clock, {date}: all {number} assumptions about {kind} hold.",
             date=when,
             number=len(found),
-            kind=kind,
+            kind=asked,
         )
     else:
         difference = ""
-        basis = _("smemviz calibrate, {date}, did not ask for {kind}; banks are as assumed.", date=when, kind=kind)
+        basis = _("smemviz calibrate, {date}, did not ask for {kind}; banks are as assumed.", date=when, kind=asked)
     name, capability = calibration.device.name, device(calibration.device.compute_capability).name
-    measured = len(found) > len(_EVERY_ACCESS)
-    return GpuRow(name, capability, of.hardware, of.numbers, difference, measured, basis, False, True, quoted)
+    kind: BasisKind = "measured" if deviating or len(found) > len(_EVERY_ACCESS) else "assumed"
+    return GpuRow(name, capability, of.hardware, of.numbers, difference, kind, basis, False, True, quoted)
 
 
 def _concerns(row: CalibrationRow, access: Access) -> bool:

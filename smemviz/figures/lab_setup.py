@@ -15,9 +15,9 @@ from smemviz.figures.served import BankLayout, Hardware, Served, serve_lanes
 from smemviz.language import N_, _, pgettext
 from smemviz.model.accesses import Access, Lanes, Totals, lanes, requests, totals
 from smemviz.model.banks import count as count_wavefronts
-from smemviz.model.devices import device
+from smemviz.model.devices import BasisKind, device
 from smemviz.model.layouts import Layout
-from smemviz.model.operations import MATRICES
+from smemviz.model.operations import MATRICES, weakest
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,12 @@ class SetUp:
     def where(self) -> BankLayout:
         """Where a byte lies."""
         return BankLayout(device(self.hardware.cc).banks, self.hardware.bank_bytes, 0)
+
+    @property
+    def basis(self) -> BasisKind:
+        """The weakest that the counts rest on."""
+        asked = ((access.op, access.bytes_per_lane(self.layout)) for access in self.accesses)
+        return weakest(asked, self.hardware.cc)
 
     def totals(self, access: int) -> Totals:
         """Count an access.

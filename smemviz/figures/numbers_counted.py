@@ -6,11 +6,19 @@ from smemviz.figures.labels import percent
 from smemviz.figures.number import Number, Section
 from smemviz.figures.sentences import facts
 from smemviz.figures.served import Hardware
-from smemviz.language import _
-from smemviz.model.devices import device
+from smemviz.language import N_, _
+from smemviz.model.accesses import bytes_per_wavefront
+from smemviz.model.devices import BasisKind, device
+from smemviz.model.operations import weakest_basis
 from smemviz.model.sectors import SECTOR_BYTES
 from smemviz.model.traffic import traffic_of
 from smemviz.recording import WARP_SIZE, Launch
+
+_RULES: dict[BasisKind, str] = {
+    "measured": N_("The rule for compute capability {name} applied to the addresses; it was measured."),
+    "documented": N_("The rule for compute capability {name} applied to the addresses; it is documented."),
+    "assumed": N_("The rule for compute capability {name} applied to the addresses; part of it is assumed."),
+}
 
 
 def request_numbers(launch: Launch) -> Section:
@@ -57,11 +65,7 @@ def request_numbers(launch: Launch) -> Section:
 def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
     """Explain what is counted of shared memory, with a launch's numbers as examples."""
     total = facts(launch, hardware)
-    rule = (
-        _("The rule for compute capability {name} applied to the addresses; it was measured.", name=hardware.name)
-        if device(hardware.cc).basis.kind == "measured"
-        else _("The rule for compute capability {name} applied to the addresses; it is documented.", name=hardware.name)
-    )
+    rule = _(_RULES[weakest_basis([launch], hardware.cc)], name=hardware.name)
     return Section(
         _("Shared memory"),
         (
@@ -172,15 +176,25 @@ def global_numbers(launch: Launch) -> Section:
     )
 
 
-def layout_numbers() -> Section:
+def layout_numbers(hardware: Hardware) -> Section:
     """Explain what is computed of layouts."""
     return Section(
         _("Layouts"),
         (
             Number(
                 "wasted",
-                (_("bytes wasted"), _("bytes")),
-                _("Bytes of a layout that hold no element: what pads and pitches add to the array."),
+                (_("bytes wasted"),),
+                _(
+                    "What the wavefronts of an access could have moved more: {bytes} bytes each, less those that "
+                    "lanes ask for. This is bandwidth, not memory.",
+                    bytes=bytes_per_wavefront(hardware.cc),
+                ),
+                _("Computed from the access and the layout."),
+            ),
+            Number(
+                "layout-bytes",
+                (_("bytes"),),
+                _("Memory that an array takes in a layout, what pads and pitches add included."),
                 _("Computed from the layout."),
             ),
             Number(

@@ -70,10 +70,11 @@ def hardware_numbers() -> Section:
             ),
             Number(
                 "basis",
-                (_("measured"), _("documented")),
+                (_("measured"), _("documented"), _("assumed")),
                 _(
-                    "What a rule rests on. Rules for the H200 were measured, one warp and one access per launch; "
-                    "those for other parts are NVIDIA's documentation, until smemviz calibrate measures a card."
+                    "What a rule rests on. Rules for the H200 were measured, one warp and one access per launch. "
+                    "For other GPUs NVIDIA documents banks and accesses of up to 4 bytes; accesses of 8 and 16 bytes, "
+                    "matrices and atomics are assumed to go as on the H200, until smemviz calibrate measures a card."
                 ),
                 _(
                     "1,660 measurements on an H200, each of which the tests demand exactly, and the CUDA programming "

@@ -11,7 +11,7 @@ import numpy as np
 from smemviz.figures.grammar import clauses
 from smemviz.figures.labels import count, lane_ranges
 from smemviz.figures.served import Served
-from smemviz.language import N_, _
+from smemviz.language import N_, _, ngettext
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic
 from smemviz.model.pattern import Level, Pattern
@@ -23,6 +23,7 @@ _NAMES = {
     "one lane": N_("one lane"),
     "one element": N_("one element"),
     "xor": N_("XOR swizzle"),
+    "irregular": N_("irregular"),
     "data-dependent": N_("data-dependent"),
 }
 # By bytes per lane, of at least a word. ``divided`` is as in ``gcd(32, 32) = 32``.
@@ -83,7 +84,9 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> st
         return _groups(pattern.levels)
     if pattern.kind == "xor":
         return _("the lanes are shuffled by an XOR")
-    return _("no stride, group or XOR fits the lanes, data or another formula decides")
+    if pattern.kind == "data-dependent":
+        return _("loaded data decides where each lane goes")
+    return _("no single stride, grouping or XOR describes these lanes")
 
 
 def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[int, int]) -> str:
@@ -95,9 +98,22 @@ def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[
     if pattern.kind == "one element" and lanes > 1:
         if is_atomic(site.op) and site.op != POPULATION_COUNT:
             return _("an atomic serves the {lanes} lanes one after the other, {degree}-way", lanes=lanes, degree=degree)
-        return _("one wavefront delivers it to all of them")
-    by_stride = _stride_reason(pattern, site, lanes, degree, cc)
-    return by_stride or _fullest(site, served, degree)
+        return ngettext(
+            "one wavefront delivers it to all of them",
+            "{n} wavefronts deliver it to all of them, group of lanes by group",
+            served.wavefronts,
+        )
+    more = device(cc).more_ways.get(site.width, 0)
+    said = _stride_reason(pattern, site, lanes, degree - more, cc) or _fullest(site, served, degree - more)
+    if not more:
+        return said
+    return _(
+        "{reason}; on {family} an access of {width} bytes is one way more, {degree}-way",
+        reason=said,
+        family=device(cc).family,
+        width=site.width,
+        degree=degree,
+    )
 
 
 def _apart(pattern: Pattern) -> str:

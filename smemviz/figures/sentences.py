@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,8 +12,8 @@ from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, Hardware
 from smemviz.language import _, ngettext
 from smemviz.model.banks import count as count_wavefronts
-from smemviz.model.devices import device
-from smemviz.model.operations import unpredictable
+from smemviz.model.devices import BasisKind
+from smemviz.model.operations import unpredictable, weakest_basis
 from smemviz.model.sectors import bytes_used, fewest_sectors, sectors
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.model.traffic import traffic_of
@@ -195,11 +196,14 @@ def origin(recording: Recording) -> str:
     return _("recorded on {card}, driver {driver}, {day}", card=card.name, driver=card.driver, day=day(date))
 
 
-def rule(hardware: Hardware) -> str:
-    """Say what the wavefront counts rest on."""
-    if device(hardware.cc).basis.kind == "measured":
+def rule(hardware: Hardware, launches: Iterable[Launch] = (), kind: BasisKind | None = None) -> str:
+    """Say what the wavefront counts of launches rest on; ``kind`` is that of accesses that no launch made."""
+    kind = kind or weakest_basis(launches, hardware.cc)
+    if kind == "measured":
         return _("wavefronts by the rule for compute capability {name}, measured", name=hardware.name)
-    return _("wavefronts by the rule for compute capability {name}, documented", name=hardware.name)
+    if kind == "documented":
+        return _("wavefronts by the rule for compute capability {name}, documented", name=hardware.name)
+    return _("wavefronts by the rule for compute capability {name}, partly assumed", name=hardware.name)
 
 
 def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:

@@ -64,10 +64,24 @@ def as_recorded(subject: Subject, found: Work, instructions: Sequence[Instructio
     return said("{instructions} did the work of {sites} sites together: {what}", **together)
 
 
+def moved_together(width: int) -> str:
+    """Say that a complex number of so many bytes was moved whole."""
+    if width == 16:
+        return said("One instruction moved both doubles (8 bytes each) of a number.")
+    return said("One instruction moved both floats (4 bytes each) of a number.")
+
+
+def _two_numbers(source: str, width: int) -> str:
+    """Say what a complex number is, whose parts of ``width`` bytes were moved one by one."""
+    if width == 8:
+        return said("each complex number of {source} is two doubles (8 bytes each)", source=source)
+    return said("each complex number of {source} is two floats (4 bytes each)", source=source)
+
+
 def changed(subject: Subject, left_out: str, width: int, found: Work, instructions: Sequence[Instruction]) -> str:
     """Say how requests of ``width`` bytes became others; ``left_out`` says which of them were not made at all."""
     source = subject.source
-    parts = [said("each complex number of {source} is two floats", source=source)] if width < subject.width else []
+    parts = [_two_numbers(source, width)] if width < subject.width else []
     parts += [left_out] if left_out else []
     for wide, counts in sorted(found.items(), reverse=True):
         if wide > width and counts.requests:

@@ -52,7 +52,7 @@ class Stream:
         return Stream(self.addresses[rows], self.era[rows], self.width)
 
     def halves(self) -> Stream:
-        """Return each request as two of half the width, as a complex number is two floats."""
+        """Return each request as two of half the width, as a complex number is two of its parts."""
         half = self.width // 2
         second = np.where(self.addresses >= 0, self.addresses + half, -1)
         both = np.stack([self.addresses, second], axis=1).reshape(-1, self.addresses.shape[1])

@@ -94,7 +94,7 @@ class Unit:
 
     @cached_property
     def _streams(self) -> tuple[Stream, ...]:
-        """The logged requests; those for complex numbers also as two floats each."""
+        """The logged requests; those for complex numbers also as those for their two parts."""
         plain = stream(self.recorded.launch, self._rows, self.first.width)
         return (plain, plain.halves()) if self._complex else (plain,)
 
@@ -191,9 +191,7 @@ class Unit:
         return True
 
     def _unchanged(self, found: Work, off: int, instructions: Sequence[Instruction]) -> str:
-        unknown = self._uncountable or (
-            said("One instruction moved both floats of a number.") if self._complex else None
-        )
+        unknown = self._uncountable or (because.moved_together(self.first.width) if self._complex else None)
         unknown = None if self.first.space == "global" else unknown
         return because.switched_off(because.as_recorded(self.subject, found, instructions, unknown), off)
 

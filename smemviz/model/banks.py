@@ -44,7 +44,10 @@ def wavefronts(
 def ideal(
     addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
 ) -> NDArray[np.int64]:
-    """Return the wavefronts each request would take if no two different words shared a bank: its phases."""
+    """Return the wavefronts each request would take if no two different words shared a bank: its phases.
+
+    On compute capability 2.x a phase of 16-byte accesses takes two wavefronts even so.
+    """
     return count(addresses, width, op, cc, bank_bytes).ideal
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
@@ -14,11 +14,18 @@ from smemviz.said import said
 KIB = 1024
 
 
+BasisKind = Literal["measured", "documented", "assumed"]
+BASES: tuple[BasisKind, ...] = ("measured", "documented", "assumed")  # the strongest first
+
+
 @dataclass(frozen=True)
 class Basis:
-    """What a rule rests on: counted on hardware, or taken from documentation; ``source`` is one sentence."""
+    """What a rule rests on: counted on hardware, stated by documentation, or carried over from where it is known.
 
-    kind: Literal["measured", "documented"]
+    ``source`` is one sentence.
+    """
+
+    kind: BasisKind
     source: str
 
 
@@ -28,19 +35,23 @@ class ComputeCapability:
 
     ``bank_bytes`` are the bank widths the part can be set to, its default first. ``phases`` maps bytes per lane
     to the lanes that are served together; ``merges_wide_loads`` says whether 8 and 16 byte loads can double
-    them, ``splits_wide`` whether each 4 bytes of a wide access are a request of their own. Shared memory is bytes
+    them, ``splits_wide`` whether each 4 bytes of a wide access are a request of their own. ``more_ways`` maps bytes
+    per lane to the wavefronts that a phase takes more than its fullest bank has words. Shared memory is bytes
     per block: what an array may take without asking, what it may take after opting in, and what every block
-    loses to the system. ``basis`` holds for the banks and phases; the limits are always documented.
+    loses to the system. ``basis`` holds for the banks and for lanes of up to 4 bytes, ``wide`` maps more bytes
+    per lane to what their phases rest on; the limits are always documented.
     """
 
     cc: tuple[int, int]
     family: str
     basis: Basis
+    wide: Mapping[int, Basis]
     phases: Mapping[int, int]
     banks: int = 32
     bank_bytes: tuple[int, ...] = (4,)
     merges_wide_loads: bool = False
     splits_wide: bool = False
+    more_ways: Mapping[int, int] = field(default_factory=dict)
     static_shared: int = 48 * KIB
     opt_in_shared: int = 48 * KIB
     reserved_shared: int = 0
@@ -78,18 +89,29 @@ def _phases(four: int, eight: int, sixteen: int) -> Mapping[int, int]:
     return MappingProxyType({1: four, 2: four, 4: four, 8: eight, 16: sixteen})
 
 
+def _wide(eight: Basis, sixteen: Basis) -> Mapping[int, Basis]:
+    return MappingProxyType({8: eight, 16: sixteen})
+
+
 _MEASURED = Basis("measured", N_("Counted by Nsight Compute on an H200."))
-_SINCE_MAXWELL = Basis(
-    "documented",
-    N_("CUDA C++ programming guide: 32 banks of 4 bytes; wide accesses as measured on compute capability 9.0."),
+_SINCE_MAXWELL = Basis("documented", N_("CUDA C++ programming guide: 32 banks of 4 bytes."))
+AS_MEASURED = Basis(
+    "assumed", N_("As measured on compute capability 9.0; the CUDA C++ programming guide does not say.")
 )
 _KEPLER = Basis(
     "documented",
     N_("CUDA C programming guide, 3.x: both bank modes; 64 bits per bank and clock give the phases."),
 )
-_FERMI = Basis(
-    "documented",
-    N_("CUDA C programming guide, 2.x: 8-byte accesses by half-warp, 16-byte accesses by quarter-warp."),
+_KEPLER_16 = Basis(
+    "assumed", N_("64 bits per bank and clock serve a half-warp at a time; the CUDA C programming guide does not say.")
+)
+_FERMI = Basis("documented", N_("CUDA C programming guide, 2.x: 32 banks of 4 bytes; 8-byte accesses by half-warp."))
+_FERMI_16 = Basis(
+    "assumed",
+    N_(
+        "CUDA C programming guide, 2.x: a 16-byte access has one way more than its quarter-warp; that every"
+        " quarter-warp takes as many wavefronts is assumed."
+    ),
 )
 _TESLA = Basis(
     "documented",
@@ -105,6 +127,7 @@ def _tesla(minor: int) -> ComputeCapability:
         (1, minor),
         "Tesla",
         _TESLA,
+        _wide(_TESLA, _TESLA),
         _phases(16, 16, 16),
         banks=16,
         splits_wide=True,
@@ -115,7 +138,13 @@ def _tesla(minor: int) -> ComputeCapability:
 
 
 def _kepler(minor: int) -> ComputeCapability:
-    return ComputeCapability((3, minor), "Kepler", _KEPLER, _phases(32, 32, 16), bank_bytes=(4, 8))
+    wide = _wide(_KEPLER, _KEPLER_16)
+    return ComputeCapability((3, minor), "Kepler", _KEPLER, wide, _phases(32, 32, 16), bank_bytes=(4, 8))
+
+
+def _fermi(minor: int) -> ComputeCapability:
+    more = MappingProxyType({16: 1})
+    return ComputeCapability((2, minor), "Fermi", _FERMI, _wide(_FERMI, _FERMI_16), _phases(32, 16, 8), more_ways=more)
 
 
 def _modern(cc: tuple[int, int], family: str, opt_in_kib: int = 48) -> ComputeCapability:
@@ -123,6 +152,7 @@ def _modern(cc: tuple[int, int], family: str, opt_in_kib: int = 48) -> ComputeCa
         cc,
         family,
         _MEASURED if cc == (9, 0) else _SINCE_MAXWELL,
+        _wide(_MEASURED, _MEASURED) if cc == (9, 0) else _wide(AS_MEASURED, AS_MEASURED),
         _phases(32, 16, 8),
         merges_wide_loads=True,
         opt_in_shared=opt_in_kib * KIB,
@@ -133,7 +163,7 @@ def _modern(cc: tuple[int, int], family: str, opt_in_kib: int = 48) -> ComputeCa
 # Limits: CUDA C++ programming guide, technical specifications per compute capability.
 _ROWS = (
     *(_tesla(minor) for minor in (0, 1, 2, 3)),
-    *(ComputeCapability((2, minor), "Fermi", _FERMI, _phases(32, 16, 8)) for minor in (0, 1)),
+    *(_fermi(minor) for minor in (0, 1)),
     *(_kepler(minor) for minor in (0, 2, 5, 7)),
     *(_modern((5, minor), "Maxwell") for minor in (0, 2, 3)),
     *(_modern((6, minor), "Pascal") for minor in (0, 1, 2)),

@@ -53,7 +53,8 @@ def serve_rows(
     """Serve each row of 32 addresses, phase by phase, and fill in what it took.
 
     A row with a negative or misaligned address gets ``MISTAKE`` wavefronts. ``assignment`` is (n, 32, words) filled
-    with -1, or empty when nobody asks for it.
+    with -1, or empty when nobody asks for it. A wavefront that a phase takes more has, by convention, the second half
+    of what its last lanes ask for.
     """
     power_of_two = rule.banks & (rule.banks - 1) == 0  # a division is slow, and only a drawing needs it
     keep = assignment.size > 0
@@ -108,9 +109,18 @@ def serve_rows(
                             longest = max(longest, queue[bank])
                         if keep:
                             assignment[r, lane, word] = total + turn[slot]
+                if longest == 0:
+                    continue
+                if keep and rule.more_ways:
+                    last = total + longest - 1
+                    for lane in range(first_lane, first_lane + lanes):
+                        for word in range(rule.words // 2, rule.words):
+                            if assignment[r, lane, word] == last:
+                                assignment[r, lane, word] += rule.more_ways
+                longest += rule.more_ways
                 total += longest
                 most = max(most, longest)
-                phases += longest > 0
+                phases += 1 + rule.more_ways
         wavefronts[r] = total
         ideal[r] = phases
         degree[r] = most

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import DTypeLike
 
 from smemviz.errors import InputError
-from smemviz.model.devices import Basis, device
+from smemviz.model.devices import AS_MEASURED, BASES, Basis, BasisKind, device
+from smemviz.recording import Launch
 from smemviz.said import said
 
 WIDTHS = (1, 2, 4, 8, 16)
@@ -117,16 +120,35 @@ def predictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> bool
 
 
 def basis(op: str, width: int, cc: tuple[int, int] = (9, 0)) -> Basis:
-    """Say whether the count of such a request was measured on this compute capability, or rests on documentation.
+    """Say whether the count of such a request was measured on this compute capability, is documented, or assumed.
 
     Raises:
         InputError: as ``check_operation``.
     """
     check_operation(op, width, cc)
     row = device(cc)
-    if row.basis.kind == "measured" and (op, width) not in _MEASURED:
-        return Basis("documented", said("The rule of the operations that were measured on an H200; this one was not."))
-    return row.basis
+    if (op, width) not in _MEASURED:
+        return _LIKE_MEASURED
+    if op in ("load", "store"):
+        return row.wide.get(width, row.basis)
+    return row.basis if row.basis.kind == "measured" else AS_MEASURED
+
+
+def weakest_basis(launches: Iterable[Launch], cc: tuple[int, int]) -> BasisKind:
+    """Return the weakest that the counts of launches rest on."""
+    counted = {
+        (site.op, site.width, site.dtype) for launch in launches for site in launch.sites if site.space == "shared"
+    }
+    return weakest(((op, width) for op, width, dtype in counted if predictable(op, dtype, cc)), cc)
+
+
+def weakest(accesses: Iterable[tuple[str, int]], cc: tuple[int, int]) -> BasisKind:
+    """Return the weakest that counts of operations and their widths rest on; without any, what the banks rest on."""
+    kinds = {basis(op, width, cc).kind for op, width in accesses}
+    return max(kinds, key=BASES.index, default=device(cc).basis.kind)
+
+
+_LIKE_MEASURED = Basis("assumed", said("The rule of the operations that were measured on an H200; this one was not."))
 
 
 _LOCK_LOOP = said(

@@ -19,7 +19,7 @@ from smemviz.model.operations import basis, unpredictable
 from smemviz.model.rules import Rule, rule_of, shared_rule
 from smemviz.model.serve import serve
 
-Respect = Literal["merging", "banks", "bank width", "phases", "splitting"]
+Respect = Literal["merging", "banks", "bank width", "phases", "splitting", "ways"]
 
 
 class Access(NamedTuple):
@@ -108,6 +108,7 @@ def _steps(
         "bank width": lambda: (replace(now, bank_bytes=other.bank_bytes), other_bytes),
         "phases": lambda: (replace(now, phases=other.phases), mode),
         "splitting": lambda: (replace(now, splits_wide=other.splits_wide), mode),
+        "ways": lambda: (replace(now, more_ways=other.more_ways), mode),
     }
 
     def merging() -> tuple[ComputeCapability, int]:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from smemviz.recording import WARP_SIZE, ArrayInfo
 
-PatternKind = Literal["one lane", "one element", "stride", "groups", "xor", "data-dependent"]
+PatternKind = Literal["one lane", "one element", "stride", "groups", "xor", "irregular", "data-dependent"]
 
 _BITS = 5  # of a lane's number
-_KINDS: tuple[PatternKind, ...] = ("one lane", "stride", "xor", "data-dependent")
+_KINDS: tuple[PatternKind, ...] = ("one lane", "stride", "xor", "irregular")
 _LANES = np.arange(WARP_SIZE)
 
 
@@ -34,6 +34,8 @@ class Pattern:
 
     ``levels`` describe ``stride`` and ``one element`` (one level) and ``groups`` (several, the innermost first); the
     others have none. ``spacing`` is the distance of active lanes, 1 for neighbours and 0 when it differs.
+    ``irregular`` is what no single stride, grouping or XOR describes, such as columns of 24 that lanes go down one
+    after the other; that it is ``data-dependent`` no addresses tell, only the source, where an index is loaded.
     """
 
     kind: PatternKind
@@ -49,7 +51,7 @@ class Found(NamedTuple):
 
 
 def find_patterns(offsets: NDArray[np.int64]) -> Found:
-    """Recover the pattern of each request; ``data-dependent`` means that no stride, group or XOR fits its lanes."""
+    """Recover the pattern of each request."""
     packed, spacing = _close_ranks(offsets)
     active = packed >= 0
     counts = active.sum(axis=1)
@@ -65,11 +67,11 @@ def find_patterns(offsets: NDArray[np.int64]) -> Found:
     return Found(tuple(_pattern(key) for key in unique.tolist()), which.reshape(-1))
 
 
-def data_decides(offsets: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
-    """Whether no stride, group or XOR fits most of some requests; ``times`` (n,) is how often each was made."""
+def mostly_irregular(offsets: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
+    """Whether most of some requests are irregular; ``times`` (n,) is how often each was made."""
     found = find_patterns(offsets)
     often = np.bincount(found.which, times, len(found.patterns))
-    return found.patterns[int(np.argmax(often))].kind == "data-dependent"
+    return found.patterns[int(np.argmax(often))].kind == "irregular"
 
 
 def index_steps(array: ArrayInfo, offsets: NDArray[np.int64]) -> tuple[int, ...] | None:
@@ -142,7 +144,7 @@ def _levels(parts: NDArray[np.int64]) -> NDArray[np.int64]:
 def _pattern(key: list[int]) -> Pattern:
     number, spacing, *parts = key
     kind = _KINDS[number]
-    if kind == "one lane" or kind == "data-dependent":
+    if kind == "one lane" or kind == "irregular":
         return Pattern(kind)
     if kind == "xor":
         return Pattern(kind, (), spacing)

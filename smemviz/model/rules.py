@@ -19,7 +19,7 @@ class Rule(NamedTuple):
     ``(address >> word_shift) % banks``; two words of a bank are served together when ``address >> row_shift``
     is the same. Only the first ``lanes`` lanes count; a phase serves ``phase_lanes`` of them and
     ``phase_words`` words of each. ``merges``: phases double when lanes pair up. ``shares``: lanes on one
-    word are served together.
+    word are served together. ``more_ways`` wavefronts go on top of those of each phase.
     """
 
     width: int
@@ -32,6 +32,7 @@ class Rule(NamedTuple):
     phase_words: int
     merges: bool
     shares: bool
+    more_ways: int
 
 
 def shared_rule(width: int, op: str, cc: tuple[int, int], bank_bytes: int) -> Rule:
@@ -72,6 +73,7 @@ def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rul
         phase_words=1 if row.splits_wide else words,
         merges=op == "load" and width > 4 and row.merges_wide_loads,
         shares=not is_atomic(op) or op == POPULATION_COUNT,
+        more_ways=row.more_ways.get(width, 0),
     )
 
 
@@ -89,6 +91,7 @@ def piece_rule(width: int, piece_bytes: int) -> Rule:
         phase_words=1,
         merges=False,
         shares=True,
+        more_ways=0,
     )
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, row_lengths, score, smallest_cure, swizzles
 from smemviz.model.devices import device
 from smemviz.model.operations import POPULATION_COUNT, is_atomic
-from smemviz.model.pattern import data_decides
+from smemviz.model.pattern import mostly_irregular
 from smemviz.program import Program
 from smemviz.recording import ArrayInfo, Launch, Recording
-from smemviz.rewrite.computed import index_is_computed
 from smemviz.rewrite.rewriting import Rewrite, Rewriting
 from smemviz.rewrite.uses import NotRewrittenError
 from smemviz.said import said
+from smemviz.sites.loaded import loaded_sites
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,15 @@ def suggestions(
         if kernel in (None, name):
             launches = [(i, one) for i, one in enumerate(recording.launches) if one.kernel == name]
             for array in {(a.name, a.line): a for _, one in launches for a in one.shared_arrays}.values():
-                yield from _of_array(program, launches, array, cc)
+                yield from _of_array(recording, program, launches, array, cc)
 
 
 def _of_array(
-    program: Program, launches: Sequence[tuple[int, Launch]], array: ArrayInfo, cc: tuple[int, int]
+    recording: Recording,
+    program: Program,
+    launches: Sequence[tuple[int, Launch]],
+    array: ArrayInfo,
+    cc: tuple[int, int],
 ) -> Iterator[Suggestion | Refused]:
     """Give the suggestions for one array, in all launches of its kernel."""
     first = launches[0][1]
@@ -126,7 +130,7 @@ def _of_array(
     excess = sum(one.excess for one in asked.scores())
     if excess == 0:
         return
-    reason = _refusal(program, asked, [launch.arrays[index] for _, launch, index in places], first)
+    reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first, recording)
     if reason is None:
         complete = not any(launch.missing for _, launch in launches)
         made = _cures(program, asked, first, complete)
@@ -136,20 +140,16 @@ def _of_array(
         yield Refused(first.kernel, array, excess, reason)
 
 
-def _refusal(program: Program, asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch) -> str | None:
+def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch, recording: Recording) -> str | None:
     """Say why no layout can be found for an array, None when one can be looked for."""
     if len({(one.shape, one.dtype) for one in arrays}) > 1:
         return said("its launches give it different sizes")
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
         return said("it shares its memory or a site with {arrays}", arrays=", ".join(sorted(others)))
-
-    def steady(access: Access) -> bool:
-        computed = index_is_computed(program, launch.kernel, launch.sites[access.site])
-        return computed or not data_decides(access.offsets, access.times)
-
+    loaded = loaded_sites(recording, launch)
     costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
-    if not any(map(steady, costly)):
+    if all(one.site in loaded and mostly_irregular(one.offsets, one.times) for one in costly):
         return said("data decides which words collide, so no pad or swizzle is sure to help")
     return None
 

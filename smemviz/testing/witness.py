@@ -18,6 +18,7 @@ from smemviz.model.devices import device
 from smemviz.model.sectors import bytes_used, sectors
 from smemviz.program import lines_of
 from smemviz.recording import Launch, Recording, Site
+from smemviz.sites.loaded import loaded_sites
 
 Quantity = Literal["max_degree", "excess", "sectors_per_request"]
 
@@ -85,7 +86,7 @@ class Witness:
 
 def witness(recording: Recording, launch: Launch, exceeding: Exceeding, cc: tuple[int, int]) -> Witness:
     """Show what exceeds a limit of a launch, counted as a compute capability does."""
-    explaining = Explaining(launch, Hardware(cc, device(cc).bank_bytes[0]))
+    explaining = Explaining(launch, Hardware(cc, device(cc).bank_bytes[0]), loaded_sites(recording, launch))
     site, row = launch.sites[exceeding.site], exceeding.row
     headline = f"{recording.file_of(launch, site)}:{site.line}: {_headline(launch, site, exceeding)}"
     source = around(recording.source_of(launch, site), site.line)
@@ -93,7 +94,9 @@ def witness(recording: Recording, launch: Launch, exceeding: Exceeding, cc: tupl
         return Witness(headline, ("none of the requests that exceed it was logged",), None, "", "", *source)
     if site.space == "shared":
         served = explaining.served(row)
-        details, picture = _shared_request(explaining, row, served), _draw(served, device(cc).banks)
+        collide = bool(served.conflict.any())  # on 2.x a request of 16 bytes a lane is 2-way even where none do
+        details = _shared_request(explaining, row, served, collide)
+        picture = _draw(served, device(cc).banks) if collide else None
         change = _change(explaining, row, exceeding)
     else:
         details, picture = _global_request(launch, site, row), None
@@ -124,18 +127,18 @@ def _where(launch: Launch, row: int) -> str:
     return f"block {requests.block[row]}, warp {requests.warp[row]}, step {requests.step[row]}: {lanes}"
 
 
-def _shared_request(explaining: Explaining, row: int, served: Served) -> tuple[str, ...]:
-    """Say who asks for what, at the bank that takes longest."""
+def _shared_request(explaining: Explaining, row: int, served: Served, collide: bool) -> tuple[str, ...]:
+    """Say who asks for what, at the bank that takes longest where lanes collide."""
     launch = explaining.launch
     site = launch.sites[launch.requests.site[row]]
     ideal = served.wavefronts - int(explaining.cost(site, np.array([row]))[0])
+    took = f"{_where(launch, row)}, {count(served.wavefronts, 'wavefront')} where {ideal} would do"
+    if not collide:
+        return (took,)
     bank, lanes, words = fullest(served)
     different = list(dict.fromkeys(words))
     asked = f"{'word' if len(different) == 1 else 'words'} {_briefly(different)}"
-    return (
-        f"{_where(launch, row)}, {count(served.wavefronts, 'wavefront')} where {ideal} would do",
-        f"bank {bank}: lanes {lane_ranges(lanes)} ask for {asked}",
-    )
+    return took, f"bank {bank}: lanes {lane_ranges(lanes)} ask for {asked}"
 
 
 def _briefly(words: Sequence[int]) -> str:

@@ -202,6 +202,18 @@ def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(library:
     )
 
 
+def test_what_a_wide_access_rests_on_is_told_part_by_part(library: Library) -> None:
+    filling = view_gpus(library, {"A": "32x32 float64", "A-access": "row; width=16"}, {})
+    found = rows(filling)
+    kinds = {name: cells[4].split()[0] for name, cells in found.items() if cells[4]}
+    assert {kinds[name] for name in kinds if name.startswith(("Kepler", "Fermi", "Ampere", "Blackwell"))} == {"assumed"}
+    assert kinds["Hopper 9.0"] == "measured"
+    assert found["Fermi 2.0, 2.1"][:3] == ["128", "128", "2-way"]
+    assert found["Fermi 2.0, 2.1"][3].startswith(
+        "Phases: an access of 16 bytes takes one wavefront more for every 8 lanes: 64 → 128 wavefronts."
+    )
+
+
 def test_a_request_of_a_kernel_is_compared_with_the_part_it_is_counted_for(library: Library) -> None:
     run = {"file": "square", "kernel": "set_row_read_col", "cc": "3.5-8"}
     filling = view_gpus(library, run, {"site": "1", "warp": "0", "step": "1"})
@@ -221,7 +233,7 @@ def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(library: Libra
     found = rows(filling)
     assert found["Volta 7.0, 7.2"][3] == "ldmatrix_x4 does not exist on compute capability 7.0; it came with 7.5"
     assert found["NVIDIA H200 9.0"][4] == (
-        "documented smemviz calibrate, 21 November 2026, did not ask for ldmatrix x4 of 16 bytes; banks are as assumed."
+        "assumed smemviz calibrate, 21 November 2026, did not ask for ldmatrix x4 of 16 bytes; banks are as assumed."
     )
 
 

@@ -19,7 +19,7 @@ from smemviz.app.numbers_page import numbers_page
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.figures.gpus import GPU_HEADS
 from smemviz.figures.lab_found import found_heads
-from smemviz.figures.lab_setup import COUNT_HEADS, LANE_HEADS
+from smemviz.figures.lab_setup import COUNT_HEADS, LANE_HEADS, count_rows
 from smemviz.figures.number import Number
 from smemviz.figures.numbers import numbers
 from smemviz.recording_file import load
@@ -83,6 +83,17 @@ def test_examples_are_those_of_the_recording(explained: dict[str, Number]) -> No
     assert {name: explained[name].example for name in wanted} == wanted
     assert explained["shared bytes"].example == "4,096"
     assert explained["efficiency"].example == "100 %"
+
+
+def test_bytes_wasted_are_bandwidth_and_bytes_are_memory(explained: dict[str, Number]) -> None:
+    setup = LabState.read({"A": "32x32 float32", "A-access": "column"}).sides["A"].setup
+    assert setup is not None
+    ((_, _, wavefronts, *_, wasted),) = count_rows(setup)
+    assert (wavefronts, wasted) == ("1,024", f"{1024 * 128 - 4096:,}")  # no pad and no pitch: no memory is wasted
+    assert explained["bytes wasted"].meaning.startswith(
+        "What the wavefronts of an access could have moved more: 128 bytes each"
+    )
+    assert "pads" in explained["bytes"].meaning
 
 
 def links(shown: Any) -> Iterator[str]:

@@ -13,6 +13,8 @@ from smemviz.app import stopwatch as module
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Stopwatch, command
+from smemviz.figures.matter import matter
+from smemviz.resources import gallery
 
 
 @pytest.fixture
@@ -49,6 +51,17 @@ def test_a_recordings_times_hold_for_its_constants_only(library: Library) -> Non
     assert one.launch.hardware
     other = shown(library, IPAD="0")
     assert stopwatch.measured(other, other.recording["set_col_read_col"]) is None
+
+
+@pytest.mark.parametrize("file", ["square", "reduce", "matmul"])
+def test_what_a_card_was_calibrated_to_holds_for_all_its_recordings(file: str) -> None:
+    """The recordings of square.py hold the calibration; those of the others were made before it."""
+    same = Library(gallery()).show(RunState(file))
+    found = [Stopwatch().measured(same, launch) for launch in same.recording.launches]
+    said = [matter(one) for one in found if one]
+    excess = [one.basis for one in said if one.cost.wavefronts]
+    assert excess
+    assert all("cycles per wavefront as calibrated on NVIDIA H200" in basis for basis in excess)
 
 
 def test_a_lockstep_run_with_the_recordings_constants_has_its_times(library: Library) -> None:

@@ -26,7 +26,7 @@ WAVEFRONTS = {
 }
 SECTORS = {"square": 128, "rectangle": 64}
 # What the compiler made of requests so that they cost something else: one wide instruction of several, two of one.
-CHANGED = ("became one", "is two floats")
+CHANGED = ("became one", "is two floats", "is two doubles")
 
 
 @pytest.fixture(scope="module", params=[path.stem for path in gallery() if path.stem != "mistakes"])

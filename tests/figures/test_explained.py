@@ -13,14 +13,17 @@ from launches import array, launch, site
 
 import smemviz
 from smemviz import resources
+from smemviz.engines import run
 from smemviz.figures.cures import pad_said, swizzle_said
 from smemviz.figures.explained import Explained, explain
 from smemviz.figures.patterns import described, distance
-from smemviz.figures.served import Hardware
+from smemviz.figures.served import H200, Hardware
 from smemviz.model.cure import Pad, Swizzle
 from smemviz.model.pattern import Level, Pattern
 from smemviz.model.summary import summarize
-from smemviz.recording import ArrayInfo, Totals
+from smemviz.program import read_program
+from smemviz.recording import ArrayInfo, Recording, Totals
+from smemviz.sites.loaded import loaded_sites
 
 LANES = np.arange(32, dtype=np.int64)
 TILE = ArrayInfo("tile", "shared", (32, 32), (128, 4), "int32", 1024, 1)
@@ -30,8 +33,14 @@ def gallery(file: str, kernel: str) -> dict[tuple[str, str], Explained]:
     """Explain a launch of the gallery as the H200 ran it, by source and operation."""
     path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
     assert path is not None
-    one = smemviz.load(path)[kernel]
-    return {(s.source, s.op): said for s, said in zip(one.sites, explain(one), strict=True)}
+    return explained(smemviz.load(path), kernel)
+
+
+def explained(recording: Recording, kernel: str) -> dict[tuple[str, str], Explained]:
+    """Explain a launch as the page does, by source and operation."""
+    one = recording[kernel]
+    said = explain(one, H200, loaded_sites(recording, one))
+    return {(s.source, s.op): words for s, words in zip(one.sites, said, strict=True)}
 
 
 def one_site(
@@ -127,10 +136,56 @@ def test_nothing_is_promised_where_data_decides() -> None:
     said = gallery("histogram", "count_in_shared_memory")["cuda.atomic.add(held, values[i], 1)", "reduce_inc"]
     assert said.pattern == "data-dependent"
     assert said.because == (
-        "No stride, group or XOR fits the lanes, data or another formula decides: "
+        "Loaded data decides where each lane goes: "
         "bank 5 has to deliver 5 different words to lanes 2, 20, 25, 27-28, 5-way."
     )
     assert said.cure == "No pad or swizzle is sure to help where data decides which words are asked for."
+
+
+def made(file: str, kernel: str, **constants: int) -> dict[tuple[str, str], Explained]:
+    """Explain a launch of the gallery with other constants."""
+    program = read_program(resources.kernels_dir() / f"{file}.py").with_constants(constants)
+    return explained(run(program, engine="lockstep"), kernel)
+
+
+def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_same() -> None:
+    said = made("rectangle", "set_row_read_col", BDIMY=20)["tile[icol, irow]", "load"]
+    assert said.pattern == "mixed: irregular; groups of 16 lanes: 32 words, then -127 words"
+    assert said.because == (
+        "In 16 of 20 requests, no single stride, grouping or XOR describes these lanes: "
+        "bank 0 has to deliver 20 different words to lanes 0-19, 20-way."
+    )
+    assert said.cure == (
+        "Pad the row of tile by 2, (20, 32) -> (20, 34) (160 bytes more), "
+        "or swizzle to tile[r, c ^ ((r % 16) << 1)]: 16 of 364 wavefronts in excess are left."
+    )
+    assert said.pad is not None
+    assert [score.wavefronts for score in said.pad.before] == [20, 384]
+    assert [score.wavefronts for score in said.pad.after] == [20, 36]
+
+
+@pytest.mark.parametrize(
+    ("side", "pad", "left"), [(24, "Pad the row of tile by 2", 30), (20, "Pad the row of tile by 2", 22)]
+)
+def test_the_pad_of_a_square_whose_side_is_no_power_of_two(side: int, pad: str, left: int) -> None:
+    said = made("square", "set_row_read_col", BDIMX=side)["tile[tx, ty]", "load"]
+    assert said.cure is not None
+    assert said.cure.startswith(pad)
+    assert f"{left} of" in said.cure
+
+
+def test_of_a_square_of_12_no_pad_but_a_swizzle_helps() -> None:
+    said = made("square", "set_row_read_col", BDIMX=12)["tile[tx, ty]", "load"]
+    assert (said.pattern, said.pad) == ("irregular", None)
+    assert said.cure == "Swizzle to tile[r, c ^ ((r >> 3) << 1)]: 4 of 5 wavefronts in excess are left."
+
+
+def test_what_is_irregular_and_has_no_conflict_is_not_put_down_to_data() -> None:
+    said = made("square", "set_col_read_col", BDIMX=5)["tile[tx, ty]", "load"]
+    assert (said.pattern, said.cure) == ("irregular", None)
+    assert said.because == (
+        "No single stride, grouping or XOR describes these lanes: no bank has to deliver two different words at once."
+    )
 
 
 def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
@@ -150,7 +205,7 @@ def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
 def test_an_atomic_says_how_many_lanes_wait_for_one_word() -> None:
     said = one_site(4 * np.where(LANES < 3, 0, np.where(LANES == 3, 32, LANES)), op="atomic_add")
     assert said.because == (
-        "No stride, group or XOR fits the lanes, data or another formula decides: "
+        "No single stride, grouping or XOR describes these lanes: "
         "lanes 0-3 meet in bank 0, 3 of them on word 0; an atomic serves them one by one, 4-way."
     )
 
@@ -163,6 +218,25 @@ def test_wide_elements_are_served_in_phases() -> None:
     )
     conflict = one_site(256 * LANES, width=8, dtype="float64", size=16384)
     assert conflict.because.endswith("gcd(32, 16) = 16, so 16 lanes fall into 1 of 16 pairs of banks, 16-way.")
+
+
+def test_on_fermi_a_request_of_16_bytes_is_one_way_more() -> None:
+    info = array("held", "shared", (1024,), 1024, (16,))
+    rows = [(0, 1024 + 16 * LANES)]
+    (said,) = explain(launch((site("held", "shared", "load", 16, "complex128"),), rows, (info,)), Hardware((2, 0)))
+    assert said.because == (
+        "Neighbouring lanes are 4 words apart: 8 lanes are served together, and in units of 16 bytes "
+        "gcd(1, 8) = 1, so 8 lanes fall into 8 of 8 groups of 4 banks, one each; "
+        "on Fermi an access of 16 bytes is one way more, 2-way."
+    )
+    assert said.cure is None
+
+
+def test_a_broadcast_of_16_bytes_takes_the_wavefronts_that_are_counted() -> None:
+    # H200: two groups of 16 lanes
+    assert one_site(np.zeros(32), width=16, dtype="complex128").because == (
+        "All lanes ask for the same element: 2 wavefronts deliver it to all of them, group of lanes by group."
+    )
 
 
 def test_a_site_whose_wavefronts_are_unknown_says_why() -> None:

@@ -102,8 +102,10 @@ def test_patterns_and_steps_are_messages() -> None:
     column = Pattern("stride", (Level(32, -128),))
     steps = [(1, 0), (-2, 0), (0, 1), (0, -1), (1, 1), (1, 0, 0), (0, 0)]
     with pseudo():
-        said = [described(one, None, 4) for one in groups] + [described(column, step, 4) for step in steps]
-        named = [name(one) for one in (*groups, column, *map(Pattern, ("one lane", "xor", "data-dependent")))]  # type: ignore[arg-type]
+        others = [Pattern("irregular"), Pattern("data-dependent")]
+        said = [described(one, None, 4) for one in (*groups, *others)]
+        said += [described(column, step, 4) for step in steps]
+        named = [name(one) for one in (*groups, column, Pattern("one lane"), Pattern("xor"), *others)]
         assert forgotten([*said, *named]) == []
 
 
@@ -114,7 +116,8 @@ def test_an_index_that_stays_has_no_step() -> None:
 
 @pytest.mark.parametrize("written", [True, False])
 def test_changes_are_messages(written: bool) -> None:
-    flat, planes = (ArrayInfo("held", "shared", shape, (), "int32", 0, 1) for shape in ((1024,), (4, 3, 32)))
+    flat = ArrayInfo("held", "shared", (1024,), (4,), "int32", 0, 1)
+    planes = ArrayInfo("held", "shared", (4, 3, 32), (384, 128, 4), "int32", 0, 1)
     with pseudo():
         said = [
             change_said(flat, Pad(32, 2), 256, {}, written=written),

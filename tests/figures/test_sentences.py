@@ -74,6 +74,12 @@ def test_every_number_can_say_where_it_comes_from() -> None:
     assert origin(lockstep) == "run by the lockstep engine, 21 November 2025, 02:00 UTC"
     assert rule(Hardware()) == "wavefronts by the rule for compute capability 9.0, measured"
     assert rule(Hardware((3, 5), 8)) == ("wavefronts by the rule for compute capability 3.5, 8-byte banks, documented")
+    wide = replace(LAUNCH, sites=tuple(replace(site, width=16, dtype="complex128") for site in LAUNCH.sites))
+    assert rule(Hardware(), [LAUNCH, wide]) == "wavefronts by the rule for compute capability 9.0, measured"
+    assert rule(Hardware((8, 6)), [LAUNCH]) == "wavefronts by the rule for compute capability 8.6, documented"
+    assert rule(Hardware((8, 6)), [LAUNCH, wide]) == (
+        "wavefronts by the rule for compute capability 8.6, partly assumed"
+    )
 
 
 def test_a_card_shows_the_worst_site_with_its_lanes_in_conflict() -> None:

@@ -122,7 +122,7 @@ def test_a_float_atomic_is_a_loop_whose_rounds_are_counted() -> None:
 def test_a_complex_number_is_moved_by_one_instruction_or_by_two() -> None:
     rows = captured.rows("tiles", "complex_transpose")
     assert rows[81, "source[ty, tx]", "load"][0].because == (
-        "each complex number of source[ty, tx] is two floats: 8 -> 16 requests, 8 sectors each"
+        "each complex number of source[ty, tx] is two floats (4 bytes each): 8 -> 16 requests, 8 sectors each"
     )
     assert counts(rows[83, "tile[tx, ty]", "load"][0]) == (8, 256, 16, None)
 

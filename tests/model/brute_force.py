@@ -58,8 +58,10 @@ def degree_of(turns: list[tuple[int, Hashable]]) -> int:
 
 def count(addresses: list[int], width: int, op: str, cc: tuple[int, int], bank_bytes: int) -> tuple[int, int, int]:
     """Return wavefronts, ideal, degree."""
+    more = 1 if cc[0] == 2 and width == 16 else 0
     degrees = [degree_of(turns) for _, turns in phases(addresses, width, op, cc, bank_bytes)]
-    return sum(degrees), sum(d > 0 for d in degrees), max(degrees)
+    degrees = [d + more if d else 0 for d in degrees]
+    return sum(degrees), sum(1 + more for d in degrees if d), max(degrees)
 
 
 def assign(addresses: list[int], width: int, op: str, cc: tuple[int, int], bank_bytes: int) -> list[list[int]]:
@@ -73,5 +75,10 @@ def assign(addresses: list[int], width: int, op: str, cc: tuple[int, int], bank_
             if turn not in queue:
                 queue.append(turn)
             result[lane][word] = before + queue.index(turn)
-        before += degree_of(turns)
+        degree = degree_of(turns)
+        if degree and cc[0] == 2 and width == 16:  # the last wavefront leaves half of its words to one more
+            for lane in {lane for lane, _, _ in phase}:
+                result[lane] = [n + 1 if i > 1 and n == before + degree - 1 else n for i, n in enumerate(result[lane])]
+            degree += 1
+        before += degree
     return result

@@ -110,6 +110,22 @@ def test_fermi_serves_doubles_by_half_warp_and_does_not_merge() -> None:
     assert triple(np.zeros(32, int), 8, cc=(2, 0)) == [2, 2, 1]
 
 
+def test_fermi_has_one_way_more_for_16_bytes_than_its_quarter_warp() -> None:
+    # CUDA C programming guide, 2.x: most 128-bit accesses are 2-way, even if no lanes of a quarter-warp collide;
+    # one must add 1 to the ways of the quarter-warp.
+    assert triple(LANE * 16, 16, cc=(2, 0)) == [8, 8, 2]
+    assert triple(LANE * 32, 16, cc=(2, 0)) == [12, 8, 3]
+    assert triple(LANE % 8 * 128, 16, "store", cc=(2, 1)) == [36, 8, 9]
+    assert triple(np.where(LANE < 4, LANE * 16, -1), 16, cc=(2, 0)) == [2, 2, 2]
+
+
+@given(stride=st.integers(0, 40), on=st.lists(st.booleans(), min_size=32, max_size=32))
+def test_on_fermi_too_as_many_wavefronts_are_assigned_as_are_counted(stride: int, on: list[bool]) -> None:
+    addresses = np.where(on, LANE * 16 * stride, -1)
+    numbers = set(assign(addresses, 16, cc=(2, 0)).ravel().tolist()) - {-1}
+    assert numbers == set(range(int(wavefronts(addresses, 16, cc=(2, 0)))))
+
+
 def test_tesla_serves_half_warps_on_16_banks_and_splits_doubles() -> None:
     assert triple(LANE * 4, 4, cc=(1, 3)) == [2, 2, 1]
     assert triple(LANE * 64, 4, cc=(1, 3)) == [32, 2, 16]

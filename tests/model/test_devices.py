@@ -59,6 +59,15 @@ def test_only_the_h200_was_measured() -> None:
     assert [row.name for row in known() if row.basis.kind == "measured"] == ["9.0"]
 
 
+def test_what_the_guides_do_not_say_is_assumed() -> None:
+    kinds = {row.name: [(row.wide.get(width) or row.basis).kind for width in (4, 8, 16)] for row in known()}
+    assert kinds["1.3"] == ["documented"] * 3
+    assert kinds["2.0"] == kinds["3.5"] == ["documented", "documented", "assumed"]
+    since_maxwell = [name for name in kinds if device(tuple(map(int, name.split(".")))).cc >= (5, 0)]  # type: ignore[arg-type]
+    assert [name for name in since_maxwell if kinds[name] != ["documented", "assumed", "assumed"]] == ["9.0"]
+    assert kinds["9.0"] == ["measured"] * 3
+
+
 def test_a_row_cannot_be_changed() -> None:
     row = device((9, 0))
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from launches import launch, site
 
 from smemviz.errors import InputError
-from smemviz.model.operations import basis, predictable, unpredictable
+from smemviz.model.operations import basis, predictable, unpredictable, weakest_basis
 
 LOOP = "a compare-and-swap loop; how often it runs depends on the data."
 COMPLEX = "A complex64 is two floats; where its array lies decides whether one instruction moves both."
@@ -57,10 +58,27 @@ def test_atomics_before_maxwell_lock_and_loop() -> None:
 def test_a_count_rests_on_a_measurement_only_where_one_was_made() -> None:
     assert basis("load", 16).kind == "measured"
     assert "H200" in basis("load", 16).source
-    assert basis("atomic_min", 4).kind == "documented"
+    assert basis("load", 16).source == "Counted by Nsight Compute on an H200."
+    assert basis("atomic_min", 4).kind == "assumed"
     assert basis("ldmatrix_x4", 16).kind == "measured"
     assert basis("load", 4, (8, 0)).kind == "documented"
+    assert basis("load", 8, (8, 0)).kind == basis("store", 16, (12, 0)).kind == "assumed"
+    assert basis("atomic_add", 4, (8, 0)).kind == basis("ldmatrix_x4", 16, (8, 0)).kind == "assumed"
+    assert "as measured on compute capability 9.0" in basis("ldmatrix_x4", 16, (8, 0)).source.lower()
+    assert basis("load", 8, (3, 5)).kind == "documented"
+    assert basis("load", 16, (3, 5)).kind == basis("load", 16, (2, 0)).kind == "assumed"
     assert "3.x" in basis("load", 4, (3, 5)).source
+
+
+def test_launches_rest_on_the_weakest_of_what_their_sites_rest_on() -> None:
+    narrow, wide = site("a", "shared", "load"), site("a", "shared", "load", 16, "complex128")
+    counted = [launch((one,), []) for one in (narrow, wide)]
+    assert weakest_basis(counted, (9, 0)) == "measured"
+    assert weakest_basis(counted[:1], (8, 6)) == "documented"
+    assert weakest_basis(counted, (8, 6)) == "assumed"
+    looped = launch((narrow, site("a", "shared", "atomic_add", 4, "float32"), site("b", "global", "load", 16)), [])
+    assert weakest_basis([looped], (8, 6)) == "documented"
+    assert weakest_basis([], (3, 5)) == "documented"
 
 
 def test_the_basis_of_what_does_not_exist_is_refused() -> None:

@@ -53,6 +53,17 @@ def test_a_broadcast_of_pairs_shows_the_merge_rule() -> None:
     ]
 
 
+def test_fermi_has_one_way_more_for_16_bytes() -> None:
+    fermi = part(on_every_part(access(16, 16, dtype="complex128"), H200), "Fermi")
+    assert fermi.cost == Cost(8, 8, 2)
+    assert fermi.basis is not None
+    assert fermi.basis.kind == "assumed"
+    assert [(step.respect, step.before, step.after) for step in fermi.steps] == [
+        ("merging", Cost(4, 4, 1), Cost(4, 4, 1)),
+        ("ways", Cost(4, 4, 1), Cost(8, 8, 2)),
+    ]
+
+
 def test_what_cannot_be_counted_says_why() -> None:
     parts = on_every_part(access(16, 16, "stmatrix_x4", "float16"), H200)
     ada = part(parts, "Ada")

@@ -54,9 +54,14 @@ def test_a_swizzled_row_and_a_swizzled_column_are_told_by_their_xor() -> None:
     assert pattern_of(128 * LANES + 4 * (LANES ^ 5)) == Pattern("xor")
 
 
-def test_what_no_rule_gives_depends_on_the_data() -> None:
-    assert pattern_of(4 * np.random.default_rng(1).integers(0, 256, 32)) == Pattern("data-dependent")
-    assert pattern_of(4 * LANES**2) == Pattern("data-dependent")
+def test_what_no_rule_gives_is_irregular() -> None:
+    assert pattern_of(4 * np.random.default_rng(1).integers(0, 256, 32)) == Pattern("irregular")
+    assert pattern_of(4 * LANES**2) == Pattern("irregular")
+
+
+def test_columns_of_24_are_irregular() -> None:
+    # kernels/square.py with BDIMX = 24, set_row_read_col: a warp goes down one column and into the next
+    assert pattern_of(96 * (LANES % 24) + 4 * (LANES // 24)) == Pattern("irregular")
 
 
 def test_one_lane_has_no_stride() -> None:

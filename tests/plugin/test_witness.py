@@ -11,7 +11,9 @@ from strategies import a_recording
 
 import smemviz
 from smemviz import resources
+from smemviz.engines import run
 from smemviz.errors import InputError
+from smemviz.program import read_program
 from smemviz.recording import ArrayInfo, Launch, Recording, Totals
 from smemviz.testing import Limit, Selection, exceeded
 from smemviz.testing.witness import Quantity
@@ -139,9 +141,10 @@ def test_the_witness_of_float64_shows_the_phase_in_conflict() -> None:
         "\n" + drawn("2: 16@0 16@1", "3: 17@0 17@1", "4: 18@0 18@1", "5: 19@0 19@1") + "\n"
         "  ... and 12 more\n"
         "\n"
-        "  why: No stride, group or XOR fits the lanes, data or another formula decides: "
+        "  why: No single stride, grouping or XOR describes these lanes: "
         "bank 0 has to deliver 16 different words to lanes 16-31, 16-way.\n"
-        "  to pass: no pad or swizzle is sure to help where data decides which words are asked for."
+        "  to pass: leave 1 element of held unused after every 32, index i + i // 32 (256 bytes more), "
+        "or swizzle to held[i ^ (i // 32 % 16)]: no excess is left at its one access, 15 before."
     )
 
 
@@ -186,10 +189,20 @@ def test_the_witness_of_an_atomic_on_one_word() -> None:
     )
 
 
+def test_the_witness_of_columns_of_20_finds_the_pad() -> None:
+    program = read_program(resources.kernels_dir() / "rectangle.py").with_constants({"BDIMY": 20})
+    recording = run(program, engine="lockstep")
+    one = recording["set_row_read_col"]
+    assert text(recording, one, "excess", 20).endswith(
+        "  to pass: pad the row of tile by 1, (20, 32) -> (20, 33) (80 bytes more), "
+        "or swizzle to tile[r, c ^ ((r >> 1) << 1)]: 20 of 364 wavefronts in excess are left."
+    )
+
+
 def test_where_data_decides_no_layout_is_promised() -> None:
     recording = gallery("histogram")
     assert text(recording, recording["count_in_shared_memory"], "max_degree", 1).endswith(
-        "  why: No stride, group or XOR fits the lanes, data or another formula decides: "
+        "  why: Loaded data decides where each lane goes: "
         "bank 5 has to deliver 5 different words to lanes 2, 20, 25, 27-28, 5-way.\n"
         "  to pass: no pad or swizzle is sure to help where data decides which words are asked for."
     )

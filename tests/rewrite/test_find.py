@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from made_kernels import HEAD, transposing
 
+from smemviz import resources
 from smemviz.engines import run
 from smemviz.model.cure import Pad, Swizzle
-from smemviz.program import Program, parse_program
+from smemviz.program import Program, parse_program, read_program
 from smemviz.rewrite import Refused, Rewriting, Suggestion, Verifier, suggestions
 
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"
@@ -35,6 +36,42 @@ def test_a_pad_that_static_memory_has_no_room_for_is_not_written() -> None:
     assert (type(one.layout), one.reason) == (Swizzle, None)
     assert other.rewrite is None
     assert other.reason == "a block would take 50,688 bytes, more than the 49,152 of static shared memory"
+
+
+def test_columns_of_20_get_the_pad_that_leaves_least() -> None:
+    program = read_program(resources.kernels_dir() / "rectangle.py").with_constants({"BDIMY": 20})
+    one, other = suggestions(run(program, engine="lockstep"), program, "set_row_read_col")
+    assert isinstance(one, Suggestion)
+    assert isinstance(other, Suggestion)
+    assert (one.layout, one.before, one.after, one.more_bytes) == (Swizzle(32, 4, 1), 404, 56, 0)
+    assert (other.layout, other.before, other.after, other.more_bytes) == (Pad(32, 2), 404, 56, 160)
+
+
+def test_an_index_made_in_a_device_function_is_no_data() -> None:
+    turn = """@cuda.jit(device=True)
+def turned(n):
+    return n % 20, n // 20
+
+@cuda.jit(device=True)
+def take(tile, n):
+    row, column = turned(n)
+    return tile[row, column]
+
+"""
+    program = transposing(
+        """held = cuda.shared.array((20, 32), float32)
+n = ty * 32 + tx
+if n < 640:
+    held[n // 32, n % 32] = n
+cuda.syncthreads()
+if n < 640:
+    out[ty, tx] = take(held, n)""",
+        before=turn,
+    )
+    one, other = found(program)
+    assert isinstance(one, Suggestion)
+    assert isinstance(other, Suggestion)
+    assert {one.layout, other.layout} == {Swizzle(32, 4, 1), Pad(32, 2)}
 
 
 def test_data_that_collides_gets_no_layout() -> None:

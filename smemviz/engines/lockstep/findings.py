@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.remedies import Race
+from smemviz.functions import Function
 from smemviz.recording import WARP_SIZE, Dim3, Finding
 
 _THREADS_NAMED = 8
@@ -16,14 +19,16 @@ _THREADS_NAMED = 8
 class Findings:
     """What a launch has done wrong so far; ``first_block`` is the linear index of the first block of the batch."""
 
-    def __init__(self, kernel: str, configuration: Configuration, launch: int) -> None:
+    def __init__(self, kernel: Function, configuration: Configuration, launch: int) -> None:
         """``launch`` is the number of the launch in its recording."""
-        self._kernel = kernel
+        self.kernel = kernel.node
+        self._kernel = kernel.name
         self._launch = launch
         self._grid, self._block = configuration.grid, configuration.block
         x, y, z = configuration.block
         self._slots_per_block = -(-x * y * z // WARP_SIZE) * WARP_SIZE
         self._found: dict[Hashable, Finding] = {}
+        self._races: dict[Hashable, Race] = {}
         self.first_block = 0
 
     def __contains__(self, key: Hashable) -> bool:
@@ -36,6 +41,14 @@ class Findings:
     def thread(self, slot: int) -> Dim3:
         """Return ``threadIdx`` of a slot of the batch."""
         return coordinates(slot % self._slots_per_block, self._block)
+
+    def add_race(self, key: Hashable, race: Race, slots: NDArray[np.integer]) -> None:
+        """Note a race, and what ends it together with the others of the kernel."""
+        self.add(key, "race", race.second, slots, race.message())
+        self._races[key] = race
+        for name, one in self._races.items():
+            others = any(other.apart and one.shares_place(other) for other in self._races.values())
+            self._found[name] = replace(self._found[name], message=one.message(with_others=others))
 
     def add(self, key: Hashable, kind: str, line: int, slots: NDArray[np.integer], message: str) -> None:
         """Note a mistake unless its key is known, with the block of the first slot and up to eight of its threads."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.findings import Findings
 from smemviz.engines.lockstep.marks import Marks
+from smemviz.engines.lockstep.remedies import Race, loop_between
 from smemviz.engines.lockstep.shared import array_at, element_name
 from smemviz.engines.lockstep.touches import Cells, Touch
 from smemviz.recording import WARP_SIZE, ArrayInfo, Site
@@ -131,10 +132,16 @@ class Races:
         address = self._cells.address(cell)
         element = element_name(array_at(self._placed, touch.site.array, address), address)
         what = _what(element, one, self._findings.thread(first), two, self._findings.thread(second))
-        one_place = (one.line, one.column) == (two.line, two.column)
-        apart = first // WARP_SIZE != second // WARP_SIZE
-        message = _message(what, one_place, apart, at_once)
-        self._findings.add(_key(one, two), "race", two.line, np.array([first, second]), message)
+        race = Race(
+            what,
+            one.line,
+            two.line,
+            one_place=(one.line, one.column) == (two.line, two.column),
+            apart=first // WARP_SIZE != second // WARP_SIZE,
+            at_once=at_once,
+            loop=loop_between(self._findings.kernel, one, two),
+        )
+        self._findings.add_race(_key(one, two), race, np.array([first, second]))
 
 
 def _key(one: Site, other: Site) -> Hashable:
@@ -144,21 +151,6 @@ def _key(one: Site, other: Site) -> Hashable:
 
 def _has(touch: Touch, cell: int, thread: int) -> bool:
     return bool(((touch.cells == cell) & (touch.threads == thread)).any())
-
-
-def _message(what: str, one_place: bool, apart: bool, at_once: bool) -> str:
-    """Say what two threads did, why that is a race, and what to do."""
-    if apart and one_place:
-        return said("{what} with no barrier between. Let one thread do it, or use cuda.atomic.", what=what)
-    if apart:
-        return said("{what} with no barrier between. Put cuda.syncthreads() between them.", what=what)
-    if at_once:
-        return said("{what} in one request with different values. Let one thread do it, or use cuda.atomic.", what=what)
-    if one_place:
-        return said(
-            "{what}, both of one warp, with no syncwarp between. Let one thread do it, or use cuda.atomic.", what=what
-        )
-    return said("{what}, both of one warp, with no syncwarp between. Put cuda.syncwarp() between them.", what=what)
 
 
 def _what(element: str, one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:

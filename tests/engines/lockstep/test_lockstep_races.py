@@ -102,6 +102,15 @@ def test_a_tiled_product_without_its_second_barrier_races_when_the_tiles_are_fil
     ]
 
 
+def test_the_barrier_that_is_advised_ends_all_races_of_a_round():
+    text = product(second="x = 0")
+    _, findings = body(text, np.zeros(4096, np.int64), grid=(2, 2), block=(16, 16))
+    remedy = f"Put cuda.syncthreads() at the end of the loop of line {line(text, 'for step')}."
+
+    assert [finding.message.partition(". ")[2] for finding in findings] == [remedy, remedy]
+    assert found(product(), grid=(2, 2), block=(16, 16)) == []  # SECOND is the end of that loop
+
+
 def test_a_race_is_found_in_the_block_that_makes_it():
     text = """
         held = cuda.shared.array(64, int32)
@@ -258,6 +267,49 @@ def test_a_thread_that_stores_another_value_first_races_with_the_rest():
         f"held[0] is stored by thread (63, 0, 0) at line {START + 4} and stored by thread (0, 0, 0) "
         f"at line {START + 5} with no barrier between"
     ]
+
+
+# -- what ends them
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        # within a warp alone, up a loop
+        (
+            "held = cuda.shared.array(32, int32)\nt = cuda.threadIdx.x\nx = 0\nfor k in range(3):\n"
+            "    held[t] = t + k\n    cuda.syncwarp()\n    x += held[31 - t]",
+            f"Put cuda.syncwarp() at the end of the loop of line {START + 5}.",
+        ),
+        # of nested loops the one that both lines are in
+        (
+            "held = cuda.shared.array(64, int32)\nt = cuda.threadIdx.x\nx = 0\nfor k in range(3):\n"
+            "    held[t] = t + k\n    cuda.syncthreads()\n    for j in range(2):\n        x += held[63 - t]",
+            f"Put cuda.syncthreads() at the end of the loop of line {START + 5}.",
+        ),
+        # a store that the next round loads in the same line
+        (REDUCTION.replace("BARRIER", "x = 0"), f"Put cuda.syncthreads() at the end of the loop of line {START + 7}."),
+        # down the text
+        (REVERSE.replace("BARRIER", "x = 0"), "Put cuda.syncthreads() between them."),
+    ],
+)
+def test_a_barrier_is_advised_where_it_ends_the_race(text, remedy):
+    _, (finding,) = body(text, np.zeros(4096, np.int64), block=128 if "128" in text else 64 if "64" in text else 32)
+    assert finding.message.partition(". ")[2] == remedy
+
+
+def test_a_warp_that_races_where_two_do_is_advised_the_barrier_of_both():
+    text = """
+held = cuda.shared.array(64, int32)
+t = cuda.threadIdx.x
+held[t] = t
+x = held[63 - t]
+x += held[t // 32 * 32 + 31 - t % 32]
+out[t] = x
+"""
+    _, findings = body(text, np.zeros(64, np.int64), block=64)
+    assert [finding.message.partition(". ")[2] for finding in findings] == ["Put cuda.syncthreads() between them."] * 2
+    assert "both of one warp" in findings[1].message
 
 
 # -- within a warp
