@@ -82,7 +82,7 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> st
     if pattern.kind == "groups":
         return _groups(pattern.levels)
     if pattern.kind == "xor":
-        return _("the lanes are shuffled by an XOR")
+        return _("an XOR permutes the addresses of the lanes, as a swizzle does")
     return _("no stride, group or XOR fits the lanes, data or another formula decides")
 
 
@@ -95,9 +95,18 @@ def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[
     if pattern.kind == "one element" and lanes > 1:
         if is_atomic(site.op) and site.op != POPULATION_COUNT:
             return _("an atomic serves the {lanes} lanes one after the other, {degree}-way", lanes=lanes, degree=degree)
-        return _("one wavefront delivers it to all of them")
+        return _same_element(site.op)
     by_stride = _stride_reason(pattern, site, lanes, degree, cc)
     return by_stride or _fullest(site, served, degree)
+
+
+def _same_element(op: str) -> str:
+    """Say what becomes of one element that all lanes ask for, where that is no conflict."""
+    if op == POPULATION_COUNT:
+        return _("one update counts all of them")
+    if op.startswith("st"):
+        return _("one of their values is kept, and which one is undefined")
+    return _("it is broadcast to all of them")
 
 
 def _apart(pattern: Pattern) -> str:
@@ -106,10 +115,14 @@ def _apart(pattern: Pattern) -> str:
     if pattern.spacing < 2:
         return _("neighbouring lanes are {distance} apart", distance=apart)
     if pattern.spacing == 2:
-        return _("active lanes, every second, are {distance} apart", distance=apart)
+        return _("every second lane is active, and the active lanes are {distance} apart", distance=apart)
     if pattern.spacing == 3:
-        return _("active lanes, every third, are {distance} apart", distance=apart)
-    return _("active lanes, every {spacing}th, are {distance} apart", spacing=pattern.spacing, distance=apart)
+        return _("every third lane is active, and the active lanes are {distance} apart", distance=apart)
+    return _(
+        "every {spacing}th lane is active, and the active lanes are {distance} apart",
+        spacing=pattern.spacing,
+        distance=apart,
+    )
 
 
 def _step(steps: tuple[int, ...] | None) -> str | None:

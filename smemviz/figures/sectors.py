@@ -142,7 +142,7 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
     colours = THEMES[theme]
     moved = np.flatnonzero(traffic.spread)
     if not len(moved):
-        return empty(colours, _("No request of this site was logged."))
+        return empty(colours, _("No request of this access was logged."))
     made = traffic.spread[moved]
     return go.Figure(
         go.Bar(
@@ -184,7 +184,7 @@ def largest_moment(launch: Launch, site: int) -> Moment | None:
 def used_of(traffic: Traffic) -> str:
     """Say what part of the bytes moved is used, and of which requests that is known."""
     if traffic.efficiency is None:
-        return _("No request of this site was logged.")
+        return _("No request of this access was logged.")
     moved = np.flatnonzero(traffic.spread)
     known: dict[str, object] = {
         "used": traffic.used,

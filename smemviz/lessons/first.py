@@ -61,8 +61,8 @@ def _bank(values: Values) -> Stage:
             return _("There are {banks} banks, numbered from 0 to {last}.", banks=banks, last=banks - 1)
         if number == _COLUMN:
             return ngettext(
-                "That is its column. A row does not begin in bank 0 by itself: {n} word lies before this one.",
-                "That is its column. A row does not begin in bank 0 by itself: {n} words lie before this one.",
+                "That is its column. A row does not begin in bank 0 by itself: {n} word lies before this row.",
+                "That is its column. A row does not begin in bank 0 by itself: {n} words lie before this row.",
                 row * columns,
             )
         return _(
@@ -234,10 +234,10 @@ def _share(values: Values) -> Stage:
 
     said = wavefronts_said(found.wavefronts, found.ideal)
     if colliding:
-        because = _("Lane {asked} wants word {word} of bank {bank}, lanes {lanes} want others of it. {said}",
-                    asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=said)  # fmt: skip
+        because = _("Lane {asked} wants word {word} of bank {bank}, lanes {lanes} want other words of that bank. "
+                    "{said}", asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=said)  # fmt: skip
     else:
-        because = _("Nobody wants another word of bank {bank} than lane {asked} does. {said}",
+        because = _("No lane asks bank {bank} for another word than lane {asked} does. {said}",
                     bank=bank, asked=_ASKED, said=said)  # fmt: skip
     question = _("Rows are {columns} words long, and lane i loads {code}. Which lanes collide with lane {asked}?",
                  columns=columns, code=code(f"tile[i // {share}, 0]"), asked=_ASKED)  # fmt: skip

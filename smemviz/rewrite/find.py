@@ -142,7 +142,7 @@ def _refusal(program: Program, asked: _Asked, arrays: Sequence[ArrayInfo], launc
         return said("its launches give it different sizes")
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
-        return said("it shares its memory or a site with {arrays}", arrays=", ".join(sorted(others)))
+        return said("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
 
     def steady(access: Access) -> bool:
         computed = index_is_computed(program, launch.kernel, launch.sites[access.site])

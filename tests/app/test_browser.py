@@ -263,7 +263,7 @@ def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(quiet:
     page.get_by_role("link", name="shuffle (2)").click()
     headline(page, "2-way conflict: 32 wavefronts where 16 would do")  # 2 blocks x 2 warps x 2 steps x 4
     assert fact(page, "grid") == "2 x 1 x 1"
-    assert fact(page, "data-dependent sites") == "1"
+    assert fact(page, "data-dependent accesses") == "1"
     choose(page, "Block", "block 1")
     expect(page.locator("#warps .xtitle")).to_have_text("warp of block 1")
     choose(page, "Shared array", "sums")

@@ -196,7 +196,7 @@ def test_what_is_right_is_explained(slug: str, knobs: dict[str, str], said: str)
         ("banks", {}, "99", "There are 32 banks, numbered from 0 to 31."),
         (
             "banks", {}, "5",
-            "That is its column. A row does not begin in bank 0 by itself: 40 words lie before this one.",
+            "That is its column. A row does not begin in bank 0 by itself: 40 words lie before this row.",
         ),
         ("rows", {}, "32", "That is one for each lane. Banks work side by side: a wavefront serves many lanes."),
         (
