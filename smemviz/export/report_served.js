@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { CELL, ROW, LEFT, FOOT, MOST, briefly, ranges, text, fitted, box, upright, svg } = window.report;
+  const { CELL, ROW, LEFT, FOOT, MOST, badge, briefly, ranges, text, fitted, box, upright, svg } = window.report;
   const LINE = 128; // bytes of global memory in a row
   const SECTOR = 32;
   const NAMES = 112; // pixels left of the lines
@@ -49,7 +49,7 @@
         const [x, y] = [LEFT + bank * CELL, row * ROW];
         if (!lanes.length) return [box(x, y, CELL, ROW, 'class="idle"')];
         const kind = hot ? "hot" : "";
-        return [box(x, y, CELL, ROW, `fill="var(--bank${bank})"`), fitted(x + CELL / 2, y + 14, briefly(lanes), CELL - 2, kind)];
+        return [box(x, y, CELL, ROW, `fill="var(--bank${bank})"`), fitted(x + CELL / 2, y + 14, badge(lanes), CELL - 2, kind)];
       }),
     ]);
     for (let bank = 0; bank < banks; bank += 4) parts.push(text(LEFT + (bank + 0.5) * CELL, rows * ROW + 13, bank, "axis"));

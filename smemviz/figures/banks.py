@@ -13,7 +13,7 @@ from smemviz.figures.moment import Moment
 from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
+from smemviz.figures.text import LANES, PLOT_WIDTH, cell_text, fitting_size, lane_badge
 from smemviz.language import _
 
 _MOST_WAVEFRONTS = 64
@@ -21,7 +21,7 @@ _TOP, _BOTTOM = 12, 44
 
 
 def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
-    """Draw the present request: a column per bank, a row per wavefront, in each cell the lanes above their word."""
+    """Draw the present request: a column per bank, a row per wavefront, in each cell a lane (``L5``) above its word."""
     colours = THEMES[theme]
     where = bank_layout(now.launch, hardware, banks)
     served = serve_request(now, where, hardware)
@@ -46,15 +46,17 @@ def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: 
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
     lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
+    badges = np.array([lane_badge(text, width / banks) for text in lanes.ravel()], object).reshape(lanes.shape)
     for text, line, chosen, colour, weight in (
-        (lanes, 0, busy & ~crowded, colours.ink, 600),
-        (lanes, 0, busy & crowded, colours.ink, 900),
+        (badges, 0, busy & ~crowded, colours.ink, 600),
+        (badges, 0, busy & crowded, colours.ink, 900),
         (words, 1, busy, colours.value, 400),
     ):
         size = fitting_size(max(map(len, text.ravel().tolist())), banks, row_height / 2, width)
         if line and not size:  # the words can be read off the cells by pointing at them
             continue
-        texts.append(cell_text(x, lines[line::2], np.where(chosen, text, ""), size=size, colour=colour, weight=weight))
+        here, kind = np.where(chosen, text, ""), None if line else LANES
+        texts.append(cell_text(x, lines[line::2], here, size=size, colour=colour, weight=weight, meta=kind))
     title = _("wavefront")
     if rows < served.wavefronts:
         title = _("wavefront (first {shown} of {wavefronts})", shown=rows, wavefronts=served.wavefronts)

@@ -43,6 +43,7 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
     grid = _by_index(shown) if view == "index" else _by_bank(shown)
     words = {
         "conflicting": _("lane in conflict"),
+        "empty_yet": _("not asked for"),
         "untouched": pgettext("memory", "unused"),
         "says": request_said(shown),
     }

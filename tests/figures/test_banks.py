@@ -15,9 +15,9 @@ def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word
     figure = banks(moment(RECORDING["set_row_read_col"], warp=3, step=1))
     lanes = {(x, round(y + 0.2)): text for (x, y), text in written(figure).items() if y % 1 > 0.5}
     words = {(x, round(y - 0.22)): text for (x, y), text in written(figure).items() if y % 1 < 0.5}
-    assert lanes == {(3, lane + 1): str(lane) for lane in range(32)}
+    assert lanes == {(3, lane + 1): f"L{lane}" for lane in range(32)}
     assert words == {(3, lane + 1): str(32 * lane + 3) for lane in range(32)}
-    assert {str(lane) for lane in range(32)} <= bold(figure)
+    assert {f"L{lane}" for lane in range(32)} <= bold(figure)
     z = cells(figure).z
     assert z.shape == (32, 32)
     assert (z[:, 3] == 3).all()
@@ -27,7 +27,7 @@ def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word
 def test_a_padded_column_takes_one_wavefront_with_every_bank_busy() -> None:
     figure = banks(moment(RECORDING["set_row_read_col_pad"], warp=3, step=1))
     lanes = {x: text for (x, y), text in written(figure).items() if y < 1}
-    assert lanes == {(33 * lane + 3) % 32: str(lane) for lane in range(32)}
+    assert lanes == {(33 * lane + 3) % 32: f"L{lane}" for lane in range(32)}
     assert bold(figure) == set()
     assert cells(figure).z.tolist() == [list(range(32))]
 
@@ -35,7 +35,7 @@ def test_a_padded_column_takes_one_wavefront_with_every_bank_busy() -> None:
 def test_a_broadcast_names_all_its_lanes() -> None:
     launch = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: 0 * x + y)
     figure = banks(moment(launch, warp=7, step=1))
-    assert {text for (x, y), text in written(figure).items() if y < 1} == {"0-31"}
+    assert {text for (x, y), text in written(figure).items() if y < 1} == {"L0-31"}
     assert cells(figure).hovertext[0, 7] == "<b>bank 7, wavefront 1</b><br>lanes 0-31<br>word 7"
     assert cells(figure).hovertext[0, 8] == "<b>bank 8, wavefront 1</b><br>idle"
 
