@@ -1,4 +1,4 @@
-"""A lesson on paper: text, question and room for the answer, and on the next page the answer with its pictures."""
+"""A lesson on paper: text, question and room for the answer, and on the pages after it the answer with its pictures."""
 
 from __future__ import annotations
 
