@@ -48,5 +48,5 @@ window.report = (function () {
   const svg = (width, height, parts) =>
     `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${parts.join("")}</svg>`;
 
-  return { CELL, ROW, LEFT, FOOT, MOST, escaped, ranges, briefly, badge, text, fitted, box, upright, svg };
+  return { CELL, ROW, LEFT, FOOT, MOST, escaped, ranges, badge, text, fitted, box, upright, svg };
 })();

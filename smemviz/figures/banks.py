@@ -46,13 +46,19 @@ def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: 
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
     lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
-    badges = np.array([lane_badge(text, width / banks) for text in lanes.ravel()], object).reshape(lanes.shape)
+    room = width / banks * _free(busy)
+    badges = np.vectorize(lane_badge, otypes=[object])(lanes, room)
+    lanes_fit = [
+        fitting_size(len(text), 1, row_height / 2, pixels)
+        for text, pixels in zip(badges[busy], room[busy], strict=True)
+    ]
+    words_fit = fitting_size(max(map(len, words.ravel().tolist())), banks, row_height / 2, width)
     for text, line, chosen, colour, weight in (
         (badges, 0, busy & ~crowded, colours.ink, 600),
         (badges, 0, busy & crowded, colours.ink, 900),
         (words, 1, busy, colours.value, 400),
     ):
-        size = fitting_size(max(map(len, text.ravel().tolist())), banks, row_height / 2, width)
+        size = words_fit if line else min(lanes_fit)
         if line and not size:  # the words can be read off the cells by pointing at them
             continue
         here, kind = np.where(chosen, text, ""), None if line else LANES
@@ -73,6 +79,16 @@ def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: 
             yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),
         ),
     )
+
+
+def _free(busy: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return how many cells a text in the middle of each can take: more where nothing stands beside it."""
+    idle = np.pad(~busy, ((0, 0), (1, 1)), constant_values=True)
+    alone = idle[:, :-2] & idle[:, 2:]
+    free = np.where(alone, 2.6, 1.0)
+    for edge in (0, -1):  # beside it stands the axis
+        free[:, edge] = np.where(alone[:, edge], 1.7, 1.0)
+    return free
 
 
 def _ticks(rows: int) -> list[int]:

@@ -14,7 +14,6 @@ from smemviz.figures.style import Theme, steps
 _EDGE = 0.46  # from the middle of a cell to just inside its gap
 _FRAME = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, _EDGE), (-_EDGE, _EDGE), (-_EDGE, -_EDGE))
 _CORNER = ((-_EDGE, -_EDGE), (-0.12, -_EDGE), (-_EDGE, -0.12), (-_EDGE, -_EDGE))
-_LOWER_CORNER = ((_EDGE, _EDGE), (0.2, _EDGE), (_EDGE, 0.26), (_EDGE, _EDGE))
 _BADGE = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, 0), (-_EDGE, 0), (-_EDGE, -_EDGE))
 BADGE_MIDDLE, BELOW_BADGE = -0.22, 0.22  # from the middle of a cell, where texts stand
 _STRIKE = ((-0.34, 0.34), (0.34, -0.34))
@@ -58,10 +57,21 @@ def badges(
 
 
 def corners(
-    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], theme: Theme, *, lower: bool = False
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    theme: Theme,
+    *,
+    lower: tuple[float, float] | None = None,
 ) -> go.Scatter:
-    """Fill the upper left corner of each cell, or the lower right one: the mark of a conflict that needs no colour."""
-    return _filled(x, y, where, _LOWER_CORNER if lower else _CORNER, theme.conflict)
+    """Fill the upper left corner of each cell: the mark of a conflict that needs no colour.
+
+    ``lower`` fills the lower right one instead, so much of a cell's width and height.
+    """
+    shape = _CORNER
+    if lower:
+        shape = ((_EDGE, _EDGE), (_EDGE - lower[0], _EDGE), (_EDGE, _EDGE - lower[1]), (_EDGE, _EDGE))
+    return _filled(x, y, where, shape, theme.conflict)
 
 
 def strikes(

@@ -32,6 +32,7 @@ _MOST_VALUES = 400  # values written into cells; more are a grey haze that hides
 _ROW, _TOP, _BOTTOM = 17, 30, 44
 _ROOMY, _MOST_ROOMY = 30, 20  # pixels of a row that has room for a lane above a value, and how many rows have it
 _LOWEST, _HIGHEST = 72, 600
+_MARK = 7  # pixels of the mark in a corner of such a cell
 _KEY_LINE, _KEY_ENTRY, _KEY_CHARACTER = 19, 42, 6.2  # pixels: a row of the key, its symbol with its gaps, a letter
 _AVERAGE = 0.54  # of the letters of a name, in font sizes
 _AROUND = 0.6  # characters left free beside a lane
@@ -108,13 +109,14 @@ def draw_grid(
     height = int(np.clip(len(y) * (_ROOMY if roomy else _ROW), _LOWEST, _HIGHEST))
     row = min(height / len(y), _ROOMY)
     values = fitting_size(grid.longest, lanes.shape[1], row / 2, width) if lanes.size <= _MOST_VALUES else 0
+    corner = (min(_MARK * lanes.shape[1] / width, 0.3), _MARK / row)
     struck = {"color": colours.conflict, "width": 2.5}
     traces = [
         _cells(grid, x, y, lanes, where, colours, hover, named, values),
         *(_badges(x, y, first, wide, plain, conflict, colours) if roomy else ()),
         frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, _("lane of this request"), wide=wide),
         frames(x, y, conflict & first, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
-        corners(x, y, conflict & first, colours, lower=roomy),
+        corners(x, y, conflict & first, colours, lower=corner if roomy else None),
         *_lanes(x, y, np.where(first, lanes, ""), wide, conflict, row / 2 if roomy else row, colours, width, roomy),
         *(_below(grid, x, y, lanes != "", values, colours) if roomy and values else ()),
         key(colours.ramp[0], _("bank {bank}", bank=0)),

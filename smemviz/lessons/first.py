@@ -262,8 +262,8 @@ SHARED_WORD = Lesson(
     N_("Lanes that load the same word do not collide: it is broadcast."),
     (
         Said(N_("A conflict takes two different words of one bank. Any number of lanes may want the same word.")),
-        Said(N_("Of a load the bank delivers that word once, as a broadcast. Of a store it keeps one of the values, "
-                "and which one is undefined.")),
+        Said(N_("When they load it, the bank delivers it once and broadcasts it. When they store to it, one of their "
+                "values is kept, and which one is undefined.")),
     ),
     (
         Knob("SHARE", ("1", "2", "4", "8", "32"), "4", N_("Lanes that share a word")),

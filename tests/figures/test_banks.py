@@ -5,8 +5,10 @@ from dataclasses import replace
 from reading import bold, cells, written
 from synthetic import square_launch, square_recording
 
-from smemviz.figures.banks import banks
+from smemviz.figures.banks import banks, draw_banks
 from smemviz.figures.moment import moment
+from smemviz.figures.served import bank_layout, serve_request
+from smemviz.figures.style import THEMES
 
 RECORDING = square_recording()
 
@@ -50,3 +52,12 @@ def test_an_atomic_that_loops_says_why_it_has_no_wavefronts() -> None:
     site = replace(launch.sites[1], op="atomic_add", dtype="float32")
     figure = banks(moment(replace(launch, sites=(launch.sites[0], site, launch.sites[2])), warp=0, step=1))
     assert figure.layout.annotations[0].text.startswith("A float atomic is a compare-and-swap loop")
+
+
+def test_lanes_that_share_a_word_are_named_where_the_banks_beside_them_are_idle() -> None:
+    # tile[lane // 4, 0] in rows of 8 words: 8 words in 4 banks, with 7 idle banks between them.
+    launch = square_launch("set_row_read_col", (32, 8), lambda x, y: y * 32 + x, lambda x, y: x // 4 * 8)
+    where = bank_layout(launch)
+    figure = draw_banks(serve_request(moment(launch, warp=0, step=1), where), 32, THEMES["light"], says="", width=410)
+    lanes = {text for text in written(figure).values() if text.startswith("L")}
+    assert lanes == {f"L{first}-{first + 3}" for first in range(0, 32, 4)}

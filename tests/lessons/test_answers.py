@@ -235,7 +235,7 @@ def test_what_a_pad_costs_is_said_and_true() -> None:
 
 def test_rows_matter_and_stores_broadcast_nothing() -> None:
     assert "do not matter" not in text_of("banks")
-    assert "Of a store it keeps one of the values, and which one is undefined" in text_of("words")
+    assert "When they store to it, one of their values is kept, and which one is undefined" in text_of("words")
     assert lesson_of("words").point.startswith("Lanes that load the same word")
 
 
