@@ -10,6 +10,7 @@ from smemviz.figures.lab_tile import lab_banks, lab_tile
 from smemviz.figures.labels import lane_ranges
 from smemviz.figures.served import H200
 from smemviz.figures.style import ThemeName
+from smemviz.figures.text import PLOT_WIDTH
 from smemviz.language import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
 from smemviz.lessons.words import by_model, code, wavefronts_said
@@ -37,8 +38,8 @@ def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]
     """Draw the array, and the banks by wavefront, of a request."""
     served = _("Each column is a bank, each row a wavefront. {said}", said=said)
     return (
-        Panel(_("Tile"), lab_tile(shown, theme=theme), said, narrow=True),
-        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme), served, narrow=True),
+        Panel(_("Tile"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), said),
+        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme, width=PLOT_WIDTH), served),
     )
 
 
@@ -78,8 +79,8 @@ def _bank(values: Values) -> Stage:
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         by_bank = _("A row of cells is a row of banks. {said}", said=because)
         return (
-            Panel(_("As indexed"), lab_tile(shown, theme=theme), because, narrow=True),
-            Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme), by_bank, narrow=True),
+            Panel(_("As indexed"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), because),
+            Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme, width=PLOT_WIDTH), by_bank),
         )
 
     question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. "

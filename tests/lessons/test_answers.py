@@ -8,8 +8,10 @@ from itertools import product
 from math import gcd
 
 import pytest
+from reading import written
 
 import smemviz
+from smemviz.figures.text import LANES
 from smemviz.lessons import LESSONS, Lesson, lesson_of, read_answer
 from smemviz.lessons.lesson import lanes_of
 from smemviz.model.accesses import Access, requests
@@ -193,6 +195,25 @@ def test_every_scene_is_one_that_the_knobs_offer(lesson: Lesson) -> None:
 def test_what_is_right_is_explained(slug: str, knobs: dict[str, str], said: str) -> None:
     lesson = lesson_of(slug)
     assert lesson.stage(lesson.turned(knobs)).because.replace("\N{NO-BREAK SPACE}", " ") == said
+
+
+# What the pictures show
+
+
+def test_the_answer_of_the_first_lesson_stands_in_its_cell_with_the_lane_above() -> None:
+    as_indexed, by_bank = lesson_of("banks").stage(lesson_of("banks").values({})).panels("light")
+    for panel, value in ((as_indexed, "13"), (by_bank, "45")):  # the bank, and the word
+        texts = {text: (x, round(y)) for (x, y), text in written(panel.figure).items()}
+        assert set(texts) == {"L0", value}
+        assert texts["L0"] == texts[value]
+
+
+@pytest.mark.parametrize("slug", ["banks", "rows", "columns", "words"])
+def test_lanes_are_large_enough_to_be_read(slug: str) -> None:
+    for panel in lesson_of(slug).stage(lesson_of(slug).values({})).panels("light"):
+        sizes = [trace.textfont.size for trace in panel.figure.data if trace.meta == LANES]
+        assert sizes
+        assert min(sizes) >= 9
 
 
 # What is said before the question
