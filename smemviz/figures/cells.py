@@ -13,7 +13,7 @@ from smemviz.figures.style import Theme, steps
 
 _EDGE = 0.46  # from the middle of a cell to just inside its gap
 _FRAME = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, _EDGE), (-_EDGE, _EDGE), (-_EDGE, -_EDGE))
-_CORNER = ((-_EDGE, -_EDGE), (-0.12, -_EDGE), (-_EDGE, -0.12), (-_EDGE, -_EDGE))
+_CORNER = ((-_EDGE, -_EDGE), (-0.18, -_EDGE), (-_EDGE, -0.18), (-_EDGE, -_EDGE))
 _BADGE = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, 0), (-_EDGE, 0), (-_EDGE, -_EDGE))
 BADGE_MIDDLE, BELOW_BADGE = -0.22, 0.22  # from the middle of a cell, where texts stand
 _STRIKE = ((-0.34, 0.34), (0.34, -0.34))
