@@ -207,7 +207,7 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
         ),
         ("data[1, 2, 3] = 0", "data[1, 2, 3] has 3 indices for 2 axes"),
         ("data[1] += 1", "data[1] is an array; update it element by element"),
-        ("n[0] = 1", "which array n is cannot be told"),
+        ("n[0] = 1", "it is not known which array n is"),
         ("a = out if n else data", "one name stands for two kinds of array here; give each its own name"),
         ("endless(out, 1)", "endless calls itself; recursion is not followed"),
         (

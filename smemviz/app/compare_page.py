@@ -176,7 +176,7 @@ def _layout() -> list[Component]:
                 ),
                 _picture(_("Sectors of global memory"), "compare-sectors", _(_SECTOR_NOTE)),
                 html.Section(
-                    [html.H2(_("A request of each site"), id="requests-title"), html.Div(id="compare-requests")],
+                    [html.H2(_("A request of each access"), id="requests-title"), html.Div(id="compare-requests")],
                     className="panel",
                     **{"aria-labelledby": "requests-title"},
                 ),

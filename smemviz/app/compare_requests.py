@@ -21,7 +21,7 @@ from smemviz.recording import Launch
 
 _MOST = 3  # launches that fit beside each other
 _KEY = N_(
-    "A row is a 128-byte line. Filled, with the number of the lane: bytes that it uses. Framed: a sector that is "
+    "A row is a 128-byte line. Filled, with its lane (L0 to L31): bytes that a lane uses. Framed: a sector that is "
     "moved. Struck through: moved and not used."
 )
 _COST = N_("{operation} {source}: sectors per request {sectors:.4g}, efficiency {efficiency}")

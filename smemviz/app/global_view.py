@@ -49,7 +49,7 @@ def site_panel() -> Component:
             html.Div(
                 [
                     html.Div(graph("spread")),
-                    download(_("Sectors of the site")),
+                    download(_("Sectors of the access")),
                 ],
                 id="spread-area",
             ),

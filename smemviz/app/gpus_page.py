@@ -78,8 +78,8 @@ def gpus_page() -> Component:
                     ),
                     html.P(
                         _(
-                            "Rules are exchanged one after the other, and the access is counted again each time: what "
-                            "changes the count makes the difference."
+                            "The rules of the two GPUs are swapped one at a time and the access is counted again; the "
+                            "rule that changes the count is the cause."
                         ),
                         className="note",
                     ),
@@ -149,7 +149,7 @@ def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
         raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
     site = launch.sites[launch.requests.site[row]]
     if site.space != "shared":
-        said = _("{source} goes to global memory, where a sector is 32 bytes on every part", source=site.source)
+        said = _("{source} goes to global memory, where a sector is 32 bytes on every GPU", source=site.source)
         raise _NotComparedError(said)
     access = Access(launch.requests.addresses[row][None], site.width, site.op, site.dtype)
     name = _(
@@ -182,7 +182,7 @@ def _origin(asked: Asked) -> list[Component | str]:
     access, compared = dcc.Link(asked.name, href=asked.href), comparable(asked.access, asked.hardware)
     if compared is None:
         return rich("{access}.", access=access)
-    return rich("{access}; compared with {part}.", access=access, part=compared.name)
+    return rich("{access}; compared with {gpu}.", access=access, gpu=compared.name)
 
 
 def _calibrations() -> tuple[list[Calibration], list[str]]:
@@ -200,10 +200,10 @@ def _calibrations() -> tuple[list[Calibration], list[str]]:
 
 
 def _table(rows: Sequence[GpuRow], query: Query) -> Component:
-    heads = (_("part"), *map(_, GPU_HEADS))
+    heads = (_("GPU"), *map(_, GPU_HEADS))
     return html.Table(
         [
-            html.Caption(_("One access on every part"), className="visually-hidden"),
+            html.Caption(_("One access on every GPU"), className="visually-hidden"),
             html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
             html.Tbody([_row(row, query) for row in rows]),
         ],
@@ -216,7 +216,7 @@ def _row(row: GpuRow, query: Query) -> Component:
     if not row.card and not row.reference and row.numbers:
         again = [(key, value) for key, joined in query.items() if key != "theme" for value in joined.split("\n")]
         href = f"{PATH}?{urlencode([*((k, v) for k, v in again if k != 'cc'), ('cc', row.hardware.key)])}"
-        name = dcc.Link(row.name, href=href, title=_("Compare with {part}", part=row.name))
+        name = dcc.Link(row.name, href=href, title=_("Compare with {gpu}", gpu=row.name))
     head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
     basis: list[Component] = []
     if row.kind:

@@ -25,7 +25,7 @@ _KEYS = (
         "#tile",
         (
             (("←", "→"), N_("go to the request before or after")),
-            (("↑", "↓"), N_("in the source, go from site to site")),
+            (("↑", "↓"), N_("in the source, go from access to access")),
         ),
     ),
     (

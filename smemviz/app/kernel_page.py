@@ -126,7 +126,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                                 html.Div(
                                     [
                                         html.H2(_("Source"), id="source-title"),
-                                        html.P(_("↑ ↓ go from site to site"), className="note keys"),
+                                        html.P(_("↑ ↓ go from access to access"), className="note keys"),
                                     ],
                                     className="panel-head",
                                 ),
@@ -171,7 +171,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                             ],
                             className="panel playback-panel",
                         ),
-                        panel(_("Warps by sites"), "warps"),
+                        panel(_("Warps by accesses"), "warps"),
                         panel(_("Banks by wavefront"), "request"),
                         why_panel(),
                         suggest_panel(),

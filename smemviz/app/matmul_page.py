@@ -15,13 +15,12 @@ POLL_MILLISECONDS = 500
 PATH = "/matmul"
 
 _LOADS_NOTE = N_(
-    "A thread that shares a tile loads one element where it would have loaded as many as the tile is wide: the bars of "
-    "elements end at the formula, 2 S³ against 2 S³ / T. Sectors fall less, for lanes of one warp that ask for the "
-    "same sector have shared it before."
+    "With tiles of T x T an element is loaded once for T threads, so elements fall by T: 2 S³ to 2 S³ / T. Sectors "
+    "fall less, because lanes of one warp that read the same sector already shared it."
 )
 _ROOFLINE_NOTE = N_(
     "Bytes are those of the sectors that the warps request; caches serve many of them, so a kernel may stand above the "
-    "line of the memory. cuBLAS stands where each element would move once, for its traffic was not counted."
+    "line of the memory. cuBLAS stands where each element would move once, because its traffic was not counted."
 )
 _SWEEP_NOTE = N_("Both axes are logarithmic. Matrices stay in the caches where they fit: launches follow each other.")
 _QUOTED_NOTE = N_(
@@ -30,7 +29,7 @@ _QUOTED_NOTE = N_(
 )
 _STEPS_NOTE = N_(
     "From a recording in lockstep. ▼ an element that moves, ● a word that is read; numbers say how often an element of "
-    "a or b has been loaded so far. Framed: the tiles, and the part of c that the block computes."
+    "a or b has been loaded so far. Framed: the tiles, and the piece of c that the block computes."
 )
 
 

@@ -78,8 +78,8 @@ def _counted(row: Product, elements: bool) -> list[object]:
         *([_elements(moved)] if elements else []),
         f"{moved.load_sectors:,}",
         f"{moved.store_sectors:,}",
-        _("not told") if moved.untold else wavefronts,
-        _("not told") if moved.untold else excess,
+        _("not known") if moved.untold else wavefronts,
+        _("not known") if moved.untold else excess,
         number(row.intensity or 0),
     ]
 
@@ -143,7 +143,7 @@ def quoted_table(rows: Sequence[Beside], sweep: Sweep | None) -> Component:
 def step_table(touched: Sequence[Touched]) -> Component:
     """Show which cells a step touches, a row per array."""
     if not touched:
-        return html.P(_("Nobody touches memory at a barrier."), className="note")
+        return html.P(_("No memory is accessed at a barrier."), className="note")
     rows = [
         [
             one.array.name,

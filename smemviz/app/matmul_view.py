@@ -82,7 +82,7 @@ _COUNTED = {
     "lockstep": N_("Counted now, in lockstep"),
     "scaled": N_("Counted now in lockstep at {size} and scaled, loads with S³ and stores of c with S²"),
     "card": N_("Counted on the card"),
-    None: N_("What this size moves is not known"),
+    None: N_("Traffic was not counted at this size"),
 }
 _MEASURED = N_("measured on {card}, driver {driver}, {day}, {time} UTC; {library}; host {processor}, {cores}, {numpy}")
 _MEASURED_HERE = N_(

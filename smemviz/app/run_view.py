@@ -236,7 +236,7 @@ def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
         fact(_("global sectors"), f"{total.sectors:,}", "sectors"),
     ]
     if total.uncounted:
-        shown.append(fact(_("data-dependent sites"), f"{total.uncounted:,}", "data"))
+        shown.append(fact(_("data-dependent accesses"), f"{total.uncounted:,}", "data"))
     return shown
 
 

@@ -118,8 +118,8 @@ def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
     on = facts.get("measured_on")
     if on and any(row.measured for row in rows):
         said = _(
-            "So written, the kernel is one that this file has under another name and that was recorded on an {gpu}, "
-            "counted by Nsight Compute and timed.",
+            "With this change the kernel equals one already in this file, which was recorded on an {gpu}, counted by "
+            "Nsight Compute and timed.",
             gpu=on,
         )
         parts.append(html.P(said, className="note"))

@@ -61,8 +61,8 @@ def view_truth(shown: Shown, launch: Launch, hardware: Hardware) -> list[Compone
         html.Div(
             html.Table(
                 [
-                    html.Caption(_("Counts of each site"), className="visually-hidden"),
-                    html.Thead(html.Tr([*map(_head, (_("Site"), _("Recorded"), _("Model"), _("Hardware")))])),
+                    html.Caption(_("Counts of each access"), className="visually-hidden"),
+                    html.Thead(html.Tr([*map(_head, (_("Access"), _("Recorded"), _("Model"), _("Hardware")))])),
                     *(_site(*row) for row in zip(launch.sites, rows, found, strict=True)),
                 ],
                 className="table truth",
@@ -96,12 +96,12 @@ def _capability(shown: Shown, otherwise: Hardware) -> Hardware:
 
 def _verdict(launch: Launch) -> str:
     if not launch.hardware:
-        return _("The hardware was not asked: its counters were not read with these constants.")
+        return _("Not checked against hardware: no counters were read with these constants.")
     verdicts = [row.verdict for row in launch.hardware]
     told = [_COUNTED[name](n) for name, n in Counter(verdicts).items()]
     if len(told) == 1 and verdicts[0] == "agrees":
-        return _("All {n} sites agree with the hardware's counters.", n=len(verdicts))
-    return _("Of {n} sites: {verdicts}.", n=len(verdicts), verdicts=clauses(*told))
+        return _("All {n} accesses agree with the hardware's counters.", n=len(verdicts))
+    return _("Of {n} accesses: {verdicts}.", n=len(verdicts), verdicts=clauses(*told))
 
 
 def _head(text: str) -> Component:
@@ -151,7 +151,7 @@ def _unaccounted(launch: Launch) -> list[Component]:
     if not launch.unaccounted:
         return []
     return [
-        html.P(_("Instructions that belong to no site:")),
+        html.P(_("Instructions that belong to no access:")),
         html.Ul([html.Li(retold(text)) for text in launch.unaccounted], className="note"),
     ]
 

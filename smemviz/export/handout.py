@@ -10,15 +10,18 @@ from html import escape
 from pathlib import Path
 from string import Formatter
 
+import plotly.graph_objects as go
+
 from smemviz.errors import MissingError
 from smemviz.export.images import Image, draw, require_browser
 from smemviz.export.page import document
-from smemviz.export.press import Sheet, press
+from smemviz.export.press import Pressed, Sheet, press
 from smemviz.figures.style import MONO, THEMES, font
 from smemviz.language import _
 from smemviz.lessons import LESSONS, Lesson, Question, Said, Stage
 
-_LARGE, _SMALL = Sheet(width_cm=17.0, points=9.0), Sheet(width_cm=15.0, points=8.0)  # of the type on an A4 page
+# On an A4 page, the largest first; of the smallest two pictures of 32 rows each fit a page.
+_SHEETS = (Sheet(17.0, 9.0), Sheet(15.0, 8.0), Sheet(12.5, 7.0), Sheet(9.5, 5.5))
 _ROOM = 700  # CSS pixels that pictures may take beside the answer, one below the other
 _SECONDS = 120  # for a browser that has to start
 _LANES = 32
@@ -32,12 +35,16 @@ def handout(lesson: Lesson, values: dict[str, str]) -> bytes:
     """
     stage = lesson.stage(values)
     panels = stage.panels("light")
-    tried = [[press(panel.figure, sheet) for panel in panels] for sheet in (_LARGE, _SMALL)]
-    fitting = (one for one in tried if sum(each.height * each.scale for each in one) <= _ROOM)
-    pressed = next(fitting, tried[0])  # what fits in neither size takes a page more: its numbers have to be legible
-    drawn = draw([Image(one, "svg") for one in pressed])
+    drawn = draw([Image(one, "svg") for one in pressed_to_fit([panel.figure for panel in panels])])
     pictures = [(panel.title, panel.said, svg) for panel, svg in zip(panels, drawn, strict=True)]
     return _printed(handout_page(lesson, values, stage, pictures))
+
+
+def pressed_to_fit(figures: Sequence[go.Figure]) -> list[Pressed]:
+    """Lay out the pictures of an answer for its page, as large as fits below each other."""
+    tried = ([press(figure, sheet) for figure in figures] for sheet in _SHEETS)
+    fitting = (one for one in tried if sum(each.height * each.scale for each in one) <= _ROOM)
+    return next(fitting)
 
 
 def handout_page(

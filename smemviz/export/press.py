@@ -7,7 +7,7 @@ sizes, and the whole sheet is then scaled to the width asked for, so that all pr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 from smemviz.errors import InputError
 from smemviz.export.vectors import in_vectors
 from smemviz.figures.style import THEMES, ThemeName
-from smemviz.figures.text import CHARACTERS, characters
+from smemviz.figures.text import CHARACTERS, LANES, characters
 
 _BODY = 12  # pixels: the type of a figure as it is drawn
 _LEAST_POINTS = 3.5  # on paper; a text in a cell that would be smaller is left out, as the figures do on a screen
@@ -123,12 +123,19 @@ def _fit(trace: Any, layout: Any, plot: float, smallest: float) -> None:
     if trace.meta == CHARACTERS:
         trace.textfont.size = _possible(min(trace.textfont.size, unit / _MONO))
     elif is_cells or trace.textposition in (None, "middle center"):
-        texts = [str(t) for row in trace.text for t in row] if is_cells else map(str, trace.text)
-        longest = max(map(characters, texts), default=0) or 1
-        size = min(trace.textfont.size, (unit - _BETWEEN) / (_CHARACTER * longest))
+        texts = [str(t) for row in trace.text for t in row] if is_cells else [str(t) for t in trace.text]
+        size = min(trace.textfont.size, _largest(texts, unit))
+        if size < smallest and trace.meta == LANES:  # numbers alone: cells this small have no others in them
+            trace.text = [text.removeprefix("L") for text in texts]
+            size = min(trace.textfont.size, _largest(trace.text, unit))
         trace.textfont.size = max(size, 1)
         if size < smallest:
             trace.update(texttemplate="") if is_cells else trace.update(visible=False)
+
+
+def _largest(texts: Sequence[str], unit: float) -> float:
+    """Return the size at which texts fit into cells ``unit`` pixels wide."""
+    return (unit - _BETWEEN) / (_CHARACTER * (max(map(characters, texts), default=0) or 1))
 
 
 def _fit_pairs(figure: go.Figure, plot: float) -> None:

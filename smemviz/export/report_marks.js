@@ -26,6 +26,9 @@ window.report = (function () {
     return text.length <= 5 ? text : `${Math.min(...lanes)}…${Math.max(...lanes)}`;
   }
 
+  // Lanes as a mark of their own: every other number in a cell is a value or a word.
+  const badge = (lanes) => `L${briefly(lanes)}`;
+
   const text = (x, y, said, kind = "", size = 11) =>
     `<text x="${x}" y="${y}" class="${kind}" font-size="${size}">${escaped(said)}</text>`;
 
@@ -45,5 +48,5 @@ window.report = (function () {
   const svg = (width, height, parts) =>
     `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${parts.join("")}</svg>`;
 
-  return { CELL, ROW, LEFT, FOOT, MOST, escaped, ranges, briefly, text, fitted, box, upright, svg };
+  return { CELL, ROW, LEFT, FOOT, MOST, escaped, ranges, badge, text, fitted, box, upright, svg };
 })();

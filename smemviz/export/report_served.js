@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { CELL, ROW, LEFT, FOOT, MOST, briefly, ranges, text, fitted, box, upright, svg } = window.report;
+  const { CELL, ROW, LEFT, FOOT, MOST, badge, ranges, text, fitted, box, upright, svg } = window.report;
   const LINE = 128; // bytes of global memory in a row
   const SECTOR = 32;
   const NAMES = 112; // pixels left of the lines
@@ -49,7 +49,7 @@
         const [x, y] = [LEFT + bank * CELL, row * ROW];
         if (!lanes.length) return [box(x, y, CELL, ROW, 'class="idle"')];
         const kind = hot ? "hot" : "";
-        return [box(x, y, CELL, ROW, `fill="var(--bank${bank})"`), fitted(x + CELL / 2, y + 14, briefly(lanes), CELL - 2, kind)];
+        return [box(x, y, CELL, ROW, `fill="var(--bank${bank})"`), fitted(x + CELL / 2, y + 14, badge(lanes), CELL - 2, kind)];
       }),
     ]);
     for (let bank = 0; bank < banks; bank += 4) parts.push(text(LEFT + (bank + 0.5) * CELL, rows * ROW + 13, bank, "axis"));
@@ -105,7 +105,7 @@
         drawn.push(box(x, y, width, ROW, look));
         const full = counted(size).every((byte) => used.has(i * size + byte));
         if (isMoved(row, i) && !full) drawn.push(`<path class="waste" d="M${x + 4} ${y + ROW - 5}L${x + width - 5} ${y + 4}"/>`);
-        if (lanes.length) drawn.push(fitted(x + width / 2, y + 14, briefly(lanes), width - 2));
+        if (lanes.length) drawn.push(fitted(x + width / 2, y + 14, badge(lanes), width - 2));
       });
       return [...drawn, ...[...moved[row]].map((sector) => box(NAMES + sector * each, y + 1, each, ROW - 2, 'class="sector"'))];
     });

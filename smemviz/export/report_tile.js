@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { CELL, ROW, LEFT, FOOT, MOST, escaped, briefly, ranges, text, fitted, box, upright, svg } = window.report;
+  const { CELL, ROW, LEFT, FOOT, MOST, escaped, badge, ranges, text, fitted, box, upright, svg } = window.report;
 
   // The lanes in each cell of the array, and whether one of them is in conflict.
   function lanesIn(request, array) {
@@ -51,7 +51,7 @@
     if (here) {
       parts.push(box(x, y, width, ROW, `class="${here.hot ? "bad" : "lane"}"`));
       if (here.hot) parts.push(`<path class="corner" d="M${x} ${y}h7l-7 7z"/>`);
-      parts.push(fitted(x + width / 2 - 0.5, y + 14, briefly(here.lanes), width - 3, here.hot ? "hot" : ""));
+      parts.push(fitted(x + width / 2 - 0.5, y + 14, badge(here.lanes), width - 3, here.hot ? "hot" : ""));
     } else if (kept) {
       parts.push(fitted(x + width / 2 - 0.5, y + 14, kept.value, width - 2, "value"));
     }
@@ -60,7 +60,7 @@
 
   function noted(request, isPart, rows, columns) {
     const note = gettext(
-      "Colour is the bank, from 0 (blue) to {last} (yellow); framed are the lanes of this request, those in conflict bold with a marked corner; faint cells hold nothing yet, grey ones are never touched.",
+      "Colour is the bank, from 0 (blue) to {last} (yellow); framed are the lanes of this request, from L0 to L31, those in conflict bold with a marked corner; faint cells hold nothing yet, grey ones are never touched.",
       { last: request.banks - 1 },
     );
     return isPart ? `${note} ${gettext("Shown is a part of {rows} x {columns} elements.", { rows, columns })}` : note;

@@ -13,7 +13,7 @@ from smemviz.figures.moment import Moment
 from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
+from smemviz.figures.text import LANES, PLOT_WIDTH, cell_text, fitting_size, lane_badge
 from smemviz.language import _
 
 _MOST_WAVEFRONTS = 64
@@ -21,7 +21,7 @@ _TOP, _BOTTOM = 12, 44
 
 
 def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
-    """Draw the present request: a column per bank, a row per wavefront, in each cell the lanes above their word."""
+    """Draw the present request: a column per bank, a row per wavefront, in each cell a lane (``L5``) above its word."""
     colours = THEMES[theme]
     where = bank_layout(now.launch, hardware, banks)
     served = serve_request(now, where, hardware)
@@ -46,15 +46,23 @@ def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: 
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
     lines = np.stack([y - 0.2, y + 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
+    room = width / banks * _free(busy)
+    badges = np.vectorize(lane_badge, otypes=[object])(lanes, room)
+    lanes_fit = [
+        fitting_size(len(text), 1, row_height / 2, pixels)
+        for text, pixels in zip(badges[busy], room[busy], strict=True)
+    ]
+    words_fit = fitting_size(max(map(len, words.ravel().tolist())), banks, row_height / 2, width)
     for text, line, chosen, colour, weight in (
-        (lanes, 0, busy & ~crowded, colours.ink, 600),
-        (lanes, 0, busy & crowded, colours.ink, 900),
+        (badges, 0, busy & ~crowded, colours.ink, 600),
+        (badges, 0, busy & crowded, colours.ink, 900),
         (words, 1, busy, colours.value, 400),
     ):
-        size = fitting_size(max(map(len, text.ravel().tolist())), banks, row_height / 2, width)
+        size = words_fit if line else min(lanes_fit)
         if line and not size:  # the words can be read off the cells by pointing at them
             continue
-        texts.append(cell_text(x, lines[line::2], np.where(chosen, text, ""), size=size, colour=colour, weight=weight))
+        here, kind = np.where(chosen, text, ""), None if line else LANES
+        texts.append(cell_text(x, lines[line::2], here, size=size, colour=colour, weight=weight, meta=kind))
     title = _("wavefront")
     if rows < served.wavefronts:
         title = _("wavefront (first {shown} of {wavefronts})", shown=rows, wavefronts=served.wavefronts)
@@ -71,6 +79,16 @@ def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: 
             yaxis=axis(colours, title, range=[rows + 0.5, 0.5], tickvals=_ticks(rows)),
         ),
     )
+
+
+def _free(busy: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return how many cells a text in the middle of each can take: more where nothing stands beside it."""
+    idle = np.pad(~busy, ((0, 0), (1, 1)), constant_values=True)
+    alone = idle[:, :-2] & idle[:, 2:]
+    free = np.where(alone, 2.6, 1.0)
+    for edge in (0, -1):  # beside it stands the axis
+        free[:, edge] = np.where(alone[:, edge], 1.7, 1.0)
+    return free
 
 
 def _ticks(rows: int) -> list[int]:

@@ -13,7 +13,9 @@ from smemviz.figures.style import Theme, steps
 
 _EDGE = 0.46  # from the middle of a cell to just inside its gap
 _FRAME = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, _EDGE), (-_EDGE, _EDGE), (-_EDGE, -_EDGE))
-_CORNER = ((-_EDGE, -_EDGE), (-0.12, -_EDGE), (-_EDGE, -0.12), (-_EDGE, -_EDGE))
+_CORNER = ((-_EDGE, -_EDGE), (-0.18, -_EDGE), (-_EDGE, -0.18), (-_EDGE, -_EDGE))
+_BADGE = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, 0), (-_EDGE, 0), (-_EDGE, -_EDGE))
+BADGE_MIDDLE, BELOW_BADGE = -0.22, 0.22  # from the middle of a cell, where texts stand
 _STRIKE = ((-0.34, 0.34), (0.34, -0.34))
 
 
@@ -42,14 +44,34 @@ def frames(
     wide: int = 1,
 ) -> go.Scatter:
     """Draw a frame round each cell, or ``wide`` cells from it on, all in one line that lifts its pen between them."""
-    shape = [(px + (wide - 1) * (px > 0), py) for px, py in _FRAME]
-    return _outline(x, y, where, shape, mode="lines", line=line, name=name, showlegend=bool(where.any()))
+    return _outline(
+        x, y, where, _widened(_FRAME, wide), mode="lines", line=line, name=name, showlegend=bool(where.any())
+    )
 
 
-def corners(x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], theme: Theme) -> go.Scatter:
-    """Fill the upper left corner of each cell: the mark of a conflict that needs no colour."""
-    fill = {"fill": "toself", "fillcolor": theme.conflict}
-    return _outline(x, y, where, _CORNER, mode="lines", line={"width": 0}, showlegend=False, **fill)
+def badges(
+    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], colour: str, *, wide: int = 1
+) -> go.Scatter:
+    """Fill the upper half of each cell, or of ``wide`` cells from it on: what stands there is no value of the cell."""
+    return _filled(x, y, where, _widened(_BADGE, wide), colour)
+
+
+def corners(
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    theme: Theme,
+    *,
+    lower: tuple[float, float] | None = None,
+) -> go.Scatter:
+    """Fill the upper left corner of each cell: the mark of a conflict that needs no colour.
+
+    ``lower`` fills the lower right one instead, so much of a cell's width and height.
+    """
+    shape = _CORNER
+    if lower:
+        shape = ((_EDGE, _EDGE), (_EDGE - lower[0], _EDGE), (_EDGE, _EDGE - lower[1]), (_EDGE, _EDGE))
+    return _filled(x, y, where, shape, theme.conflict)
 
 
 def strikes(
@@ -59,11 +81,27 @@ def strikes(
     return _outline(x, y, where, _STRIKE, mode="lines", line=line, name=name, showlegend=bool(where.any()))
 
 
-def key(colour: str, name: str) -> go.Scatter:
-    """Add an entry to the key that stands for a cell colour."""
-    return go.Scatter(
-        x=[None], y=[None], mode="markers", marker={"symbol": "square", "size": 11, "color": colour}, name=name
-    )
+def key(colour: str, name: str, *, edge: str = "") -> go.Scatter:
+    """Add an entry to the key that stands for a cell colour; one close to the paper's gets an edge."""
+    marker: dict[str, Any] = {"symbol": "square", "size": 11, "color": colour}
+    if edge:
+        marker["line"] = {"color": edge, "width": 1}
+    return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=name)
+
+
+def _widened(shape: Sequence[tuple[float, float]], wide: int) -> list[tuple[float, float]]:
+    return [(px + (wide - 1) * (px > 0), py) for px, py in shape]
+
+
+def _filled(
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    shape: Sequence[tuple[float, float]],
+    colour: str,
+) -> go.Scatter:
+    fill = {"fill": "toself", "fillcolor": colour}
+    return _outline(x, y, where, shape, mode="lines", line={"width": 0}, showlegend=False, **fill)
 
 
 def _outline(

@@ -115,7 +115,7 @@ def _outcome(before: tuple[Score, ...], after: tuple[Score, ...]) -> str:
     """Say what excess is left over all accesses to the array, and what there was."""
     was, left = (sum(score.excess for score in scores) for scores in (before, after))
     if left:
-        return _("{left:,} of {wavefronts} in excess are left", left=left, wavefronts=count(was, "wavefront"))
+        return _("{left:,} of {was:,} excess wavefronts remain", left=left, was=was)
     return ngettext(
         "no excess is left at its one access, {was:,} before",
         "no excess is left at its {n} accesses, {was:,} before",

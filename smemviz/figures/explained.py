@@ -189,7 +189,7 @@ class Explaining:
         said = cure_said(self.launch.arrays[index], pad, swizzle)
         if said is None:
             return None
-        logged = _("This is of the requests that were logged.") if self.launch.missing else ""
+        logged = _("Based on the logged requests only.") if self.launch.missing else ""
         return sentences(said, logged, self._too_large(pad) if pad else "")
 
     def _too_large(self, pad: Cure[Pad]) -> str:

@@ -1,4 +1,4 @@
-"""One access on every part, in words: what it costs, why that differs, and what the count rests on."""
+"""One access on every GPU, in words: what it costs, why that differs, and what the count rests on."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def comparable(access: Access, reference: Hardware) -> Hardware | None:
 
 
 def gpus_headline(rows: Sequence[GpuRow]) -> str:
-    """Say how far the parts differ."""
+    """Say how far the GPUs differ."""
     numbers = {int(row.numbers[0].replace(",", "")) for row in rows if row.numbers}
     if not numbers:
-        return _("It cannot be counted on any part")
+        return _("It cannot be counted on any GPU")
     if len(numbers) == 1:
-        return _("{wavefronts} on every part that can do it", wavefronts=count(min(numbers), "wavefront"))
-    return _("From {fewest:,} to {most}, by the part", fewest=min(numbers), most=count(max(numbers), "wavefront"))
+        return _("{wavefronts} on every GPU that supports it", wavefronts=count(min(numbers), "wavefront"))
+    return _("{fewest:,} to {most}, depending on the GPU", fewest=min(numbers), most=count(max(numbers), "wavefront"))
 
 
 def _cards_before(rows: Sequence[GpuRow]) -> int:
@@ -92,7 +92,7 @@ def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
         reason = _reason(access, first)
         quoted = "" if reason else part.reason or ""
         return GpuRow(name, capabilities, hardware, (), reason, None, "", False, quoted=quoted)
-    difference = _("The others are compared with this.") if is_reference else _difference(part, compared, access)
+    difference = _("Reference.") if is_reference else _difference(part, compared, access)
     kind, source = part.basis.kind, _(part.basis.source)
     return GpuRow(name, capabilities, hardware, _numbers(part.cost), difference, kind, source, is_reference)
 
@@ -164,17 +164,17 @@ def _rule_said(step: Step, then: ComputeCapability, part: Part, access: Access) 
                 then=then.phases[access.width],
             )
         case "splitting" if now.splits_wide:
-            return _("phases: wide accesses are split into 4-byte requests")
+            return _("phases: 8- and 16-byte accesses are split into 4-byte requests")
         case "splitting":
-            return _("phases: wide accesses are not split into 4-byte requests")
+            return _("phases: 8- and 16-byte accesses are not split into 4-byte requests")
         case "ways" if now.more_ways:
             return _("phases: an access of 16 bytes takes one wavefront more for every 8 lanes")
         case "ways":
             return _("phases: an access of 16 bytes takes no wavefront more for every 8 lanes")
         case "merging" if now.merges_wide_loads:
-            return _("merge rule: phases double for wide loads whose lanes pair up")
+            return _("merge rule: phases double for 8- and 16-byte loads whose lanes pair up")
         case "merging":
-            return _("merge rule: phases never double for wide loads whose lanes pair up")
+            return _("merge rule: phases never double for 8- and 16-byte loads whose lanes pair up")
 
 
 def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:

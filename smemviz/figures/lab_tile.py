@@ -22,10 +22,11 @@ _WIDTH = 410  # pixels between the margins; two set-ups stand side by side
 LabView = Literal["index", "banks"]
 
 
-def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "light") -> go.Figure:
+def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "light", width: int = _WIDTH) -> go.Figure:
     """Draw the array by the indices a kernel uses, or as it lies in the banks.
 
-    Cells that the access asks for at some request are strong; unused memory is grey.
+    Cells that the access asks for at some request are strong; unused memory is grey. The plot is at least ``width``
+    pixels wide.
     """
     layout = shown.setup.layout
 
@@ -43,16 +44,17 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
     grid = _by_index(shown) if view == "index" else _by_bank(shown)
     words = {
         "conflicting": _("lane in conflict"),
+        "empty_yet": _("not asked for"),
         "untouched": pgettext("memory", "unused"),
         "says": request_said(shown),
     }
     named = view == "banks"
-    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, named=named, width=_WIDTH)
+    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, named=named, width=width)
 
 
-def lab_banks(shown: Pictured, *, theme: ThemeName = "light") -> go.Figure:
-    """Draw a column per bank and a row per wavefront, in each cell the lanes above their word."""
-    return draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme], says=request_said(shown), width=_WIDTH)
+def lab_banks(shown: Pictured, *, theme: ThemeName = "light", width: int = _WIDTH) -> go.Figure:
+    """Draw a column per bank and a row per wavefront, in each cell the lanes above their word; as wide as the tile."""
+    return draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme], says=request_said(shown), width=width)
 
 
 def _by_index(shown: Pictured) -> Grid:

@@ -180,15 +180,14 @@ def _waiting(all_steps: Sequence[Step], index: int) -> str:
     after = all_steps[index + 1].kind
     if after == "multiply":
         return N_(
-            "the barrier. The tiles have to be complete before anybody reads them, so all {threads} threads wait for "
-            "each other."
+            "the barrier. The tiles must be complete before they are read, so all {threads} threads wait for each "
+            "other."
         )
     if after == "store":
         return N_(
-            "the barrier. The tiles have to be read before anybody overwrites them, though none follows, so all "
-            "{threads} threads wait for each other."
+            "the barrier. The tiles must be read before they are overwritten. No tile follows here, so this last "
+            "barrier could be left out."
         )
     return N_(
-        "the barrier. The tiles have to be read before anybody overwrites them, so all {threads} threads wait for each "
-        "other."
+        "the barrier. The tiles must be read before they are overwritten, so all {threads} threads wait for each other."
     )

@@ -43,8 +43,8 @@ def request_numbers(launch: Launch) -> Section:
                 (_("block"), _("warp"), _("lane"), _("step")),
                 _(
                     "Who asks, counted from 0. Steps count the requests of one warp in the order in which it makes "
-                    "them; how the steps of different warps follow each other is not recorded, only that barriers "
-                    "part them."
+                    "them; how the steps of different warps follow each other is not recorded, only which barriers "
+                    "lie between them."
                 ),
                 source,
             ),
@@ -97,8 +97,10 @@ def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
                     _("update wavefronts"),
                 ),
                 _(
-                    "Passes through shared memory. Each gives one word of every bank; a request takes as many as its "
-                    "busiest bank has different words to give, in each of the groups its lanes are served in."
+                    "Passes through shared memory. In one pass each bank delivers at most one word; a request needs as "
+                    "many passes as its busiest bank has different words to deliver, added up over the groups of "
+                    "lanes that are served together. A word that several lanes read is delivered once, as a "
+                    "broadcast. Older profilers call the passes transactions."
                 ),
                 rule,
                 f"{total.wavefronts:,}",
@@ -120,16 +122,19 @@ def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
             Number(
                 "degree",
                 (_("degree"), _("N-way")),
-                _("The most different words that one bank has to give to one group of lanes: 1 is no conflict."),
+                _(
+                    "The largest number of different words that one bank must deliver to lanes served together; 1-way "
+                    "is no conflict."
+                ),
                 rule,
                 f"{total.max_degree}",
             ),
             Number(
                 "data",
-                (_("depends on the data"), _("not told")),
+                (_("depends on the data"), _("not known")),
                 _(
-                    "Atomic updates of floating-point numbers and of 64 bits repeat until they succeed, so that "
-                    "addresses alone do not tell their wavefronts. No number is shown, and totals leave these "
+                    "Atomic updates of floating-point numbers and of 64 bits repeat until they succeed, so their "
+                    "wavefronts do not follow from the addresses. No number is shown, and totals leave these "
                     "requests out."
                 ),
                 rule,
@@ -151,8 +156,9 @@ def global_numbers(launch: Launch) -> Section:
                 "sectors",
                 (_("sectors"), _("global sectors"), _("sectors loaded"), _("sectors stored")),
                 _(
-                    "Pieces of {bytes} bytes that requests move, each counted once a request. Caches are not "
-                    "modelled: a sector counts whether it comes from L1, L2 or memory.",
+                    "Aligned pieces of {bytes} bytes of global memory that a request touches, each counted once a "
+                    "request; nvprof calls them transactions. Caches are not modelled: a sector counts whether it "
+                    "comes from L1, L2 or memory.",
                     bytes=SECTOR_BYTES,
                 ),
                 rule,
@@ -161,7 +167,10 @@ def global_numbers(launch: Launch) -> Section:
             Number(
                 "sectors-per-request",
                 (_("sectors per request"),),
-                _("Sectors divided by requests. A warp that reads 4 bytes a lane side by side needs 4, spread out 32."),
+                _(
+                    "Sectors divided by requests. A warp that reads 4 bytes a lane side by side is coalesced and needs "
+                    "4; spread out it needs 32."
+                ),
                 rule,
                 f"{moved / asked:.4g}" if asked else "",
             ),
@@ -169,7 +178,7 @@ def global_numbers(launch: Launch) -> Section:
                 "efficiency",
                 (_("efficiency"),),
                 _("Bytes that lanes use, each counted once a request, divided by the bytes of the sectors moved."),
-                _("Of all requests where all were logged, else of those that were, and then that is said."),
+                _("Over all requests if all were logged, else over the logged ones; the page says which."),
                 percent(efficiency) if efficiency is not None else "",
             ),
         ),
@@ -185,8 +194,8 @@ def layout_numbers(hardware: Hardware) -> Section:
                 "wasted",
                 (_("bytes wasted"),),
                 _(
-                    "What the wavefronts of an access could have moved more: {bytes} bytes each, less those that "
-                    "lanes ask for. This is bandwidth, not memory.",
+                    "Shared-memory bandwidth left unused: {bytes} bytes per wavefront less the bytes that lanes "
+                    "asked for.",
                     bytes=bytes_per_wavefront(hardware.cc),
                 ),
                 _("Computed from the access and the layout."),
@@ -194,17 +203,17 @@ def layout_numbers(hardware: Hardware) -> Section:
             Number(
                 "layout-bytes",
                 (_("bytes"),),
-                _("Memory that an array takes in a layout, what pads and pitches add included."),
+                _("Bytes of shared memory that an array takes in a layout, what pads and pitches add included."),
                 _("Computed from the layout."),
             ),
             Number(
                 "blocks",
                 (_("blocks a multiprocessor"),),
                 _(
-                    "How many blocks fit into a multiprocessor by their shared memory alone; registers and threads "
-                    "may allow fewer."
+                    "How many blocks fit into a multiprocessor by their shared memory alone, which limits occupancy; "
+                    "registers and threads may allow fewer."
                 ),
-                _("Shared memory of the part, from NVIDIA's documentation, less what is reserved for each block."),
+                _("Shared memory of the GPU, from NVIDIA's documentation, less what is reserved for each block."),
             ),
             Number(
                 "instructions",
@@ -216,7 +225,7 @@ def layout_numbers(hardware: Hardware) -> Section:
                 "pad",
                 (_("smallest pad"), _("swizzle")),
                 _(
-                    "Other layouts in which the recorded requests were counted anew; shown are those that leave no "
+                    "Other layouts for which the recorded requests were counted again; shown are those that leave no "
                     "excess, or the least, over all accesses to the array."
                 ),
                 _("Computed from the recorded requests; smemviz suggest also runs the changed kernel and compares."),

@@ -28,16 +28,13 @@ def time_numbers(launch: Launch) -> Section:
             Number(
                 "interval",
                 (_("95 % interval"), _("5th to 95th percentile"), _("samples")),
-                _(
-                    "The interval holds the true median with 95 % certainty; between the percentiles lie nine of ten "
-                    "samples."
-                ),
+                _("A 95 % confidence interval of the median; nine of ten samples lie between the percentiles."),
                 _("From the order of the samples; no distribution is assumed."),
             ),
             Number(
                 "floor",
                 (_("floor"), _("net")),
-                _("The floor is the time of an empty kernel of the same size; net is the median without it."),
+                _("The floor is the time of an empty kernel of the same size; net is the median less the floor."),
                 measured,
                 f"{time.floor_us:.4g} µs" if time else "",
             ),
@@ -46,7 +43,7 @@ def time_numbers(launch: Launch) -> Section:
                 (_("Does it matter?"),),
                 _(
                     "The cycles that excess wavefronts take, one each, spread over the multiprocessors at work, as a "
-                    "share of net time; beside it what the clock shows between a kernel and its cure."
+                    "share of net time; beside it what the clock shows between a kernel and one without the conflict."
                 ),
                 _("Computed from measured numbers. It assumes that blocks spread evenly, and says so."),
             ),
@@ -64,7 +61,8 @@ def hardware_numbers() -> Section:
                 (_("hardware"), _("verdict")),
                 _(
                     "What Nsight Compute counted for the instructions of an access. Equal numbers agree; others are "
-                    "explained where the compiler merged, kept or removed accesses and the arithmetic comes out."
+                    "explained where the compiler merged accesses, kept values in registers or removed accesses, and "
+                    "the numbers then add up."
                 ),
                 _("Read from the counters of the card named beside it, while the unchanged kernel ran."),
             ),
@@ -109,10 +107,7 @@ def product_numbers() -> Section:
             Number(
                 "intensity",
                 (_("operations per byte"), _("arithmetic intensity")),
-                _(
-                    "Operations divided by the bytes of the sectors moved, as counted; caches may spare memory some "
-                    "of them."
-                ),
+                _("Operations divided by the bytes of the sectors moved, as counted; caches may serve some of them."),
                 _("Computed from counts."),
             ),
             Number(
@@ -141,9 +136,9 @@ def product_numbers() -> Section:
 
 
 def quoted_numbers() -> Section:
-    """Explain numbers of other sources."""
+    """Explain published numbers, and changes."""
     return Section(
-        _("Numbers of others"),
+        _("Published numbers"),
         (
             Number(
                 "published",

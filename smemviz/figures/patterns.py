@@ -83,7 +83,7 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> st
     if pattern.kind == "groups":
         return _groups(pattern.levels)
     if pattern.kind == "xor":
-        return _("the lanes are shuffled by an XOR")
+        return _("an XOR permutes the addresses of the lanes, as a swizzle does")
     if pattern.kind == "data-dependent":
         return _("loaded data decides where each lane goes")
     return _("no single stride, grouping or XOR describes these lanes")
@@ -98,11 +98,7 @@ def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[
     if pattern.kind == "one element" and lanes > 1:
         if is_atomic(site.op) and site.op != POPULATION_COUNT:
             return _("an atomic serves the {lanes} lanes one after the other, {degree}-way", lanes=lanes, degree=degree)
-        return ngettext(
-            "one wavefront delivers it to all of them",
-            "{n} wavefronts deliver it to all of them, group of lanes by group",
-            served.wavefronts,
-        )
+        return _same_element(site.op, served.wavefronts)
     more = device(cc).more_ways.get(site.width, 0)
     said = _stride_reason(pattern, site, lanes, degree - more, cc) or _fullest(site, served, degree - more)
     if not more:
@@ -116,16 +112,33 @@ def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[
     )
 
 
+def _same_element(op: str, wavefronts: int) -> str:
+    """Say what becomes of one element that all lanes ask for, where that is no conflict."""
+    if op == POPULATION_COUNT:
+        return _("one update counts all of them")
+    if op.startswith("st"):
+        return _("one of their values is kept, and which one is undefined")
+    return ngettext(
+        "it is broadcast to all of them",
+        "{n} wavefronts broadcast it to all of them, group of lanes by group",
+        wavefronts,
+    )
+
+
 def _apart(pattern: Pattern) -> str:
     """Say how far the active lanes are apart, and which those are."""
     apart = distance(abs(pattern.levels[0].stride))
     if pattern.spacing < 2:
         return _("neighbouring lanes are {distance} apart", distance=apart)
     if pattern.spacing == 2:
-        return _("active lanes, every second, are {distance} apart", distance=apart)
+        return _("every second lane is active, and the active lanes are {distance} apart", distance=apart)
     if pattern.spacing == 3:
-        return _("active lanes, every third, are {distance} apart", distance=apart)
-    return _("active lanes, every {spacing}th, are {distance} apart", spacing=pattern.spacing, distance=apart)
+        return _("every third lane is active, and the active lanes are {distance} apart", distance=apart)
+    return _(
+        "every {spacing}th lane is active, and the active lanes are {distance} apart",
+        spacing=pattern.spacing,
+        distance=apart,
+    )
 
 
 def _step(steps: tuple[int, ...] | None) -> str | None:

@@ -18,14 +18,15 @@ MERGED = N_(
     "exceed 100 %."
 )
 HALVES = N_(
-    "Where the ladder moves 16 bytes as a complex number, one instruction does so in shared memory, but two of 8 bytes "
-    "in global memory: there the hardware counts twice the requests, and twice the sectors, that stand here."
+    "Some kernels move 16 bytes as a complex number: one instruction does so in shared memory, but two of 8 bytes in "
+    "global memory, where the hardware counts twice the requests, and twice the sectors, that stand here."
 )
 # Read from the machine code that ptxas 13.0 makes of paired_lanes for 9.0: 64 multiply-adds in all, 128 registers.
 HELD_BACK = N_(
-    "What keeps the ladder from cuBLAS: paired_lanes takes 128 registers a thread, so that a multiprocessor has 16 "
-    "warps to hide waiting with; its loop over k is not unrolled, so that each step waits for its own loads from "
-    "shared memory; and Numba offers neither asynchronous copies nor 16-byte loads from global memory."
+    "Why the fastest kernel here stays below cuBLAS: paired_lanes takes 128 registers a thread, so only 16 warps fit "
+    "on a multiprocessor to hide latency, an occupancy of 25 %; its loop over k is not unrolled, so each step waits "
+    "for its own loads from shared memory; and Numba offers neither asynchronous copies nor 16-byte loads from global "
+    "memory."
 )
 NO_INTEGER_BLAS = N_("cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it.")
 _NAMES = {LOOPS: N_("three loops")}  # of what is timed beside the kernels; the others are called alike everywhere
@@ -152,4 +153,4 @@ def headline(rows: Sequence[Product], tile: int) -> str:
     if naive and tiled and naive.moved and tiled.moved and tiled.moved.load_sectors:
         fewer = number(naive.moved.load_sectors / tiled.moved.load_sectors)
         return _("Tiles of {tile} by {tile}: {times} times fewer sectors to load", tile=tile, times=fewer)
-    return _("The product of {size}", size=rows[0].size.name) if rows else _("Nothing is known of this size")
+    return _("Matrix product of size {size}", size=rows[0].size.name) if rows else _("Nothing is known of this size")

@@ -140,7 +140,8 @@ def _scopes() -> Published:
 def _rectangle(recording: Recording) -> tuple[Published, ...]:
     older = summarize(recording["set_col_read_col"], *_EIGHT_BYTE_BANKS)[0]
     note = _(
-        "{wavefronts} is what the 8-byte banks of 3.x make of it; with 4-byte banks all 16 rows lie in 2 banks.",
+        "{wavefronts} is what compute capability 3.x counts, in either bank mode; since 5.0 the 32 rows that a warp "
+        "reads lie in 2 banks: 16-way.",
         wavefronts=_each(older),
     )
     said = (

@@ -14,7 +14,7 @@ from smemviz.figures.labels import count, efficiency_text, element_name, lanes_b
 from smemviz.figures.moment import Moment, moment
 from smemviz.figures.sentences import present
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.figures.text import cell_text, fitting_size
+from smemviz.figures.text import LANES, cell_text, fitting_size, lane_badge
 from smemviz.language import _
 from smemviz.model.sectors import SECTOR_BYTES
 from smemviz.model.sectors import sectors as count_sectors
@@ -60,7 +60,7 @@ def sectors(now: Moment, *, theme: ThemeName = "light", legend: bool = True) -> 
             ),
             strikes(x, y, placed.wasted(), {"color": colours.conflict, "width": 1.25}, _("moved and not used")),
             _sector_frames(placed.moved(), SECTOR_BYTES // size, colours),
-            cell_text(x, y, texts, size=font, colour=colours.ink, weight=600),
+            cell_text(x, y, texts, size=font, colour=colours.ink, weight=600, meta=LANES),
             key(colours.ramp[0], _("bytes of a lane")),
             key(colours.idle, _("not moved")),
         ],
@@ -118,7 +118,7 @@ class _Placed:
         """Return the lanes of each cell, written briefly."""
         texts = np.full((len(self.used), LINE_BYTES // self.size), "", dtype=object)
         for cell, those in self.lanes.items():
-            texts[cell] = lanes_briefly(those)
+            texts[cell] = lane_badge(lanes_briefly(those))
         return texts
 
     def _by_cell(self) -> NDArray[np.bool_]:
@@ -142,7 +142,7 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
     colours = THEMES[theme]
     moved = np.flatnonzero(traffic.spread)
     if not len(moved):
-        return empty(colours, _("No request of this site was logged."))
+        return empty(colours, _("No request of this access was logged."))
     made = traffic.spread[moved]
     return go.Figure(
         go.Bar(
@@ -184,7 +184,7 @@ def largest_moment(launch: Launch, site: int) -> Moment | None:
 def used_of(traffic: Traffic) -> str:
     """Say what part of the bytes moved is used, and of which requests that is known."""
     if traffic.efficiency is None:
-        return _("No request of this site was logged.")
+        return _("No request of this access was logged.")
     moved = np.flatnonzero(traffic.spread)
     known: dict[str, object] = {
         "used": traffic.used,

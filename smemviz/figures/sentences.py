@@ -80,7 +80,7 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
         return _global_headline(launch)
     counted = [(site, row) for site, row in pairs if row.wavefronts is not None]
     if not counted:
-        return _("How often the banks are busy depends on the data")
+        return _("The number of wavefronts depends on the data")
     total = facts(launch, hardware)
     if total.excess == 0:
         return _("No bank conflict: {wavefronts}, as few as can be", wavefronts=count(total.wavefronts, "wavefront"))
@@ -106,7 +106,7 @@ def _global_headline(launch: Launch) -> str:
         return _("No shared memory is used")
     site, worst = max(known, key=lambda pair: pair[1].logged_sectors - pair[1].fewest)
     if worst.logged_sectors == worst.fewest:
-        return _("No shared memory is used, and no request moves a sector too many")
+        return _("No shared memory is used, and every access is coalesced: no request moves more sectors than it needs")
     each, fewest = worst.logged_sectors / worst.logged, worst.fewest / worst.logged
     return _(
         "{each:.4g} sectors per request of {site} where {fewest:.4g} would do",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, inf
 from unicodedata import east_asian_width
 
 import numpy as np
@@ -13,6 +13,7 @@ PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is s
 _CHARACTER = 0.58  # width of a digit, in font sizes
 _LARGEST, _SMALLEST = 12, 6
 
+LANES = "lanes"  # the meta of a trace whose texts are lanes as ``lane_badge`` writes them
 CHARACTERS = "characters"  # the meta of a trace whose x counts the characters of its texts, which are monospaced
 
 
@@ -22,10 +23,16 @@ def characters(text: str, size: float = _CHARACTER) -> int:
     return len(text) + ceil(wide * (1 / size - 1))
 
 
-def fitting_size(longest: int, columns: float, height: float, width: int = PLOT_WIDTH) -> int:
+def fitting_size(longest: float, columns: float, height: float, width: int = PLOT_WIDTH) -> int:
     """Return the font size at which texts fit cells ``height`` pixels high in a plot ``width`` wide, 0 for none."""
     size = min(_LARGEST, width / columns / (_CHARACTER * max(longest, 1)), 0.75 * height)
     return int(size) if size >= _SMALLEST else 0
+
+
+def lane_badge(lanes: str, room: float = inf) -> str:
+    """Mark lanes as such, ``L3`` or ``L0-7``, "" where there are none; just that some are where they need more room."""
+    badge = f"L{lanes}" if lanes else ""
+    return badge if len(badge) * _CHARACTER * _SMALLEST <= room else "L…"
 
 
 def cell_text(
@@ -36,6 +43,7 @@ def cell_text(
     size: int,
     colour: str,
     weight: int = 400,
+    meta: str | None = None,
 ) -> go.Scatter:
     """Write texts into the cells of a grid, "" for none."""
     row, column = np.nonzero(texts != "")
@@ -47,4 +55,5 @@ def cell_text(
         textfont={"size": max(size, _SMALLEST), "color": colour, "weight": weight},
         hoverinfo="skip",
         showlegend=False,
+        meta=meta,
     )

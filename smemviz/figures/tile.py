@@ -1,7 +1,8 @@
 """The shared array as a tile: a cell per element coloured by bank, the lanes of the present request in their cells.
 
 Cells that hold something are strong, cells nobody has stored to yet are faint, and cells that no request of the
-launch ever touches (padding) are grey. A lane in conflict is bold, framed, and has a marked corner.
+launch ever touches (padding) are grey. A lane is written as a badge, ``L5``; where cells are large enough for what they
+hold, it stands above that. A lane in conflict is bold, framed, and has a marked corner.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.alternative import alternative
-from smemviz.figures.cells import cells, corners, frames, key
+from smemviz.figures.cells import BADGE_MIDDLE, BELOW_BADGE, badges, cells, corners, frames, key
 from smemviz.figures.grid import Grid, declared, lanes_in, physical
 from smemviz.figures.labels import number
 from smemviz.figures.moment import Moment
 from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, BankLayout, Hardware, Served, bank_layout, serve_request
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.text import PLOT_WIDTH, cell_text, fitting_size
+from smemviz.figures.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
 from smemviz.language import _
 
 View = Literal["declared", "physical"]
@@ -29,6 +30,12 @@ View = Literal["declared", "physical"]
 _MOST_ROWS, _MOST_COLUMNS = 64, 128  # what is drawn of a large array: a window around the present request
 _MOST_VALUES = 400  # values written into cells; more are a grey haze that hides the lanes, and slow to draw
 _ROW, _TOP, _BOTTOM = 17, 30, 44
+_ROOMY, _MOST_ROOMY = 30, 20  # pixels of a row that has room for a lane above a value, and how many rows have it
+_LOWEST, _HIGHEST = 72, 600
+_MARK = 7  # pixels of the mark in a corner of such a cell
+_KEY_LINE, _KEY_ENTRY, _KEY_CHARACTER = 19, 42, 6.2  # pixels: a row of the key, its symbol with its gaps, a letter
+_AVERAGE = 0.54  # of the letters of a name, in font sizes
+_AROUND = 0.6  # characters left free beside a lane
 
 
 def tile(
@@ -81,14 +88,16 @@ def draw_grid(
     says: str,
     named: bool,
     conflicting: str = "",
+    empty_yet: str = "",
     untouched: str = "",
     width: int = PLOT_WIDTH,
 ) -> go.Figure:
     """Put the cells, the lanes on them, and the key above.
 
     ``hover`` gives the text of cells from their grid, banks and lanes; the plot is at least ``width`` pixels wide;
-    ``conflicting`` and ``untouched`` name those lanes and cells in the key, where the usual words do not. ``says`` is
-    a sentence about the request; with ``named`` a cell's row and column do not tell which element it is.
+    ``conflicting``, ``empty_yet`` and ``untouched`` name those lanes and cells in the key, where the usual words do
+    not. ``says`` is a sentence about the request; with ``named`` a cell's row and column do not tell which element it
+    is.
     """
     lanes, conflict = lanes_in(whole, served)
     rows, columns = _window(lanes)
@@ -96,23 +105,29 @@ def draw_grid(
     x, y = np.arange(columns.start, columns.stop), np.arange(rows.start, rows.stop)
     plain = (lanes != "") & ~conflict
     first, wide = _runs(lanes)
-    size = fitting_size(max(len(text) for text in lanes.ravel().tolist()), lanes.shape[1] / wide, _ROW, width)
-    middle = x + (wide - 1) / 2
+    roomy = lanes.size <= _MOST_VALUES and len(y) <= _MOST_ROOMY
+    height = int(np.clip(len(y) * (_ROOMY if roomy else _ROW), _LOWEST, _HIGHEST))
+    row = min(height / len(y), _ROOMY)
+    values = fitting_size(grid.longest, lanes.shape[1], row / 2, width) if lanes.size <= _MOST_VALUES else 0
+    corner = (min(_MARK * lanes.shape[1] / width, 0.3), _MARK / row)
     struck = {"color": colours.conflict, "width": 2.5}
     traces = [
-        _cells(grid, x, y, lanes, where, colours, hover, named),
+        _cells(grid, x, y, lanes, where, colours, hover, named, values),
+        *(_badges(x, y, first, wide, plain, conflict, colours) if roomy else ()),
         frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, _("lane of this request"), wide=wide),
         frames(x, y, conflict & first, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
-        corners(x, y, conflict & first, colours),
-        *(
-            cell_text(middle, y, np.where(chosen & first, lanes, ""), size=size, colour=colours.ink, weight=weight)
-            for chosen, weight in ((plain, 500), (conflict, 800))
-        ),
+        corners(x, y, conflict & first, colours, lower=corner if roomy else None),
+        *_lanes(x, y, np.where(first, lanes, ""), wide, conflict, row / 2 if roomy else row, colours, width, roomy),
+        *(_below(grid, x, y, lanes != "", values, colours) if roomy and values else ()),
         key(colours.ramp[0], _("bank {bank}", bank=0)),
         key(colours.ramp[-1], _("bank {bank}", bank=where.banks - 1)),
     ]
-    if not grid.touched.all():
+    there = grid.address >= 0
+    if (grid.touched & (grid.thread < 0) & there).any():
+        traces.append(key(blend(colours.faint, 3)[1], empty_yet or _("nothing stored yet"), edge=colours.muted))
+    if not grid.touched[there].all():
         traces.append(key(colours.unused, untouched or _("never touched")))
+    top = _TOP + _KEY_LINE * (_key_width(traces) > width)
     titles = [
         title if drawn == size else _("{title} ({size} in all)", title=title, size=size)
         for title, drawn, size in zip((grid.y_title, grid.x_title), lanes.shape, whole.address.shape, strict=True)
@@ -121,8 +136,8 @@ def draw_grid(
         traces,
         layout(
             colours,
-            height=int(np.clip(len(y) * _ROW, 72, 600)) + _TOP + _BOTTOM,
-            top=_TOP,
+            height=height + top + _BOTTOM,
+            top=top,
             bottom=_BOTTOM,
             showlegend=True,
             meta=alternative(says),
@@ -142,6 +157,66 @@ def _runs(lanes: NDArray[np.object_]) -> tuple[NDArray[np.bool_], int]:
     return (first, wide) if wide > 1 and np.array_equal(covered, there) else (there, 1)
 
 
+def _badges(
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    first: NDArray[np.bool_],
+    wide: int,
+    plain: NDArray[np.bool_],
+    conflict: NDArray[np.bool_],
+    colours: Theme,
+) -> tuple[go.Scatter, go.Scatter]:
+    """Draw what the lanes are written on, above the values of their cells."""
+    return (
+        badges(x, y, plain & first, colours.frame, wide=wide),
+        badges(x, y, conflict & first, colours.conflict, wide=wide),
+    )
+
+
+def _lanes(
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    lanes: NDArray[np.object_],
+    wide: int,
+    conflict: NDArray[np.bool_],
+    height: float,
+    colours: Theme,
+    width: int,
+    roomy: bool,
+) -> list[go.Scatter]:
+    """Write the lanes into their cells, in ``height`` pixels: those in conflict bold; above the values if ``roomy``."""
+    columns = lanes.shape[1] / wide
+    texts = np.array([lane_badge(text, width / columns) for text in lanes.ravel()], object).reshape(lanes.shape)
+    size = fitting_size(max(map(len, texts.ravel())) + _AROUND, columns, height, width)
+    middle, line = x + (wide - 1) / 2, y + BADGE_MIDDLE if roomy else y
+    colour = colours.paper if roomy else colours.ink
+    return [
+        cell_text(middle, line, np.where(chosen, texts, ""), size=size, colour=colour, weight=weight, meta=LANES)
+        for chosen, weight in ((~conflict, 500), (conflict, 800))
+    ]
+
+
+def _below(
+    grid: Grid,
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    here: NDArray[np.bool_],
+    size: int,
+    colours: Theme,
+) -> tuple[go.Scatter]:
+    """Write what the cells hold in which lanes are, below these."""
+    held = here & (grid.thread >= 0)
+    texts = np.full(held.shape, "", dtype=object)
+    texts[held] = [number(value) for value in grid.value[held].tolist()]
+    return (cell_text(x, y + BELOW_BADGE, texts, size=size, colour=colours.ink, weight=700),)
+
+
+def _key_width(traces: list[go.Scatter]) -> float:
+    """Return how many pixels the entries of the key take side by side."""
+    names = [trace.name for trace in traces if trace.name and trace.showlegend is not False]
+    return sum(_KEY_ENTRY + _KEY_CHARACTER * characters(name, _AVERAGE) for name in names)
+
+
 def _ticks(places: NDArray[np.int64]) -> dict[str, Any]:
     """Label every cell of a short axis, every fourth or more of a long one."""
     every = 1 if len(places) <= 8 else 4 if len(places) <= 40 else 8 if len(places) <= 80 else 16
@@ -157,8 +232,12 @@ def _cells(
     colours: Theme,
     hover: Hover,
     named: bool,
+    size: int,
 ) -> go.Heatmap:
-    """Colour every cell: z is the bank where something is held, banks + bank where not, 2 banks for padding."""
+    """Colour every cell: z is the bank where something is held, banks + bank where not, 2 banks for padding.
+
+    ``size`` is that of the values, 0 for none; cells with lanes in them leave theirs to others.
+    """
     held = grid.thread >= 0
     bank = where.bank(grid.address)
     z = np.where(held, bank, bank + where.banks).astype(float)
@@ -166,7 +245,6 @@ def _cells(
     z[grid.address < 0] = np.nan
     palette = [*blend(colours.ramp, where.banks), *blend(colours.faint, where.banks), colours.unused]
     text = np.full(z.shape, "", dtype=object)
-    size = fitting_size(grid.longest, z.shape[1], _ROW) if z.size <= _MOST_VALUES else 0
     if size:
         show = held & (lanes == "")
         text[show] = [number(value) for value in grid.value[show].tolist()]

@@ -163,7 +163,7 @@ def _barriers(launch: Launch, line: Line, colours: Theme) -> go.Scatter:
 
 def _table(hover: NDArray[np.object_]) -> tuple[list[str], list[list[str]]]:
     """Write a row for each request: who makes it, where, and what it takes."""
-    columns = [_("warp and step"), _("site"), _("wavefronts")]
+    columns = [_("warp and step"), _("access"), _("wavefronts")]
     return columns, [text.replace("<b>", "").replace("</b>", "").split("<br>") for text in hover.tolist()]
 
 

@@ -10,6 +10,7 @@ from smemviz.figures.lab_tile import lab_banks, lab_tile
 from smemviz.figures.labels import lane_ranges
 from smemviz.figures.served import H200
 from smemviz.figures.style import ThemeName
+from smemviz.figures.text import PLOT_WIDTH
 from smemviz.language import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
 from smemviz.lessons.words import by_model, code, wavefronts_said
@@ -37,8 +38,8 @@ def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]
     """Draw the array, and the banks by wavefront, of a request."""
     served = _("Each column is a bank, each row a wavefront. {said}", said=said)
     return (
-        Panel(_("Tile"), lab_tile(shown, theme=theme), said, narrow=True),
-        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme), served, narrow=True),
+        Panel(_("Tile"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), said),
+        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme, width=PLOT_WIDTH), served),
     )
 
 
@@ -61,8 +62,8 @@ def _bank(values: Values) -> Stage:
             return _("There are {banks} banks, numbered from 0 to {last}.", banks=banks, last=banks - 1)
         if number == _COLUMN:
             return ngettext(
-                "That is its column. A row does not begin in bank 0 by itself: {n} word lies before this one.",
-                "That is its column. A row does not begin in bank 0 by itself: {n} words lie before this one.",
+                "That is its column. A row does not begin in bank 0 by itself: {n} word lies before this row.",
+                "That is its column. A row does not begin in bank 0 by itself: {n} words lie before this row.",
                 row * columns,
             )
         return _(
@@ -78,8 +79,8 @@ def _bank(values: Values) -> Stage:
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         by_bank = _("A row of cells is a row of banks. {said}", said=because)
         return (
-            Panel(_("As indexed"), lab_tile(shown, theme=theme), because, narrow=True),
-            Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme), by_bank, narrow=True),
+            Panel(_("As indexed"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), because),
+            Panel(_("Rows of banks"), lab_tile(shown, view="banks", theme=theme, width=PLOT_WIDTH), by_bank),
         )
 
     question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. "
@@ -93,8 +94,10 @@ BANK = Lesson(
     N_("What a bank is"),
     N_("Shared memory is 32 banks side by side. A word lives in one of them."),
     (
+        Said(N_("A GPU runs threads in warps of 32. The number of a thread in its warp, 0 to 31, is its lane.")),
         Said(N_("Shared memory is cut into words of 4 bytes, and the words are dealt out to 32 banks like cards.")),
-        Said(N_("Word 0 goes to bank 0, word 31 to bank 31, word 32 to bank 0 again. Rows of an array do not matter.")),
+        Said(N_("Word 0 goes to bank 0, word 31 to bank 31, word 32 to bank 0 again. The rows of an array lie there "
+                "one after the other.")),
     ),
     (
         Knob("ROW", ("0", "1", "2", "3"), "2", N_("Row of the element")),
@@ -102,7 +105,7 @@ BANK = Lesson(
     ),
     _bank,
     ({}, {"COLUMNS": "32"}, {"COLUMNS": "33"}),
-)
+)  # fmt: skip
 
 
 # A row
@@ -136,15 +139,16 @@ def _row(values: Values) -> Stage:
 ROW = Lesson(
     "rows",
     N_("A warp asks at once"),
-    N_("32 lanes in 32 banks are served in one wavefront."),
+    N_("How many wavefronts, passes through the banks, one request takes."),
     (
         Said(N_("The 32 lanes of a warp make one request together. The banks work side by side.")),
-        Said(N_("In one wavefront every bank delivers one word. Lanes that walk along a row are in different banks.")),
+        Said(N_("One pass through the banks is a wavefront: in it each bank delivers at most one word. Lanes that walk "
+                "along a row are in different banks.")),
     ),
     (Knob("WIDTH", ("4", "8", "16"), "4", N_("Bytes a lane")),),
     _row,
     ({}, {"WIDTH": "8"}, {"WIDTH": "16"}),
-)
+)  # fmt: skip
 
 
 # A column
@@ -191,13 +195,14 @@ COLUMN = Lesson(
     N_("Down a column"),
     N_("Different words in one bank wait for each other: a bank conflict."),
     (
-        Said(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank wait in turn.")),
+        Said(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank wait in turn: "
+                "that is a bank conflict, n-way where n words wait.")),
         Said(N_("Down a column the address moves on by a whole row from lane to lane. The length of a row decides.")),
     ),
     (Knob("COLUMNS", ("8", "12", "16", "24", "32", "64"), "32", N_("Words in a row")),),
     _column,
     ({}, {"COLUMNS": "16"}, {"COLUMNS": "8"}, {"COLUMNS": "12"}),
-)
+)  # fmt: skip
 
 
 # One word for many lanes
@@ -207,6 +212,7 @@ _ASKED = 3  # the lane in question
 
 def _share(values: Values) -> Stage:
     share, columns = int(values["SHARE"]), int(values["COLUMNS"])
+    row = "i" if share == 1 else f"i // {share}"
     shown = _request(Layout((max(8, WARP // share), columns), "float32"), Access(f"lane // {share}, 0"))
     served, found = shown.served(), shown.lanes()
     word, bank = int(served.word[_ASKED]), int(served.bank[_ASKED])
@@ -234,13 +240,13 @@ def _share(values: Values) -> Stage:
 
     said = wavefronts_said(found.wavefronts, found.ideal)
     if colliding:
-        because = _("Lane {asked} wants word {word} of bank {bank}, lanes {lanes} want others of it. {said}",
-                    asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=said)  # fmt: skip
+        because = _("Lane {asked} wants word {word} of bank {bank}, lanes {lanes} want other words of that bank. "
+                    "{said}", asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=said)  # fmt: skip
     else:
-        because = _("Nobody wants another word of bank {bank} than lane {asked} does. {said}",
+        because = _("No lane asks bank {bank} for another word than lane {asked} does. {said}",
                     bank=bank, asked=_ASKED, said=said)  # fmt: skip
     question = _("Rows are {columns} words long, and lane i loads {code}. Which lanes collide with lane {asked}?",
-                 columns=columns, code=code(f"tile[i // {share}, 0]"), asked=_ASKED)  # fmt: skip
+                 columns=columns, code=code(f"tile[{row}, 0]"), asked=_ASKED)  # fmt: skip
     return Stage(
         Question("lanes", question), frozenset([lanes_answer(colliding)]), hint, because, by_model(),
         lambda theme: _pictures(shown, because, theme),
@@ -254,10 +260,11 @@ def _lanes(lane: NDArray[np.int64], where: NDArray[np.bool_]) -> list[int]:
 SHARED_WORD = Lesson(
     "words",
     N_("One word for many lanes"),
-    N_("Lanes that want the same word do not collide: it is broadcast."),
+    N_("Lanes that load the same word do not collide: it is broadcast."),
     (
         Said(N_("A conflict takes two different words of one bank. Any number of lanes may want the same word.")),
-        Said(N_("The bank delivers that word once, and all of them have it.")),
+        Said(N_("When they load it, the bank delivers it once and broadcasts it. When they store to it, one of their "
+                "values is kept, and which one is undefined.")),
     ),
     (
         Knob("SHARE", ("1", "2", "4", "8", "32"), "4", N_("Lanes that share a word")),
@@ -265,4 +272,4 @@ SHARED_WORD = Lesson(
     ),
     _share,
     ({}, {"SHARE": "1"}, {"SHARE": "32"}),
-)
+)  # fmt: skip

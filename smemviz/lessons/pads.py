@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from smemviz.figures.banks import banks
 from smemviz.figures.grammar import clauses
-from smemviz.figures.lab_setup import SetUp
+from smemviz.figures.lab_setup import SetUp, picture
 from smemviz.figures.lesson_bars import Bar, lesson_bars
-from smemviz.figures.served import H200, bank_layout
+from smemviz.figures.served import H200, Served, bank_layout
 from smemviz.figures.style import ThemeName
 from smemviz.figures.tile import View, tile
 from smemviz.language import N_, _, ngettext
@@ -75,7 +75,10 @@ def _by_one(values: Values) -> Stage:
         "The tile is declared with {n} column more than it needs. How many wavefronts does a load down a column take?",
         "The tile is declared with {n} columns more than it needs. How many wavefronts does a load down a column take?",
         pad,
-    )
+    ) if pad else _(
+        "The tile is declared as {code}, without a pad. How many wavefronts does a load down a column take?",
+        code=code("tile[32, 32]"),
+    )  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
         lambda theme: _pictures(seen, because, theme),
@@ -85,11 +88,14 @@ def _by_one(values: Values) -> Stage:
 PADDING = Lesson(
     "padding",
     N_("A pad of one"),
-    N_("One unused word in each row turns a column into a diagonal through the banks."),
+    N_("What an unused word in each row does to a column."),
     (
         Said(N_("A tile of 32 x 32 words has each column in one bank. Declare it as {code}, and use it as before."),
              {"code": "tile[32, 32 + IPAD]"}),
-        Said(N_("The unused words move each row on by as many banks. That costs memory, and no instruction.")),
+        Said(N_("The unused words shift each row by as many banks. That costs a little shared memory and no extra "
+                "instruction.")),
+        Said(N_("More shared memory a block may leave room for fewer blocks: less occupancy. And a row shifted by one "
+                "word is not aligned for accesses of 8 or 16 bytes (float2, float4, ldmatrix).")),
     ),
     (Knob("IPAD", ("0", "1", "2", "3", "4", "8"), "1"),),
     _by_one,
@@ -103,16 +109,27 @@ _WIDE = 32
 
 
 class _Pad(NamedTuple):
+    """What the loads take with a pad, and two lanes that collide in one bank, if any do."""
+
     wavefronts: int
     ideal: int
+    colliding: tuple[int, int, int] | None  # the lanes and their bank
 
 
 @cache
 def _column_cost(rows: int, pad: int) -> _Pad:
     """Count all loads down the columns of a tile of ``rows`` x 32 words."""
     layout = Layout((rows, _WIDE), "int32", pad=pad)
-    totals = SetUp(layout, (Access("column"),), H200).totals(0)
-    return _Pad(totals.wavefronts, totals.ideal)
+    setup = SetUp(layout, (Access("column"),), H200)
+    totals = setup.totals(0)
+    return _Pad(totals.wavefronts, totals.ideal, _colliding(picture(setup).served()))
+
+
+def _colliding(served: Served) -> tuple[int, int, int] | None:
+    """Return the first two lanes that ask one bank for different words, and the bank; None where there are none."""
+    pairs = ((a, b) for b in range(len(served.lane)) for a in range(b))
+    found = ((a, b) for a, b in pairs if served.bank[a] == served.bank[b] and served.word[a] != served.word[b])
+    return next(((int(served.lane[a]), int(served.lane[b]), int(served.bank[a])) for a, b in found), None)
 
 
 def _rectangle(values: Values) -> Stage:
@@ -130,12 +147,14 @@ def _rectangle(values: Values) -> Stage:
             return ngettext(
                 "{n} word does it, but a smaller pad does, too.", "{n} words do it, but a smaller pad does, too.", pad
             )
+        assert cost.colliding is not None
+        one, other, bank = cost.colliding
         return ngettext(
-            "With a pad of {n} word the loads down the columns take {wavefronts:,} wavefronts "
-            "where {ideal:,} would do.",
-            "With a pad of {n} words the loads down the columns take {wavefronts:,} wavefronts "
-            "where {ideal:,} would do.",
-            pad, wavefronts=cost.wavefronts, ideal=cost.ideal,
+            "With a pad of {n} word, lanes {one} and {other} both ask bank {bank}: the loads take {wavefronts:,} "
+            "wavefronts where {ideal:,} would do.",
+            "With a pad of {n} words, lanes {one} and {other} both ask bank {bank}: the loads take {wavefronts:,} "
+            "wavefronts where {ideal:,} would do.",
+            pad, one=one, other=other, bank=bank, wavefronts=cost.wavefronts, ideal=cost.ideal,
         )  # fmt: skip
 
     because = ngettext(
@@ -171,12 +190,13 @@ RECTANGLE = Lesson(
     N_("Where a column is shorter than a warp, a warp takes several columns at once."),
     (
         Said(N_("In a tile with fewer than 32 rows a warp goes down one column and on with the next.")),
-        Said(N_("Its lanes then have to be apart along the columns and between them. A pad of one no longer does.")),
+        Said(N_("Its lanes must then land in different banks within each column and across columns. A pad of one is no "
+                "longer enough.")),
     ),
     (Knob("BDIMY", ("4", "8", "16", "32"), "16"),),
     _rectangle,
     ({}, {"BDIMY": "8"}, {"BDIMY": "32"}),
-)
+)  # fmt: skip
 
 
 # By hand

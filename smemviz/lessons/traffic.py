@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from smemviz.errors import RecordingError
+from smemviz.figures.labels import number
 from smemviz.figures.lesson_bars import Bar, lesson_bars
 from smemviz.figures.matmul_loads import Saving, loads_bars
 from smemviz.figures.sectors import sectors as draw_sectors
@@ -23,7 +24,7 @@ from smemviz.recording import WARP_SIZE
 
 def _sectors(values: Values) -> Stage:
     kernel = values["KERNEL"]
-    seen = look(recorded("transpose", {"TILE": int(values["TILE"])}, (kernel,)), kernel, "store", "global")
+    seen = look(recorded("transpose", {"TILE": int(values["TILE"])}, (kernel,)), kernel, "load", "global")
     site = seen.launch.sites[seen.site]
     right, used = int(sectors(seen.addresses, site.width)), int(bytes_used(seen.addresses, site.width))
     fewest = int(fewest_sectors(np.asarray(used)))
@@ -33,21 +34,21 @@ def _sectors(values: Values) -> Stage:
     def hint(given: str) -> str:
         number = int(given)
         if number < fewest:
-            return _("The warp stores {used} bytes, and a sector has {size}. That is too few to hold them.",
+            return _("The warp loads {used} bytes, and a sector has {size}. That is too few to hold them.",
                      used=used, size=SECTOR_BYTES)  # fmt: skip
         if number > WARP_SIZE:
-            return _("A lane stores {width} bytes, which lie in one sector. There are 32 lanes.", width=site.width)
-        return _("Lane 1 stores {apart} bytes after lane 0, and a sector is {size} bytes. How many lanes meet in one?",
+            return _("A lane loads {width} bytes, which lie in one sector. There are 32 lanes.", width=site.width)
+        return _("Lane 1 loads {apart} bytes after lane 0, and a sector is {size} bytes. How many lanes meet in one?",
                  apart=apart, size=SECTOR_BYTES)  # fmt: skip
 
     if right == fewest:
-        because = _("Neighbouring lanes store neighbouring bytes: {used} bytes fill {sectors} sectors.",
+        because = _("Neighbouring lanes load neighbouring bytes: {used} bytes fill {sectors} sectors: coalesced.",
                     used=used, sectors=right)  # fmt: skip
     else:
         because = _("{sectors} sectors, {moved:,} bytes, are moved for {used} bytes where {fewest} sectors would do.",
                     sectors=right, moved=right * SECTOR_BYTES, used=used, fewest=fewest)  # fmt: skip
-    question = _("Blocks have {tile} x {tile} threads, x is the column. A warp stores {code}: {width} bytes a lane, "
-                 "into rows of {row} bytes. How many sectors does that move?",
+    question = _("Blocks have {tile} x {tile} threads, x is the column. A warp loads {code}: {width} bytes a lane, "
+                 "from rows of {row} bytes. How many sectors does that move?",
                  tile=values["TILE"], code=code(site.source), width=site.width, row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
@@ -58,15 +59,16 @@ def _sectors(values: Values) -> Stage:
 SECTORS = Lesson(
     "sectors",
     N_("Global memory moves sectors"),
-    N_("A request moves every sector of 32 bytes that it touches, whole."),
+    N_("A load fetches every sector of 32 bytes that it touches, whole."),
     (
-        Said(N_("For global memory no bank is counted. What counts are sectors, 32 aligned bytes each.")),
-        Said(N_("A transpose that stores down the columns touches a sector for each row. A tile in shared memory lets "
+        Said(N_("Global memory has no banks to count. What counts is sectors, aligned pieces of 32 bytes; an access is "
+                "coalesced when it touches as few as possible.")),
+        Said(N_("A transpose that loads down the columns touches a sector for each row. A tile in shared memory lets "
                 "it load and store along rows.")),
     ),
     (
-        Knob("KERNEL", ("copy", "load_rows_store_columns"), "load_rows_store_columns", N_("The store goes"),
-             {"copy": N_("along rows"), "load_rows_store_columns": N_("down columns")}),
+        Knob("KERNEL", ("copy", "load_columns_store_rows"), "load_columns_store_rows", N_("The load goes"),
+             {"copy": N_("along rows"), "load_columns_store_rows": N_("down columns")}),
         Knob("TILE", ("8", "16", "32"), "32", N_("Threads along a side of the block")),
     ),
     _sectors,
@@ -90,19 +92,21 @@ def _saving(values: Values) -> Stage:
     right = loaded // shared
 
     def hint(given: str) -> str:
-        number = int(given)
-        if number == tile * tile:
+        count = int(given)
+        if count == tile * tile:
             return _("A block has so many threads. But an element of a tile serves one row or column of them: {tile}.",
                      tile=tile)  # fmt: skip
-        if number == 2:
+        if count == 2:
             return _("Two tiles are loaded, but each for many threads. How many of them use one element of a?")
         return _("Without tiles a thread loads {k} elements of a and {k} of b. How many threads can share one?",
                  k=size.k)  # fmt: skip
 
-    because = _("{naive:,} elements without tiles, {tiled:,} with them: each is loaded once for {times} threads.",
-                naive=loaded, tiled=shared, times=right)  # fmt: skip
-    question = _("Matrices of {size} x {size}, tiles of {tile} x {tile}. How many times fewer elements are loaded from "
-                 "global memory than without tiles?", size=size.m, tile=tile)  # fmt: skip
+    because = _("{naive:,} elements without tiles, {tiled:,} with them: each is loaded once for {times} threads. "
+                "Sectors fall by a factor of {sectors} only, because lanes of one warp that read the same sector "
+                "already shared it.", naive=loaded, tiled=shared, times=right,
+                sectors=number(naive.load_sectors / tiled.load_sectors))  # fmt: skip
+    question = _("Matrices of {size} x {size}, tiles of {tile} x {tile}. By what factor do tiles reduce the elements "
+                 "loaded from global memory?", size=size.m, tile=tile)  # fmt: skip
     saving = Saving(tile, size, naive, tiled)
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording),
@@ -144,7 +148,7 @@ def _merged(values: Values) -> Stage:
     def hint(given: str) -> str:
         number = int(given)
         if number == requests:
-            return _("So often the source asks. From k to k + 1 the address moves on by {apart} bytes, "
+            return _("That is how often the source asks for it. From k to k + 1 the address moves on by {apart} bytes, "
                      "and one instruction loads up to 16.", apart=apart)  # fmt: skip
         if apart * 2 > 16:
             return _("From k to k + 1 the address moves on by {apart} bytes. Can one instruction load two of them?",
@@ -182,7 +186,7 @@ def _merged(values: Values) -> Stage:
 
 COMPILER = Lesson(
     "compiler",
-    N_("Why the compiler's count differs"),
+    N_("Why the hardware counts fewer loads"),
     N_("One instruction may do the work of several loads. Both counts are right."),
     (
         Said(N_("The source says which elements are loaded. The compiler chooses the instructions.")),

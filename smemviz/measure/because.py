@@ -61,7 +61,7 @@ def as_recorded(subject: Subject, found: Work, instructions: Sequence[Instructio
     if len(subject.sources) == 1:
         return what
     together = {"instructions": by, "sites": len(subject.sources), "what": what}
-    return said("{instructions} did the work of {sites} sites together: {what}", **together)
+    return said("{instructions} did the work of {sites} accesses together: {what}", **together)
 
 
 def moved_together(width: int) -> str:

@@ -247,10 +247,10 @@ def _left_over(one: Instruction) -> str:
     place = f"{PurePath(one.file).name}:{one.line}"
     values = {"instruction": one.opcode, "requests": plural(one.requests, "request"), "amount": amount}
     if one.space == "shared":
-        what = said("{instruction} on shared memory belongs to no site: {requests}, {amount}", **values)
+        what = said("{instruction} on shared memory belongs to no access: {requests}, {amount}", **values)
     else:
         what = said(
-            "{instruction} on {space} memory belongs to no site: {requests}, {amount}", space=one.space, **values
+            "{instruction} on {space} memory belongs to no access: {requests}, {amount}", space=one.space, **values
         )
     return f"{place}: {what}"
 

@@ -146,7 +146,7 @@ def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch, recordi
         return said("its launches give it different sizes")
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
-        return said("it shares its memory or a site with {arrays}", arrays=", ".join(sorted(others)))
+        return said("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
     loaded = loaded_sites(recording, launch)
     costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
     if all(one.site in loaded and mostly_irregular(one.offsets, one.times) for one in costly):

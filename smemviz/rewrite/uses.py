@@ -116,7 +116,7 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
     names = [n for n, given in zip(parameters, call.args, strict=False) if given is array]
     names += [k.arg for k in call.keywords if k.value is array and k.arg]
     if len(names) != 1:
-        what = said("which argument of {function} {array} is cannot be told", function=function.name, array=array.id)
+        what = said("it is not known which argument of {function} {array} is", function=function.name, array=array.id)
         raise NotRewrittenError(call.lineno, what)
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == names[0]:

@@ -129,7 +129,7 @@ class Verifier:
             was, now = before.launches[places[number]], after.launches[places[number]]
             blocks = _logged_blocks(self.recording.launches[number])
             if len(was.sites) != len(now.sites):
-                return Check(self.engine, (), said("{kernel} has other sites", kernel=now.kernel))
+                return Check(self.engine, (), said("{kernel} has other accesses", kernel=now.kernel))
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
                 note = said("not counted: {engine} logs other blocks", engine=self.engine)
                 return Check(self.engine, (), problem, (note,))

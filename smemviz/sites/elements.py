@@ -110,7 +110,9 @@ class ElementWalk:
         """Note a site where a subscript reaches an element; return the view where it does not."""
         if not isinstance(base, ArrayRef):
             if op == "store":
-                raise self.unsupported(node, said("which array {code} is cannot be told", code=ast.unparse(node.value)))
+                raise self.unsupported(
+                    node, said("it is not known which array {code} is", code=ast.unparse(node.value))
+                )
             return None
         if picked > base.ndim:
             raise self.unsupported(
@@ -137,7 +139,9 @@ class ElementWalk:
             return base.items[base.names.index(name)]
         if not isinstance(base, ArrayRef):
             if op == "store":
-                raise self.unsupported(node, said("which array {code} is cannot be told", code=ast.unparse(node.value)))
+                raise self.unsupported(
+                    node, said("it is not known which array {code} is", code=ast.unparse(node.value))
+                )
             return None
         found = field_of(base.dtype, name)
         if found is None:
@@ -170,7 +174,7 @@ class ElementWalk:
                 node, said("elements of {bytes} bytes ({dtype}) are not followed", bytes=dtype.itemsize, dtype=dtype)
             )
         if len(self.walk.sites) == _MAX_SITES:
-            raise self.unsupported(node, said("a kernel of more than {most} sites is not followed", most=_MAX_SITES))
+            raise self.unsupported(node, said("a kernel of more than {most} accesses is not followed", most=_MAX_SITES))
         if into is None:
             into = self.tree.loads if op == "load" else self.tree.stores
         into[node] = len(self.walk.sites)

@@ -81,7 +81,7 @@ class ExpressionWalk(ElementWalk):
                 continue
             items = self.value(node.value)
             if not isinstance(items, TupleRef):
-                raise self.unsupported(node, said("how many items {code} has cannot be told", code=ast.unparse(node)))
+                raise self.unsupported(node, said("it is not known how many items {code} has", code=ast.unparse(node)))
             found.extend(items.items)
         return found
 
@@ -222,7 +222,7 @@ class ExpressionWalk(ElementWalk):
     def whole_element(self, node: ast.Call, array: Ref, indices: int) -> None:
         if not isinstance(array, ArrayRef):
             text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
-            raise self.unsupported(node, said("which array {code} is cannot be told", code=text))
+            raise self.unsupported(node, said("it is not known which array {code} is", code=text))
         if indices != array.ndim:
             raise self.unsupported(
                 node,

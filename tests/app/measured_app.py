@@ -30,7 +30,7 @@ def write_gallery(folder: Path) -> list[Path]:
     rows = list(recording["set_row_read_row"].hardware)
     rows[1] = replace(rows[1], requests=8, wavefronts=8, ideal=8, verdict="explained", because="4 loads became 1")
     launches = tuple(
-        replace(launch, hardware=tuple(rows), unaccounted=("square.py:30: LDS belongs to no site",))
+        replace(launch, hardware=tuple(rows), unaccounted=("square.py:30: LDS belongs to no access",))
         if launch.kernel == "set_row_read_row"
         else launch
         for launch in recording.launches

@@ -68,7 +68,7 @@ def test_from_the_gallery_to_the_conflict_and_its_cure(quiet: Page) -> None:
     expect(page.locator("#origin")).to_contain_text("recorded on NVIDIA H200, driver 580.159.04")
     expect(page.locator("#origin")).to_contain_text("rule for compute capability 9.0, measured")
     now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")
-    assert lanes_in_tile(page) == [str(lane) for lane in range(32)]
+    assert lanes_in_tile(page) == [f"L{lane}" for lane in range(32)]
     assert {name: fact(page, name) for name in ("shared bytes", "wavefronts", "ideal", "excess", "global sectors")} == {
         "shared bytes": "4,096",
         "wavefronts": "1,056",
@@ -263,7 +263,7 @@ def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(quiet:
     page.get_by_role("link", name="shuffle (2)").click()
     headline(page, "2-way conflict: 32 wavefronts where 16 would do")  # 2 blocks x 2 warps x 2 steps x 4
     assert fact(page, "grid") == "2 x 1 x 1"
-    assert fact(page, "data-dependent sites") == "1"
+    assert fact(page, "data-dependent accesses") == "1"
     choose(page, "Block", "block 1")
     expect(page.locator("#warps .xtitle")).to_have_text("warp of block 1")
     choose(page, "Shared array", "sums")

@@ -107,7 +107,7 @@ def test_a_table_says_what_its_figure_shows_and_follows_it(quiet: Page) -> None:
     button.click()
     expect(region).to_have_count(0)
 
-    page.get_by_role("button", name="Table of Warps by sites").click()
+    page.get_by_role("button", name="Table of Warps by accesses").click()
     store = cells(page, "#warps-panel")[2]
     assert store[:2] == ["line 51: store tile[ty, tx]", "1 request, 1 wavefront, at worst 1-way"]
     page.get_by_role("button", name="Table of Tile").click()
@@ -181,7 +181,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(quiet: Page) -> N
         seen.append(page.evaluate(FOCUS))
         assert len(seen) < 200
     names = [one["name"] for one in seen]
-    for wanted in ("Gallery", "Keys", "IPAD", "Table of Tile", "Save Tile", "Play", "Table of Warps by sites"):
+    for wanted in ("Gallery", "Keys", "IPAD", "Table of Tile", "Save Tile", "Play", "Table of Warps by accesses"):
         assert any(wanted in name for name in names), wanted
     assert [one["html"] for one in seen[:-1] if not one["ringed"] and not one["field"]] == []
 

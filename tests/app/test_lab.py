@@ -184,10 +184,10 @@ def rows(filling: dict[str, object]) -> dict[str, list[str]]:
 def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(library: Library) -> None:
     """A column of 16 x 32 ints: 16-way, 8-way in either mode of 3.x (CUDA programming guide), half-warps on 1.x."""
     filling = view_gpus(library, {"A": "16x32 int32", "A-access": "column"}, {})
-    assert filling["gpus-headline.children"] == "From 128 to 512 wavefronts, by the part"
+    assert filling["gpus-headline.children"] == "128 to 512 wavefronts, depending on the GPU"
     found = rows(filling)
     assert len(found) == 13  # 11 families, Kepler twice, and the card that was calibrated
-    assert found["Hopper 9.0"][:4] == ["256", "16", "16-way", "The others are compared with this."]
+    assert found["Hopper 9.0"][:4] == ["256", "16", "16-way", "Reference."]
     assert found["Hopper 9.0"][4] == "measured Counted by Nsight Compute on an H200."
     assert found["Ampere 8.0, 8.6, 8.7"][:4] == ["256", "16", "16-way", "The same rules."]
     assert found["Kepler, 8-byte banks 3.0, 3.2, 3.5, 3.7"][:4] == [
@@ -405,14 +405,14 @@ def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(quiet: P
     page.goto(PAIR)
     expect(page.locator("#lab-A-said")).to_contain_text("request 1 of 32")
     page.get_by_role("link", name="The same access on every GPU").click()
-    headline(page, "From 512 to 1,024 wavefronts, by the part")
+    headline(page, "512 to 1,024 wavefronts, depending on the GPU")
     page.get_by_role("link", name="Kepler, 8-byte banks").click()
     expect(page.locator("#gpus-origin")).to_contain_text("compared with 3.0, 8-byte banks.")
     page.locator("#gpus-origin a").click()
     expect(page.get_by_role("heading", name="Set-up A")).to_be_visible()
     page.goto("/kernel?file=square&kernel=set_row_read_col")
     page.get_by_role("link", name="The same request on every GPU").click()
-    headline(page, "From 16 to 32 wavefronts, by the part")
+    headline(page, "16 to 32 wavefronts, depending on the GPU")
     expect(page.locator("#gpus-origin")).to_contain_text("tile[tx, ty] in set_row_read_col, load by warp 0, step 1")
 
 

@@ -276,7 +276,7 @@ def test_steps_are_taken_by_key_button_and_slider(quiet: Page) -> None:
     expect(page.locator("#step-table")).to_contain_text("a_tile")
     page.locator("body").press("ArrowRight")
     expect(text).to_contain_text("Step 2 of 92, block (0, 0): the barrier")
-    expect(page.locator("#step-table")).to_have_text("Nobody touches memory at a barrier.")
+    expect(page.locator("#step-table")).to_have_text("No memory is accessed at a barrier.")
     page.get_by_role("button", name="Next step").click()
     expect(text).to_contain_text("Step 3 of 92, block (0, 0): multiply, 1 of 8")
     assert query(page)["step"] == "3"

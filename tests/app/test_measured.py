@@ -87,14 +87,14 @@ def test_other_constants_have_no_time_and_the_command_that_measures_it(quiet: Pa
         "No time was measured with these constants. The GPU recording was made with other constants. "
         "On a machine with an NVIDIA GPU, smemviz time square.py --set IPAD=0 measures it."
     )
-    expect(page.locator("#verdict")).to_contain_text("The hardware was not asked")
+    expect(page.locator("#verdict")).to_contain_text("Not checked against hardware")
     expect(page.locator("#truth-body")).to_contain_text("not measured")
 
 
 def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(quiet: Page) -> None:
     page = quiet
     page.goto(TRANSPOSE)
-    expect(page.locator("#verdict")).to_have_text("All 3 sites agree with the hardware's counters.")
+    expect(page.locator("#verdict")).to_have_text("All 3 accesses agree with the hardware's counters.")
     load = page.locator(".truth tbody").nth(1)
     expect(load).to_contain_text("line 53, shared load")
     assert load.locator("td").all_inner_texts()[:3] == [
@@ -115,11 +115,11 @@ def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(quiet: Page)
 def test_a_difference_is_explained_beside_its_numbers(quiet: Page) -> None:
     page = quiet
     page.goto("/kernel?file=square&kernel=set_row_read_row")
-    expect(page.locator("#verdict")).to_have_text("Of 3 sites: 2 agree, 1 explained.")
+    expect(page.locator("#verdict")).to_have_text("Of 3 accesses: 2 agree, 1 explained.")
     load = page.locator(".truth tbody").nth(1)
     expect(load.locator(".verdict")).to_have_text("∴ explained")
     expect(load).to_contain_text("4 loads became 1")
-    expect(page.locator("#truth-body")).to_contain_text("square.py:30: LDS belongs to no site")
+    expect(page.locator("#truth-body")).to_contain_text("square.py:30: LDS belongs to no access")
 
 
 def test_without_a_gpu_there_is_no_button(quiet: Page, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from smemviz.recording_file import load
 from smemviz.resources import gallery, kernels_dir, recording_for
 
 # What heads a column or a row and is no number.
-NAMES = {"grid", "block", "site", "recorded", "model", "what", "ours", "on", "launch", "layout", "in a kernel", "part"}
+NAMES = {"grid", "block", "recorded", "model", "what", "ours", "on", "launch", "layout", "in a kernel", "gpu"}
 NAMES |= {"access", "element", "address", "difference", "rests on", "wavefront"}
 
 

@@ -93,7 +93,7 @@ def test_a_message_with_components_has_its_texts_in_one_piece() -> None:
         ".",
     ]
     with pseudo():
-        assert rich("{access}; compared with {part}.", access=code, part="9.0") == [code, "⟦; compared with ⟧9.0⟦.⟧"]
+        assert rich("{access}; compared with {gpu}.", access=code, gpu="9.0") == [code, "⟦; compared with ⟧9.0⟦.⟧"]
 
 
 def test_one_access_on_every_gpu(library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

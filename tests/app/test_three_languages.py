@@ -192,9 +192,9 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(quiet: Page, ta
         expect(page.get_by_role("heading", level=1)).to_contain_text(count(1056, "wavefront"))
         expect(page.get_by_role("heading", level=1)).to_contain_text(count(64, "wavefront"))
         page.get_by_role("link", name=_("The same access on every GPU")).click()
-        expect(page.get_by_role("table", name=_("One access on every part"))).to_be_visible()
+        expect(page.get_by_role("table", name=_("One access on every GPU"))).to_be_visible()
         visit(page, _("GPUs"))
-        expect(page.get_by_role("table", name=_("One access on every part"))).to_be_visible()
+        expect(page.get_by_role("table", name=_("One access on every GPU"))).to_be_visible()
 
         visit(page, _("Editor"))
         expect(page.locator("#editor-status")).to_contain_text(count(6, "launch"))

@@ -43,7 +43,7 @@ def test_the_request_that_wastes_the_most_is_explained_first(served: Library) ->
         "Pattern. Stride of 32 words."
         "Reason. Neighbouring lanes are 32 words apart, 1 row down: "
         "gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way."
-        "Cure. Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: "
+        "Fix. Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: "
         "no excess is left at its 2 accesses, 992 before."
     )
 

@@ -41,7 +41,7 @@ def test_a_sheet_is_as_wide_as_asked_for_with_type_of_that_size() -> None:
 def test_lanes_can_be_read_at_8_cm(square: Recording) -> None:
     shown = press(drawn(square, "tile").figure, Sheet())
     sizes = texts_of(shown.figure)
-    assert {str(lane) for lane in range(32)} <= set(sizes)
+    assert {str(lane) for lane in range(32)} <= set(sizes)  # on a screen L0 to L31, for which there is no room
     cell = (shown.width - 52 - 16) / 32
     assert all(2 * 0.62 * sizes[str(lane)] <= cell for lane in range(32))  # two bold digits in a cell
     assert min(sizes[str(lane)] for lane in range(32)) * shown.scale * POINTS >= 3.5

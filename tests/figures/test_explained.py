@@ -119,7 +119,7 @@ def test_of_several_patterns_the_costliest_is_told() -> None:
 def test_lanes_that_are_spread_out_are_told_apart_from_neighbours() -> None:
     said = gallery("reduce", "neighbours_by_spread_threads")["held[t]", "load"]
     assert said.because == (
-        "In 32 of 188 requests, active lanes, every second, are 2 words apart: "
+        "In 32 of 188 requests, every second lane is active, and the active lanes are 2 words apart: "
         "no bank has to deliver two different words at once."
     )
 
@@ -128,7 +128,8 @@ def test_a_swizzled_tile_is_known_by_its_xor() -> None:
     said = gallery("transpose", "swizzled_tile")["held[tx, ty ^ tx]", "load"]
     assert said.pattern == "mixed: XOR swizzle; stride of 31 words; stride of 33 words"
     assert said.because == (
-        "In 180 of 192 requests, the lanes are shuffled by an XOR: no bank has to deliver two different words at once."
+        "In 180 of 192 requests, an XOR permutes the addresses of the lanes, as a swizzle does: "
+        "no bank has to deliver two different words at once."
     )
 
 
@@ -194,12 +195,21 @@ def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
         said.because == "All lanes ask for the same element: an atomic serves the 32 lanes one after the other, 32-way."
     )
     assert said.cure == "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
-    assert one_site(np.zeros(32)).because == (
-        "All lanes ask for the same element: one wavefront delivers it to all of them."
-    )
-    assert one_site(np.zeros(32), op="reduce_inc").because == (
-        "All lanes ask for the same element: one wavefront delivers it to all of them."
-    )
+
+
+@pytest.mark.parametrize(
+    ("op", "width", "dtype", "said"),
+    [
+        ("load", 4, "int32", "it is broadcast to all of them"),
+        ("load", 16, "complex128", "2 wavefronts broadcast it to all of them, group of lanes by group"),
+        ("store", 4, "int32", "one of their values is kept, and which one is undefined"),
+        ("store", 8, "float64", "one of their values is kept, and which one is undefined"),  # in two wavefronts
+        ("reduce_inc", 4, "int32", "one update counts all of them"),
+    ],
+)
+def test_one_element_for_all_lanes_is_broadcast_or_kept_once(op: str, width: int, dtype: str, said: str) -> None:
+    because = one_site(np.zeros(32), op=op, width=width, dtype=dtype).because
+    assert because == f"All lanes ask for the same element: {said}."
 
 
 def test_an_atomic_says_how_many_lanes_wait_for_one_word() -> None:
@@ -235,7 +245,7 @@ def test_on_fermi_a_request_of_16_bytes_is_one_way_more() -> None:
 def test_a_broadcast_of_16_bytes_takes_the_wavefronts_that_are_counted() -> None:
     # H200: two groups of 16 lanes
     assert one_site(np.zeros(32), width=16, dtype="complex128").because == (
-        "All lanes ask for the same element: 2 wavefronts deliver it to all of them, group of lanes by group."
+        "All lanes ask for the same element: 2 wavefronts broadcast it to all of them, group of lanes by group."
     )
 
 
@@ -266,9 +276,7 @@ def test_what_was_not_logged_is_not_spoken_for() -> None:
     one = launch((site("tile", "shared", "load"),), [(0, 1024 + 128 * LANES)], (TILE,), totals)
     (said,) = explain(one)
     assert said.cure is not None
-    assert said.cure.endswith(
-        "no excess is left at its one access, 31 before. This is of the requests that were logged."
-    )
+    assert said.cure.endswith("no excess is left at its one access, 31 before. Based on the logged requests only.")
 
 
 def test_a_site_that_logged_nothing_has_nothing_to_explain() -> None:

@@ -58,12 +58,12 @@ def test_a_multiplication_reads_a_column_of_one_tile_and_a_row_of_the_other() ->
     [
         (0, "Step 1 of 92, block (0, 0): load tile 1 of 2. 64 of a and 64 of b come in, 16 sectors, and go into shared "
             "memory."),
-        (1, "Step 2 of 92, block (0, 0): the barrier. The tiles have to be complete before anybody reads them, so all "
-            "64 threads wait for each other."),
+        (1, "Step 2 of 92, block (0, 0): the barrier. The tiles must be complete before they are read, so all 64 "
+            "threads wait for each other."),
         (4, "Step 5 of 92, block (0, 0): multiply, 3 of 8 in tile 1. Loads: 64 of a_tile (8 words) and 64 of b_tile "
             "(8 words); 4 wavefronts."),
-        (21, "Step 22 of 92, block (0, 0): the barrier. The tiles have to be read before anybody overwrites them, "
-            "though none follows, so all 64 threads wait for each other."),
+        (21, "Step 22 of 92, block (0, 0): the barrier. The tiles must be read before they are overwritten. No tile "
+            "follows here, so this last barrier could be left out."),
         (91, "Step 92 of 92, block (1, 1): store. Every thread writes its sum to c, 64 elements."),
     ],
 )  # fmt: skip

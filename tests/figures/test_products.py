@@ -132,5 +132,10 @@ def test_published_times_stand_beside_ours_with_their_hardware() -> None:
     assert rows["1024", "on the host"].kernel == "2.147 s"
     assert rows["2000", "integers by tiles"].published == "25.73 ms"
     assert rows["2000", "integers by tiles"].kernel == "not measured"
+    # It ran second in its process and was compiled beforehand: nothing of a start is in it.
+    second = rows["2000", "integers by tiles"].quoted
+    assert second.hardware == "V100, allocation and copies included"
+    assert second.note.endswith("start-up was paid by the run before: compare with ours with copies.")
+    assert "from scratch" in rows["2000", "naive"].quoted.note
     assert rows["512", "cuBLAS sgemm"].published == "no time published"
     assert "345.838 ms" in FAILED_LAUNCH

@@ -8,6 +8,7 @@ import pytest
 
 import smemviz
 from smemviz.figures.published import published
+from smemviz.model.summary import summarize
 from smemviz.recording import Recording
 from smemviz.resources import kernels_dir
 
@@ -52,7 +53,12 @@ def test_static_and_dynamic_declarations_cost_the_same() -> None:
 def test_the_8_way_conflict_that_is_quoted_is_that_of_8_byte_banks() -> None:
     by_columns = published(recorded("rectangle"))[1]
     assert (by_columns.published, by_columns.ours) == ("8 and 8", "16 and 16")
-    assert by_columns.note.startswith("8 is what the 8-byte banks of 3.x make of it")
+    older = [summarize(recorded("rectangle")["set_col_read_col"], (3, 5), size)[0] for size in (4, 8)]
+    assert [row.wavefronts // row.requests for row in older] == [8, 8]
+    assert by_columns.note == (
+        "8 is what compute capability 3.x counts, in either bank mode; since 5.0 the 32 rows that a warp reads lie "
+        "in 2 banks: 16-way."
+    )
 
 
 @pytest.mark.parametrize("name", ["latency.py", "square.py", "reduce.py"])

@@ -28,7 +28,7 @@ def product() -> Recording:
 
 def test_a_row_of_b_fills_one_line(product: Recording) -> None:
     figure = sectors(moment(product["naive"], warp=3, site=1))
-    assert written(figure) == {(lane, 0): str(lane) for lane in range(32)}
+    assert written(figure) == {(lane, 0): f"L{lane}" for lane in range(32)}
     assert cells(figure).z.tolist() == [[USED] * 32]
     assert list(figure.layout.yaxis.ticktext) == ["b[0, 0]"]
     assert list(figure.layout.xaxis.ticktext) == ["0 to 31", "32 to 63", "64 to 95", "96 to 127"]
@@ -38,7 +38,7 @@ def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_t
     product: Recording,
 ) -> None:
     figure = sectors(moment(product["naive_swapped"], warp=3, site=0))
-    assert written(figure) == {(0, lane): str(lane) for lane in range(32)}
+    assert written(figure) == {(0, lane): f"L{lane}" for lane in range(32)}
     assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]] * 32
     assert list(figure.layout.yaxis.ticktext) == [f"a[{row}, 0]" for row in range(32)]
     struck = next(trace for trace in figure.data if trace.name == "moved and not used")
@@ -52,7 +52,7 @@ def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_t
 
 def test_a_broadcast_names_all_its_lanes(product: Recording) -> None:
     figure = sectors(moment(product["naive"], warp=3, site=0))
-    assert written(figure) == {(0, 0): "0-31"}
+    assert written(figure) == {(0, 0): "L0-31"}
     assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]]
 
 
@@ -73,7 +73,7 @@ def test_sixteen_bytes_a_lane_take_eight_lanes_a_line() -> None:
     site = replace(now.launch.sites[2], width=16)
     figure = sectors(moment(replace(now.launch, sites=(*now.launch.sites[:2], site), requests=log), site=2))
     assert cells(figure).z.shape == (4, 8)
-    assert written(figure)[7, 3] == "31"
+    assert written(figure)[7, 3] == "L31"
 
 
 def test_a_request_to_shared_memory_moves_no_sector() -> None:

@@ -22,15 +22,15 @@ def load(kernel: str, warp: int) -> Moment:
 
 def test_a_column_read_writes_its_32_lanes_down_one_column_and_marks_them_all() -> None:
     figure = tile(load("set_row_read_col", 3), "tile")
-    assert written(figure) == {(3, lane): str(lane) for lane in range(32)}
-    assert bold(figure) == {str(lane) for lane in range(32)}
+    assert written(figure) == {(3, lane): f"L{lane}" for lane in range(32)}
+    assert bold(figure) == {f"L{lane}" for lane in range(32)}
     assert framed(figure, CONFLICT) == {(3, lane) for lane in range(32)}
     assert framed(figure, PLAIN) == set()
 
 
 def test_a_row_read_marks_no_lane() -> None:
     figure = tile(load("set_row_read_row", 3), "tile")
-    assert written(figure) == {(lane, 3): str(lane) for lane in range(32)}
+    assert written(figure) == {(lane, 3): f"L{lane}" for lane in range(32)}
     assert bold(figure) == set()
     assert framed(figure, CONFLICT) == set()
     assert framed(figure, PLAIN) == {(lane, 3) for lane in range(32)}
@@ -59,12 +59,42 @@ def test_what_nobody_has_stored_yet_is_faint_and_empty() -> None:
     bank = (16 * row + column) % 32
     assert (heat.z == np.where(row < 4, bank, bank + 32)).all()
     assert heat.text[1].tolist() == [str(i) for i in range(16, 32)]
-    assert set(heat.text[2:].ravel()) == {""}  # rows 2 and 3 show the lanes of the present request instead
+    assert set(heat.text[2:].ravel()) == {""}  # rows 2 and 3 write theirs below the lanes of the present request
     assert heat.hovertext[0, 5] == "<b>tile[0, 5]</b> bank 5<br>holds 5 from thread 5 (warp 0, lane 5)"
     assert heat.hovertext[9, 0] == "<b>tile[9, 0]</b> bank 16<br>nothing stored yet"
     assert heat.hovertext[3, 4] == (
         "<b>tile[3, 4]</b> bank 20<br>holds 52 from thread 52 (warp 1, lane 20)<br>this request: lane 20"
     )
+
+
+def test_a_cell_shows_what_it_holds_below_the_lane_that_is_there() -> None:
+    # BDIMX = 19: lanes 0-18 load column 0, lanes 19-31 the first 13 of column 1; tile[r, c] holds 19 r + c.
+    figure = tile(moment(square_recording(19, 0)["set_row_read_col"], warp=0, step=1), "tile")
+    row = cells(figure).text[0].tolist()
+    assert row == ["", "", *map(str, range(2, 19))]
+    here = written(figure)
+    badges = {(x, round(y)): text for (x, y), text in here.items() if text.startswith("L")}
+    values = {(x, round(y)): text for (x, y), text in here.items() if not text.startswith("L")}
+    assert badges == {(lane // 19, lane % 19): f"L{lane}" for lane in range(32)}
+    assert values == {(lane // 19, lane % 19): str(lane % 19 * 19 + lane // 19) for lane in range(32)}
+    above = {(x, round(y)): y for (x, y), text in here.items() if text.startswith("L")}
+    below = {(x, round(y)): y for (x, y), text in here.items() if not text.startswith("L")}
+    assert all(above[place] < below[place] for place in values)
+
+
+def test_pale_cells_are_in_the_key_as_long_as_there_are_any() -> None:
+    storing = tile(moment(RECORDING["set_row_read_col"], warp=3, step=0), "tile")
+    assert "nothing stored yet" in {trace.name for trace in storing.data}
+    full = tile(load("set_row_read_col", 3), "tile")
+    assert "nothing stored yet" not in {trace.name for trace in full.data}
+
+
+def test_lanes_that_do_not_fit_their_cell_are_not_written_over_each_other() -> None:
+    # Lanes 0, 3, 6, ... ask for words 0 and 2 in turn: their list is wider than a cell of 64 columns.
+    base = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: (x % 3) * 2)
+    array = replace(base.arrays[0], shape=(16, 64), strides=(256, 4))
+    figure = tile(moment(replace(base, arrays=(array, *base.arrays[1:])), warp=0, step=1), "tile")
+    assert set(written(figure).values()) == {"L…"}
 
 
 def test_a_tile_too_large_to_read_has_its_values_in_the_hover_text_only() -> None:
@@ -79,7 +109,7 @@ def test_the_physical_view_has_a_row_per_32_banks_and_greys_the_padding_where_it
     assert z.shape == (33, 32)
     grey = {(int(r), int(c)) for r, c in zip(*np.nonzero(z == 64), strict=True)}
     assert grey == {((33 * i + 32) // 32, (33 * i + 32) % 32) for i in range(32)}
-    assert written(figure) == {((33 * lane + 3) % 32, (33 * lane + 3) // 32): str(lane) for lane in range(32)}
+    assert written(figure) == {((33 * lane + 3) % 32, (33 * lane + 3) // 32): f"L{lane}" for lane in range(32)}
 
 
 def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five() -> None:
@@ -91,13 +121,14 @@ def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five() -> No
     lanes = {(6 * (t % 5) + t // 5) for t in range(25)}
     drawn = tile(padded, "tile", view="physical", banks=5)
     assert cells(drawn).z.shape == (6, 5)
-    assert set(written(drawn)) == {(word % 5, word // 5) for word in lanes}
+    found = {(x, round(y)) for (x, y), text in written(drawn).items() if text.startswith("L")}
+    assert found == {(word % 5, word // 5) for word in lanes}
 
 
 def test_lanes_that_share_a_word_are_in_no_conflict() -> None:
     launch = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: 0 * x + y)
     figure = tile(moment(launch, warp=7, step=1), "tile")
-    assert written(figure) == {(7, 0): "0-31"}
+    assert written(figure) == {(7, 0): "L0-31"}
     assert framed(figure, CONFLICT) == set()
 
 

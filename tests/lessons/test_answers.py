@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from itertools import product
 from math import gcd
 
 import pytest
+from reading import written
 
 import smemviz
+from smemviz.figures.text import LANES
 from smemviz.lessons import LESSONS, Lesson, lesson_of, read_answer
 from smemviz.lessons.lesson import lanes_of
+from smemviz.model.accesses import Access, requests
+from smemviz.model.layouts import Layout
 from smemviz.resources import kernels_dir
 
 
@@ -48,7 +53,7 @@ def combinations(lesson: Lesson) -> list[dict[str, str]]:
         ("rectangles", {}, "2"),  # rectangle.py has IPAD = 2: 16 wavefronts for 16 requests
         ("rectangles", {"BDIMY": "32"}, "1"),
         ("by-hand", {}, "column"),
-        ("sectors", {}, "32"),  # transpose.py, load_rows_store_columns: 6,144 sectors for 192 requests
+        ("sectors", {}, "32"),  # transpose.py, load_columns_store_rows: 6,144 sectors for 192 requests
         ("sectors", {"KERNEL": "copy"}, "4"),  # copy: 768 sectors for 192 requests
         ("tiles", {"TILE": "32"}, "32"),  # 2 S^3 / (2 S^3 / T)
         ("compiler", {}, "2048"),  # LDS.128: 8,192 loads of the source became 2,048
@@ -111,11 +116,11 @@ def test_the_smallest_pad_is_the_first_whose_run_has_no_excess(rows: int) -> Non
 
 
 @pytest.mark.parametrize("knobs", combinations(lesson_of("sectors")), ids=str)
-def test_a_store_moves_the_sectors_its_bytes_lie_in(knobs: dict[str, str]) -> None:
+def test_a_load_moves_the_sectors_its_bytes_lie_in(knobs: dict[str, str]) -> None:
     tile, along_rows = int(knobs["TILE"]), knobs["KERNEL"] == "copy"
     threads = [(thread % tile, thread // tile) for thread in range(32)]  # x, y of the first warp
-    # The matrix is 64 x 96 floats; its copy has 96 of them in a row, its transpose 64.
-    bytes_of = [(y * 96 + x) * 4 if along_rows else (x * 64 + y) * 4 for x, y in threads]
+    # The matrix is 64 x 96 floats.
+    bytes_of = [(y * 96 + x) * 4 if along_rows else (x * 96 + y) * 4 for x, y in threads]
     assert int(answer("sectors", **knobs)) == len({byte // 32 for byte in bytes_of})
 
 
@@ -139,10 +144,10 @@ def test_no_question_says_what_is_right(lesson: Lesson) -> None:
 
 @pytest.mark.parametrize("knobs", combinations(lesson_of("sectors")), ids=str)
 def test_what_a_sector_s_count_takes_is_in_the_question(knobs: dict[str, str]) -> None:
-    row = 96 * 4 if knobs["KERNEL"] == "copy" else 64 * 4
     said = lesson_of("sectors").stage(knobs).question.text
     assert f"{knobs['TILE']} x {knobs['TILE']} threads" in said
-    assert f"4 bytes a lane, into rows of {row} bytes" in said
+    assert "A warp loads matrix[" in said  # stores send only the bytes that are written
+    assert f"4 bytes a lane, from rows of {96 * 4} bytes" in said
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
@@ -178,12 +183,104 @@ def test_every_scene_is_one_that_the_knobs_offer(lesson: Lesson) -> None:
         ),
         ("columns", {"COLUMNS": "8"}, "All 32 words lie in 4 banks, 8 in each of them. 8 wavefronts where 1 would do."),
         ("sectors", {"TILE": "8"}, "8 sectors, 256 bytes, are moved for 128 bytes where 4 sectors would do."),
+        (
+            "tiles",
+            {},
+            "524,288 elements without tiles, 32,768 with them: each is loaded once for 16 threads. Sectors fall by a "
+            "factor of 8 only, because lanes of one warp that read the same sector already shared it.",
+        ),
         ("compiler", {}, "2,048 instructions for 8,192 loads of the source: the compiler made one load of 4."),
     ],
 )
 def test_what_is_right_is_explained(slug: str, knobs: dict[str, str], said: str) -> None:
     lesson = lesson_of(slug)
     assert lesson.stage(lesson.turned(knobs)).because.replace("\N{NO-BREAK SPACE}", " ") == said
+
+
+# What the pictures show
+
+
+def test_the_answer_of_the_first_lesson_stands_in_its_cell_with_the_lane_above() -> None:
+    as_indexed, by_bank = lesson_of("banks").stage(lesson_of("banks").values({})).panels("light")
+    for panel, value in ((as_indexed, "13"), (by_bank, "45")):  # the bank, and the word
+        texts = {text: (x, round(y)) for (x, y), text in written(panel.figure).items()}
+        assert set(texts) == {"L0", value}
+        assert texts["L0"] == texts[value]
+
+
+@pytest.mark.parametrize("slug", ["banks", "rows", "columns", "words"])
+def test_lanes_are_large_enough_to_be_read(slug: str) -> None:
+    for panel in lesson_of(slug).stage(lesson_of(slug).values({})).panels("light"):
+        sizes = [trace.textfont.size for trace in panel.figure.data if trace.meta == LANES]
+        assert sizes
+        assert min(sizes) >= 9
+
+
+# What is said before the question
+
+
+def text_of(slug: str) -> str:
+    return " ".join(said.message for said in lesson_of(slug).text)
+
+
+def test_words_are_defined_before_they_are_used() -> None:
+    definitions = {
+        "warp": "warps of 32",
+        "lane": "The number of a thread in its warp, 0 to 31, is its lane",
+        "wavefront": "One pass through the banks is a wavefront",
+        "bank conflict": "that is a bank conflict",
+        "coalesced": "an access is coalesced when",
+    }
+    for word, definition in definitions.items():
+        users = [one.slug for one in LESSONS if re.search(rf"\b{word}", f"{text_of(one.slug)} {asked(one)}")]
+        assert definition in text_of(users[0]), word
+
+
+def asked(lesson: Lesson) -> str:
+    return lesson.stage(lesson.values({})).question.text
+
+
+def test_a_point_in_the_list_does_not_give_the_answer_away() -> None:
+    assert "one wavefront" not in lesson_of("rows").point
+    assert "diagonal" not in lesson_of("padding").point
+
+
+def test_what_a_pad_costs_is_said_and_true() -> None:
+    said = text_of("padding")
+    assert "less occupancy" in said
+    assert "not aligned for accesses of 8 or 16 bytes" in said
+    for width in (8, 16):  # row 1 begins after 33 words
+        addresses = requests(Access("row", width=width), Layout((32, 32), "float32", pad=1))
+        assert (addresses % width).any()
+
+
+def test_rows_matter_and_stores_broadcast_nothing() -> None:
+    assert "do not matter" not in text_of("banks")
+    assert "When they store to it, one of their values is kept, and which one is undefined" in text_of("words")
+    assert lesson_of("words").point.startswith("Lanes that load the same word")
+
+
+@pytest.mark.parametrize(
+    ("slug", "knobs", "code"),
+    [("padding", {"IPAD": "0"}, "declared as tile[32, 32], without a pad"), ("words", {"SHARE": "1"}, "tile[i, 0]")],
+)
+def test_a_knob_that_changes_nothing_is_written_out(slug: str, knobs: dict[str, str], code: str) -> None:
+    question = lesson_of(slug).stage(lesson_of(slug).turned(knobs)).question.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert code in question
+    assert "// 1," not in question
+
+
+@pytest.mark.parametrize("rows", [4, 8, 16, 32])
+def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
+    stage = lesson_of("rectangles").stage(lesson_of("rectangles").turned({"BDIMY": str(rows)}))
+    (right,) = stage.right
+    for pad in range(int(right)):
+        found = re.search(r"lanes (\d+) and (\d+) both ask bank (\d+)", stage.hint(str(pad)))
+        assert found is not None
+        one, other, bank = map(int, found.groups())
+        words = [lane % rows * (32 + pad) + lane // rows for lane in (one, other)]  # down one column, then the next
+        assert words[0] != words[1]
+        assert [word % 32 for word in words] == [bank, bank]
 
 
 # What is said to a wrong answer
@@ -196,7 +293,7 @@ def test_what_is_right_is_explained(slug: str, knobs: dict[str, str], said: str)
         ("banks", {}, "99", "There are 32 banks, numbered from 0 to 31."),
         (
             "banks", {}, "5",
-            "That is its column. A row does not begin in bank 0 by itself: 40 words lie before this one.",
+            "That is its column. A row does not begin in bank 0 by itself: 40 words lie before this row.",
         ),
         ("rows", {}, "32", "That is one for each lane. Banks work side by side: a wavefront serves many lanes."),
         (
@@ -215,12 +312,12 @@ def test_what_is_right_is_explained(slug: str, knobs: dict[str, str], said: str)
         ("padding", {"IPAD": "2"}, "1", "Lane 0 is in bank 0, and so is lane 16."),
         (
             "rectangles", {}, "1",
-            "With a pad of 1 word the loads down the columns take 32 wavefronts where 16 would do.",
+            "With a pad of 1 word, lanes 1 and 16 both ask bank 1: the loads take 32 wavefronts where 16 would do.",
         ),
         ("rectangles", {}, "6", "6 words do it, but a smaller pad does, too."),
         (
             "rectangles", {"BDIMY": "32"}, "0",
-            "With a pad of 0 words the loads down the columns take 1,024 wavefronts where 32 would do.",
+            "With a pad of 0 words, lanes 0 and 1 both ask bank 0: the loads take 1,024 wavefronts where 32 would do.",
         ),
         (
             "by-hand", {}, "flat",
@@ -228,9 +325,9 @@ def test_what_is_right_is_explained(slug: str, knobs: dict[str, str], said: str)
         ),
         (
             "sectors", {}, "4",
-            "Lane 1 stores 256 bytes after lane 0, and a sector is 32 bytes. How many lanes meet in one?",
+            "Lane 1 loads 384 bytes after lane 0, and a sector is 32 bytes. How many lanes meet in one?",
         ),
-        ("sectors", {}, "1", "The warp stores 128 bytes, and a sector has 32. That is too few to hold them."),
+        ("sectors", {}, "1", "The warp loads 128 bytes, and a sector has 32. That is too few to hold them."),
         # The 1 / (block size x block size) that one finds written.
         (
             "tiles", {}, "256",
@@ -238,8 +335,8 @@ def test_what_is_right_is_explained(slug: str, knobs: dict[str, str], said: str)
         ),
         (
             "compiler", {}, "8192",
-            "So often the source asks. From k to k + 1 the address moves on by 4 bytes, and one instruction loads up "
-            "to 16.",
+            "That is how often the source asks for it. From k to k + 1 the address moves on by 4 bytes, and one "
+            "instruction loads up to 16.",
         ),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from unicodedata import normalize
 
@@ -12,9 +13,10 @@ from browsers import lacking
 
 from smemviz import cli
 from smemviz.errors import MissingError
+from smemviz.export.handout import pressed_to_fit
 from smemviz.export.images import require_browser
 from smemviz.language import LANGUAGES, gettext, speaking
-from smemviz.lessons import lesson_of
+from smemviz.lessons import LESSONS, Lesson, lesson_of
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +38,25 @@ def pages(path: Path) -> list[str]:
 @pytest.mark.usefixtures("printer")
 def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path) -> None:
     out = tmp_path / "columns.pdf"
-    assert cli.main(["handout", "3", "--set", "COLUMNS=16", "-o", str(out)]) == 0
-    first, answer, last = pages(out)  # two pictures of 32 rows each: neither becomes too small to read
+    assert cli.main(["handout", "columns", "-o", str(out)]) == 0
+    first, answer = pages(out)  # two pictures of 32 rows each
     assert "Lesson 3 of 10 Down a column" in first
-    assert "Rows are 16 words long, and lane i loads tile[i, 0]. How many wavefronts does that take?" in first
-    assert "16 wavefronts" not in first
-    assert "It is 16." in answer
-    assert "All 32 words lie in 2 banks, 16 in each of them. 16 wavefronts where 1 would do." in answer
+    assert "Rows are 32 words long, and lane i loads tile[i, 0]. How many wavefronts does that take?" in first
+    assert "32 wavefronts" not in first
+    assert "It is 32." in answer
+    assert "All 32 words lie in the same bank. 32 wavefronts where 1 would do." in answer
     assert "Tile" in answer
-    assert "Banks by wavefront" in last
+    assert "Banks by wavefront" in answer
+    assert all(f"L{lane}" in answer or f" {lane} " in answer for lane in range(32))
     assert all(not page.images for page in pypdf.PdfReader(out).pages)  # vectors
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_the_pictures_of_every_answer_fit_its_page(lesson: Lesson) -> None:
+    for values in product(*(knob.options for knob in lesson.knobs)):
+        stage = lesson.stage(dict(zip((knob.name for knob in lesson.knobs), values, strict=True)))
+        printed = pressed_to_fit([panel.figure for panel in stage.panels("light")])
+        assert sum(one.height * one.scale for one in printed) <= 700  # of the 986 pixels between the margins of A4
 
 
 @pytest.mark.browser

@@ -136,7 +136,7 @@ def test_loads_shared_by_a_threads_four_results_are_done_once() -> None:
 def test_an_instruction_of_a_library_is_named_and_belongs_to_no_site() -> None:
     found = captured.reconciled("tiles", *captured.pair("tiles", "stencil"))
     assert found.unaccounted == (
-        "tiles.py:95: LDG.E.CONSTANT on global memory belongs to no site: 48 requests, 48 sectors",
+        "tiles.py:95: LDG.E.CONSTANT on global memory belongs to no access: 48 requests, 48 sectors",
     )
 
 
@@ -211,7 +211,7 @@ def test_a_shared_instruction_too_many_makes_the_launch_unsound() -> None:
     extra = replace(counted.instructions[0], kind="atomic", opcode="ATOMS.ADD")
     found = captured.reconciled("removed", launch, replace(counted, instructions=(*counted.instructions, extra)))
     assert not found.sound
-    assert "ATOMS.ADD on shared memory belongs to no site: 2 requests, 2 wavefronts" in found.unaccounted[0]
+    assert "ATOMS.ADD on shared memory belongs to no access: 2 requests, 2 wavefronts" in found.unaccounted[0]
 
 
 def test_counts_of_instructions_without_a_line_make_the_launch_unsound() -> None:
@@ -238,4 +238,4 @@ def test_one_instruction_that_serves_two_sites_stands_at_the_first() -> None:
     found = captured.reconciled("calls", launch, replace(counted, instructions=(*rest, both)))
     rows = [row for site, row in zip(launch.sites, found.hardware, strict=True) if site.line == 13]
     assert [counts(row) for row in rows] == [(4, 6, 4, None), (0, 0, 0, None)]
-    assert rows[0].because == ("1 LDS did the work of 2 sites together: 4 requests and 6 wavefronts, as recorded")
+    assert rows[0].because == ("1 LDS did the work of 2 accesses together: 4 requests and 6 wavefronts, as recorded")

@@ -78,7 +78,7 @@ def test_a_looser_limit_takes_a_smaller_change() -> None:
     assert text(recording, recording["set_row_read_col"], "max_degree", 4).endswith(
         "  to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more): "
         "no excess is left at its 2 accesses, 992 before; or swizzle to tile[r, c ^ (r % 8)]: "
-        "96 of 992 wavefronts in excess are left."
+        "96 of 992 excess wavefronts remain."
     )
 
 
@@ -215,7 +215,7 @@ def test_a_change_that_helps_but_is_not_enough_is_told_as_such() -> None:
         "lanes 0-31 meet in bank 0, 16 of them on word 0; an atomic serves them one by one, 32-way.\n"
         "  to pass: no pad or swizzle is enough. Leave 1 element of held unused after every 32, "
         "index i + i // 32 (256 bytes more), or swizzle to held[i ^ (i // 32 % 2)]: "
-        "15 of 31 wavefronts in excess are left."
+        "15 of 31 excess wavefronts remain."
     )
 
 

@@ -184,7 +184,7 @@ class Machine:
                 present, missing = np.count_nonzero(here[row]), np.count_nonzero(absent[row])
                 message = said(
                     "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
-                    "Move it to where every thread of the block gets.",
+                    "Move it to a place that every thread of the block reaches.",
                     code=ast.unparse(node),
                     present=present,
                     missing=missing,
