@@ -53,7 +53,8 @@ class Point:
 
     ``error`` is the largest difference from the product in float64, and ``largest`` the largest element of that.
     ``skipped`` says why there is no time. ``moved`` was counted on the same card, None where that was not done;
-    ``grid`` is that of the launch, empty where there was none.
+    ``grid`` is that of the launch, empty where there was none. ``filled`` is the size up to which zeros filled the
+    matrices, for a kernel that knows no edges; None where that was not needed.
     """
 
     kernel: str
@@ -66,6 +67,7 @@ class Point:
     moved: Traffic | None = None
     skipped: str | None = None
     grid: tuple[int, ...] = ()
+    filled: Size | None = None
 
     @property
     def rate(self) -> float | None:

@@ -37,7 +37,7 @@ class Product:
 
     Counts may be scaled from a smaller size that was counted in lockstep, where they follow from it.
     ``formula`` is how many elements it should load, None where its grid is not known. ``of_cublas`` is its rate against
-    that of cuBLAS on the same card.
+    that of cuBLAS on the same card. ``filled`` is the size up to which zeros filled its matrices, where they did.
     """
 
     kernel: str
@@ -47,6 +47,7 @@ class Product:
     formula: int | None
     point: Point | None
     of_cublas: float | None
+    filled: Size | None = None
 
     @property
     def intensity(self) -> float | None:
@@ -92,27 +93,27 @@ def products(size: Size, tile: int, lockstep: Mapping[str, Counted], sweep: Swee
 
 
 def _product(kernel: str, size: Size, known: Counted | None, point: Point | None, cublas: Point | None) -> Product:
-    moved, counted, grid = _counts(size, known, point)
+    moved, counted, grid, filled = _counts(size, known, point)
     formula = None
     if moved and grid:
-        formula = size.loads(grid[0], grid[1]) if moved.shares else size.loads()
+        formula = (filled or size).loads(grid[0], grid[1]) if moved.shares else size.loads()
     same = point and cublas and point.rate and cublas.rate and point.dtype == cublas.dtype
     ratio = point.rate / cublas.rate if same and point and cublas and point.rate and cublas.rate else None
-    return Product(kernel, size, moved, counted, formula, point, ratio)
+    return Product(kernel, size, moved, counted, formula, point, ratio, filled)
 
 
 def _counts(
     size: Size, known: Counted | None, point: Point | None
-) -> tuple[Traffic | None, Where | None, tuple[int, ...]]:
-    """Return what a kernel moves at a size, where that was counted, and its grid."""
+) -> tuple[Traffic | None, Where | None, tuple[int, ...], Size | None]:
+    """Return what a kernel moves at a size, where that was counted, its grid, and the size of its filled matrices."""
     if known and known.size == size:
-        return known.moved, "lockstep", known.grid
+        return known.moved, "lockstep", known.grid, known.filled
     if known:
         grid = point.grid if point else tuple(size.m // known.size.m * blocks for blocks in known.grid[:2])
         moved = scaled(known, size, grid)
-        if moved:
-            return moved, "scaled", grid
-    return (point.moved, "card", point.grid) if point and point.moved else (None, None, ())
+        if moved:  # of whole blocks, which nothing has to fill
+            return moved, "scaled", grid, None
+    return (point.moved, "card", point.grid, point.filled) if point and point.moved else (None, None, (), None)
 
 
 def points_at(sweep: Sweep, size: Size, tile: int) -> dict[str, Point]:
