@@ -120,7 +120,8 @@ def test_a_barrier_in_a_branch_is_found(found: tuple[Finding, ...]) -> None:
     [
         (
             "too_many_threads",
-            "a block of 32 x 33 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger.",
+            "a block of 32 x 33 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger. "
+            'CUDA C++ calls it "invalid configuration argument".',
         ),
         (
             "too_much_static_memory",

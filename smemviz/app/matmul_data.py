@@ -24,6 +24,7 @@ from smemviz.resources import kernels_dir, sweep_for
 from smemviz.sweep_file import Sweep, joined, load_sweep, parse_sweep
 
 FILE = "matmul"
+MISTAKES = "mistakes"  # the file of kernels that go wrong
 TILES = (8, 16, 32)
 LARGEST = 8192
 COUNTED = Size(64, 64, 64)  # the most that is counted here: a second or so for all kernels
