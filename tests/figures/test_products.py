@@ -196,6 +196,8 @@ def test_matrices_that_zeros_fill_are_named() -> None:
         "tiled_any": Counted(size, (4, 8, 1), moved),
         "tiled_dynamic": Counted(size, (4, 8, 1), moved, up_to),
     }
-    said = "Zeros fill the matrices of tiled, tiled_dynamic up to 256x256x128; those are loaded, stored and counted as well."
-    assert filled_note(products(size, 32, live, None)) == said
+    assert filled_note(products(size, 32, live, None)) == (
+        "Zeros fill the matrices of tiled, tiled_dynamic up to 256x256x128; those are loaded, stored and counted as "
+        "well."
+    )
     assert filled_note(products(size, 32, {"tiled_any": live["tiled_any"]}, None)) == ""
