@@ -39,7 +39,7 @@ LOADED_VECTORS = LOADED // VECTOR
 
 @cuda.jit
 def naive(c, a, b):
-    """One thread per element of c; neighbouring threads take neighbouring columns."""
+    """One thread per element of c; neighbouring threads take neighbouring columns, which coalesces their loads."""
     column, row = cuda.grid(2)
     if row < c.shape[0] and column < c.shape[1]:
         total = DTYPE(0)
@@ -56,6 +56,19 @@ def naive_swapped(c, a, b):
     row, column = cuda.grid(2)
     if row < c.shape[0] and column < c.shape[1]:
         total = DTYPE(0)
+        k = 0
+        while k < a.shape[1]:
+            total += a[row, k] * b[k, column]
+            k += 1
+        c[row, column] = total
+
+
+@cuda.jit
+def naive_integer(c, a, b):
+    """The product of integers with one thread per element of c."""
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = int32(0)
         k = 0
         while k < a.shape[1]:
             total += a[row, k] * b[k, column]
@@ -82,6 +95,32 @@ def tiled(c, a, b):
             k += 1
         cuda.syncthreads()
     c[row, column] = total
+
+
+@cuda.jit
+def tiled_swapped(c, a, b):
+    """The same tiles, filled with threadIdx.x as the row: neighbouring threads load from rows of their own.
+
+    What a warp loads from global memory is not coalesced, and its stores walk down the columns of the tiles. M, K and N
+    have to be multiples of TILE.
+    """
+    a_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    b_tile = cuda.shared.array((TILE, TILE), DTYPE)
+    tx = uint32(cuda.threadIdx.x)
+    ty = uint32(cuda.threadIdx.y)
+    first_row = cuda.blockIdx.y * TILE
+    first_column = cuda.blockIdx.x * TILE
+    total = DTYPE(0)
+    for first in range(0, a.shape[1], TILE):
+        a_tile[tx, ty] = a[first_row + tx, first + ty]
+        b_tile[tx, ty] = b[first + tx, first_column + ty]
+        cuda.syncthreads()
+        k = 0
+        while k < TILE:
+            total += a_tile[ty, k] * b_tile[k, tx]
+            k += 1
+        cuda.syncthreads()
+    c[first_row + ty, first_column + tx] = total
 
 
 @cuda.jit
@@ -220,7 +259,12 @@ def tiled_transposed_padded(c, a, b):
 
 @cuda.jit
 def tiled_transposed_swizzled(c, a, b):
-    """The transposed tile with its columns mixed by row: no word more, and no conflict; TILE is a power of two."""
+    """The transposed tile with its columns mixed by row: no word more, and no conflict; TILE is a power of two.
+
+    The bound of its loop is one that the compiler does not know. If it were TILE, the compiler would unroll the loop
+    and keep all the mixed columns in registers, 64 a thread instead of 32: a multiprocessor would have room for one
+    block of 32 x 32 threads instead of two, and what the missing conflict saves would be lost again.
+    """
     a_tile = cuda.shared.array((TILE, TILE), DTYPE)
     b_tile = cuda.shared.array((TILE, TILE), DTYPE)
     tx = uint32(cuda.threadIdx.x)
@@ -527,13 +571,22 @@ def main():
     naive_swapped[grid[::-1], block](c, *on_device)
     assert np.array_equal(c.copy_to_host(), expected), "naive_swapped gave something else"
 
-    # These two know nothing of edges, so the matrices are filled up with zeros to whole tiles.
+    integers = cuda.to_device(a.astype(np.int32)), cuda.to_device(b.astype(np.int32))
+    c = cuda.to_device(np.zeros((M, N), np.int32))
+    naive_integer[grid, block](c, *integers)
+    assert np.array_equal(c.copy_to_host(), expected), "naive_integer gave something else"
+
+    # These three know nothing of edges, so the matrices are filled up with zeros to whole tiles.
     a_filled = cuda.to_device(np.pad(a, ((0, down - M), (0, along - K))))
     b_filled = cuda.to_device(np.pad(b, ((0, along - K), (0, across - N))))
 
     c = cuda.to_device(np.zeros((down, across), numbers))
     tiled[grid, block](c, a_filled, b_filled)
     assert np.array_equal(c.copy_to_host()[:M, :N], expected), "tiled gave something else"
+
+    c = cuda.to_device(np.zeros((down, across), numbers))
+    tiled_swapped[grid, block](c, a_filled, b_filled)
+    assert np.array_equal(c.copy_to_host()[:M, :N], expected), "tiled_swapped gave something else"
 
     c = cuda.to_device(np.zeros((down, across), numbers))
     tiled_dynamic[grid, block, 0, 2 * TILE * TILE * numbers.itemsize](c, a_filled, b_filled)
@@ -543,7 +596,6 @@ def main():
     tiled_any[grid, block](c, *on_device)
     assert np.array_equal(c.copy_to_host(), expected), "tiled_any gave something else"
 
-    integers = cuda.to_device(a.astype(np.int32)), cuda.to_device(b.astype(np.int32))
     c = cuda.to_device(np.zeros((M, N), np.int32))
     tiled_integer[grid, block](c, *integers)
     assert np.array_equal(c.copy_to_host(), expected), "tiled_integer gave something else"

@@ -66,6 +66,32 @@ def block_smaller_than_tile(c, a, b):
 
 
 @cuda.jit
+def corner_of_each_tile(c, a, b):
+    """A tiled product whose threads find their places by the tile, launched with blocks of 2 x 2.
+
+    It would need blocks of SQUARE x SQUARE. As it is, 4 of the 1,024 elements of each tile of c are stored, and those
+    are wrong, for most of what is read from the tiles was never written. All the others keep what was there: where
+    another kernel left the right product in c, this one seems right. Whoever fills c with NaN first sees it at once.
+    """
+    a_tile = cuda.shared.array((SQUARE, SQUARE), float32)
+    b_tile = cuda.shared.array((SQUARE, SQUARE), float32)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    row = cuda.blockIdx.y * SQUARE + ty
+    column = cuda.blockIdx.x * SQUARE + tx
+    total = float32(0)
+    for first in range(0, a.shape[1], SQUARE):
+        a_tile[ty, tx] = a[row, first + tx] if row < a.shape[0] and first + tx < a.shape[1] else float32(0)
+        b_tile[ty, tx] = b[first + ty, column] if first + ty < b.shape[0] and column < b.shape[1] else float32(0)
+        cuda.syncthreads()
+        for k in range(SQUARE):
+            total += a_tile[ty, k] * b_tile[k, tx]
+        cuda.syncthreads()
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = total
+
+
+@cuda.jit
 def no_second_barrier(c, a, b):
     """A tiled product without the barrier at the end of a round.
 
@@ -143,6 +169,9 @@ def main():
     b = cuda.to_device(rng.random((SQUARE, SQUARE), dtype=np.float32))
     c = cuda.device_array((SQUARE, SQUARE), np.float32)
     block_smaller_than_tile[(2, 2), (2, 2)](c, a, b)
+    # c holds the right product already, as if another kernel had left it.
+    right = cuda.to_device(a.copy_to_host() @ b.copy_to_host())
+    corner_of_each_tile[(SQUARE // 2, SQUARE // 2), (2, 2)](right, a, b)
     no_second_barrier[(SQUARE // TILE, SQUARE // TILE), (TILE, TILE)](c, a, b)
 
     values = cuda.to_device(rng.random(THREADS, dtype=np.float32))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
-_FIRST = ("square", "rectangle", "transpose", "reverse", "reduce", "histogram", "matmul")  # as a reader meets them
+# As a reader meets them.
+_FIRST = ("square", "rectangle", "transpose", "reverse", "reduce", "histogram", "submatrix", "matmul")
 
 
 def kernels_dir() -> Path:

@@ -53,7 +53,8 @@ class Point:
 
     ``error`` is the largest difference from the product in float64, and ``largest`` the largest element of that.
     ``skipped`` says why there is no time. ``moved`` was counted on the same card, None where that was not done;
-    ``grid`` is that of the launch, empty where there was none.
+    ``grid`` is that of the launch, empty where there was none. ``filled`` is the size up to which zeros filled the
+    matrices, for a kernel that knows no edges; None where that was not needed.
     """
 
     kernel: str
@@ -66,6 +67,7 @@ class Point:
     moved: Traffic | None = None
     skipped: str | None = None
     grid: tuple[int, ...] = ()
+    filled: Size | None = None
 
     @property
     def rate(self) -> float | None:
@@ -128,11 +130,19 @@ class Sweep:
 
 
 def digests(program: Program) -> dict[str, str]:
-    """Return a digest of each kernel: of its code, of the functions it may call, and of the file's other constants."""
-    shared = [ast.dump(node) for node in program.functions.values()]
+    """Return a digest of each kernel: of its code, of the functions it may call, and of the file's other constants.
+
+    The code is written anew, without docstrings and comments: a dump of the tree differs between versions of Python.
+    """
+    shared = [_code(node) for node in program.functions.values()]
     shared += [f"{c.name} = {c.text}" for c in program.constants.values() if c.name not in (*SIZE_CONSTANTS, "TILE")]
-    texts = {name: "\n".join([*shared, ast.dump(node)]) for name, node in program.kernels.items()}
+    texts = {name: "\n".join([*shared, _code(node)]) for name, node in program.kernels.items()}
     return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in texts.items()}
+
+
+def _code(function: ast.FunctionDef) -> str:
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return "\n".join([function.name, *map(ast.unparse, (*function.decorator_list, function.args, *body))])
 
 
 def joined(older: Sweep, newer: Sweep) -> Sweep:

@@ -14,6 +14,7 @@ import smemviz
 from smemviz import cli
 from smemviz.errors import LaunchError
 from smemviz.figures.sentences import told
+from smemviz.model.touches import touches
 from smemviz.recording import Finding, Recording
 from smemviz.resources import kernels_dir
 
@@ -75,11 +76,25 @@ def test_a_block_that_is_smaller_than_its_tile_is_found(found: tuple[Finding, ..
         )
 
 
+def test_a_block_that_fills_and_stores_a_corner_of_each_tile_leaves_the_rest_as_it_was() -> None:
+    """2 x 2 threads for a tile of 32 x 32: of 256 blocks one has rows and columns in c, and stores 4 of 1,024."""
+    recording = run_with()
+    launch = recording["corner_of_each_tile"]
+    stored = touches(launch, next(array for array in launch.arrays if array.name == "c"), "store")
+
+    assert stored.element.tolist() == [0, 1, 32, 33]
+    found = [finding for finding in recording.findings if finding.kernel == "corner_of_each_tile"]
+    assert [(one.kind, one.message[:12]) for one in found] == [
+        ("unwritten_read", "a_tile[0, 2]"),
+        ("unwritten_read", "b_tile[2, 0]"),
+    ]
+
+
 def test_a_missing_second_barrier_is_found(found: tuple[Finding, ...]) -> None:
     """Between warps for b_tile, whose rows all warps load; each warp loads the rows of a_tile that it stored."""
     b, a = (finding for finding in found if finding.kernel == "no_second_barrier")
 
-    assert (b.kind, b.block, b.threads, b.launch) == ("race", (0, 0, 0), ((0, 2, 0), (0, 0, 0)), 2)
+    assert (b.kind, b.block, b.threads, b.launch) == ("race", (0, 0, 0), ((0, 2, 0), (0, 0, 0)), 3)
     assert LINES[b.line - 1] == "        b_tile[ty, tx] = b[first + ty, column]"
     load = next(i for i, line in enumerate(LINES, 1) if i > b.line and "total +=" in line)
     loop = next(i for i in range(b.line, 0, -1) if "for first in" in LINES[i - 1])
@@ -103,7 +118,7 @@ def test_a_missing_second_barrier_is_found(found: tuple[Finding, ...]) -> None:
 def test_a_barrier_in_a_branch_is_found(found: tuple[Finding, ...]) -> None:
     finding = of(found, "barrier_in_a_branch")
 
-    assert (finding.kind, finding.block, finding.launch) == ("barrier_divergence", (0, 0, 0), 3)
+    assert (finding.kind, finding.block, finding.launch) == ("barrier_divergence", (0, 0, 0), 4)
     assert LINES[finding.line - 1] == "        cuda.syncthreads()"
     assert finding.threads == tuple((x, 0, 0) for x in range(32, 40))
     assert finding.message == (
@@ -117,7 +132,8 @@ def test_a_barrier_in_a_branch_is_found(found: tuple[Finding, ...]) -> None:
     [
         (
             "too_many_threads",
-            "a block of 32 x 33 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger.",
+            "a block of 32 x 33 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger. "
+            'CUDA C++ calls it "invalid configuration argument".',
         ),
         (
             "too_much_static_memory",
@@ -163,6 +179,7 @@ def test_what_is_refused_is_not_launched_and_main_goes_on() -> None:
     assert [launch.kernel for launch in recording.launches] == [
         "store_past_the_edge",
         "block_smaller_than_tile",
+        "corner_of_each_tile",
         "no_second_barrier",
         "barrier_in_a_branch",
     ]
@@ -174,8 +191,7 @@ def test_the_table_marks_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str
     marked = [(int(row[1][1:]), row[2]) for row in cells if len(row) > 2 and row[1].startswith("!")]
     assert [source for _, source in marked] == [
         "c[row, column]",
-        "a_tile[ty, k]",
-        "b_tile[k, tx]",
+        *("a_tile[ty, k]", "b_tile[k, tx]") * 2,
         "a[row, first + tx]",
         "a_tile[ty, tx]",
         "b[first + ty, column]",

@@ -59,6 +59,7 @@ def test_the_gallery_is_there_with_its_recordings() -> None:
         "reduce.py",
         "reverse.py",
         "square.py",
+        "submatrix.py",
         "transpose.py",
     ]
     for path in resources.gallery():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -95,3 +96,22 @@ def test_a_digest_changes_with_the_kernel_and_with_constants_other_than_the_size
     text = program.source.replace("def naive(c, a, b):", "def naive(c, a, b, d=0):")
     changed = digests(parse_program(text, "matmul.py"))
     assert [name for name in changed if changed[name] != digests(program)[name]] == ["naive"]
+
+
+def test_a_digest_is_of_the_code_alone_whatever_python_reads_it() -> None:
+    """The tree has other fields in other versions of Python, so that a dump of it would change with the reader."""
+    text = (
+        "from numba import cuda\n\nSIDE = 4\n\n\n@cuda.jit\ndef copy(out, given):\n"
+        "    i = cuda.grid(1)\n    out[i] = given[i]\n\n\ndef main():\n    copy[1, SIDE](None, None)\n"
+    )
+    said = text.replace("    i = cuda", '    """Copy."""\n    i = cuda').replace("given[i]\n", "given[i]  # as it is\n")
+    code = "SIDE = 4\ncopy\ncuda.jit\nout, given\ni = cuda.grid(1)\nout[i] = given[i]"
+    digest = hashlib.sha256(code.encode()).hexdigest()[:16]
+    assert digests(parse_program(text, "a.py")) == digests(parse_program(said, "a.py")) == {"copy": digest}
+
+
+def test_the_times_that_come_with_smemviz_are_of_the_kernels_that_come_with_it() -> None:
+    path = kernels_dir() / "matmul.py"
+    measured = sweep_for(path)
+    assert measured
+    assert load_sweep(measured).kernels == digests(read_program(path))

@@ -10,6 +10,7 @@ from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.banks import banks
 from smemviz.figures.elements import accessed, look_at
+from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count
 from smemviz.figures.moment import Moment, blocks, moment, playback_order
 from smemviz.figures.sectors import sectors
@@ -136,4 +137,6 @@ def _drawing_note(drawn: int, hardware: Hardware) -> str:
     real = device(hardware.cc).banks
     if drawn == real:
         return ""
-    return _("A drawing with {drawn}. All counts stay those of {real} banks.", drawn=count(drawn, "bank"), real=real)
+    said = _("A drawing with {drawn}. All counts stay those of {real} banks.", drawn=count(drawn, "bank"), real=real)
+    grouped = _("It serves the lanes in groups, as many at a time as it has banks for.") if drawn < real else ""
+    return sentences(said, grouped)

@@ -7,7 +7,7 @@ from typing import Any
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 
 from smemviz.app.library import Library
-from smemviz.app.matmul_data import FILE, Products, ProductState
+from smemviz.app.matmul_data import FILE, MISTAKES, Products, ProductState
 from smemviz.app.matmul_page import PATH
 from smemviz.app.matmul_view import (
     COUNTED_PARTS,
@@ -33,7 +33,7 @@ _CONTROLS = {"type": "product-control", "name": ALL}
 
 def add_callbacks(app: Dash, library: Library, data: Products, stopwatch: Stopwatch) -> None:
     """Connect the page of an app."""
-    linked = FILE in library.files
+    linked, mistakes = FILE in library.files, MISTAKES in library.files
     place = State("place", "data")
 
     asked = (Input("run", "data"), Input("theme", "data"), Input("products-latest", "data"))
@@ -41,7 +41,7 @@ def add_callbacks(app: Dash, library: Library, data: Products, stopwatch: Stopwa
     # What is known comes at once; what has to run comes when it has.
     @app.callback(_outputs(MEASURED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
     def show_measured(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
-        return _values(MEASURED_PROPERTIES, view_measured(data, query, theme) if _here(place) else {})
+        return _values(MEASURED_PROPERTIES, view_measured(data, query, theme, mistakes) if _here(place) else {})
 
     @app.callback(_outputs(COUNTED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
     def show_counted(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:

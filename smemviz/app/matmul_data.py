@@ -17,13 +17,14 @@ from smemviz.errors import InputError
 from smemviz.figures.matmul_loads import Saving
 from smemviz.figures.matmul_steps import Step, steps
 from smemviz.figures.sweep import measured_sizes
-from smemviz.model.matmul import Counted, Size, traffic
+from smemviz.model.matmul import Counted, Size, counted
 from smemviz.program import Program
 from smemviz.recording import Launch, Recording
 from smemviz.resources import kernels_dir, sweep_for
 from smemviz.sweep_file import Sweep, joined, load_sweep, parse_sweep
 
 FILE = "matmul"
+MISTAKES = "mistakes"  # the file of kernels that go wrong
 TILES = (8, 16, 32)
 LARGEST = 8192
 COUNTED = Size(64, 64, 64)  # the most that is counted here: a second or so for all kernels
@@ -122,7 +123,7 @@ class Products:
         kept = self._counts.get(key)
         if kept is None:
             launches = self._run(size, state.tile).launches
-            kept = {launch.kernel: Counted(size, launch.grid, traffic(launch)) for launch in launches}
+            kept = {launch.kernel: counted(launch, size) for launch in launches}
             with self._lock:
                 self._counts[key] = kept
                 if len(self._counts) > _MOST_COUNTS:

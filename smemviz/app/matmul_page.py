@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.graph import download, graph
 from smemviz.app.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
-from smemviz.figures.products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS
+from smemviz.figures.products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS, REGISTERS
 from smemviz.language import N_, _
 
 POLL_MILLISECONDS = 500
@@ -53,11 +53,12 @@ def matmul_page() -> Component:
                     _section(
                         _("Every kernel at this size"),
                         html.Div(html.P(_("Loading"), className="note"), id="products-table"), identity="products",
-                        notes=tuple(map(_, (NO_INTEGER_BLAS, MERGED, HALVES, HELD_BACK))), last_note="skipped-note",
+                        notes=tuple(map(_, (NO_INTEGER_BLAS, MERGED, HALVES, REGISTERS, HELD_BACK))),
+                        last_notes=("filled-note", "skipped-note"),
                     ),
                     html.Div(
                         [
-                            _picture(_("What tiles save"), "loads", _(_LOADS_NOTE)),
+                            _picture(_("What tiles save"), "loads", _(_LOADS_NOTE), last_note="loads-claim"),
                             _picture(_("Roofline"), "roofline", _(_ROOFLINE_NOTE)),
                         ],
                         className="pair",
@@ -67,7 +68,7 @@ def matmul_page() -> Component:
                     _section(_("Measured ceilings"), html.Div(id="ceilings-table"), identity="ceilings"),
                     _section(
                         _("Published times beside ours"), html.Div(id="quoted-table"), identity="quoted",
-                        notes=(_(_QUOTED_NOTE),), last_note="quoted-note",
+                        notes=(_(_QUOTED_NOTE),), last_notes=("quoted-note",),
                     ),
                 ],
                 id="products-results",
@@ -194,7 +195,7 @@ def _button(to: str, label: str, title: str = "") -> Component:
     )  # fmt: skip
 
 
-def _picture(title: str, identity: str, note: str) -> Component:
+def _picture(title: str, identity: str, note: str, *, last_note: str = "") -> Component:
     return html.Section(
         [
             html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
@@ -204,13 +205,14 @@ def _picture(title: str, identity: str, note: str) -> Component:
                 role="region", **{"aria-labelledby": f"{identity}-title"},
             ),
             html.P(note, className="note", id=f"{identity}-note"),
+            *([html.P("", className="note", id=last_note)] if last_note else []),
         ],
         className="panel",
     )  # fmt: skip
 
 
 def _section(
-    title: str, content: Component, *, identity: str, notes: tuple[str, ...] = (), last_note: str = ""
+    title: str, content: Component, *, identity: str, notes: tuple[str, ...] = (), last_notes: tuple[str, ...] = ()
 ) -> Component:
     return html.Section(
         [
@@ -219,7 +221,7 @@ def _section(
                 content, className="scroller", tabIndex=0, role="region", **{"aria-labelledby": f"{identity}-title"}
             ),
             *(html.P(note, className="note") for note in notes),
-            *([html.P("", className="note", id=last_note)] if last_note else []),
+            *(html.P("", className="note", id=note) for note in last_notes),
         ],
         className="panel",
     )

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.matmul_data import FILE, ProductState
+from smemviz.app.matmul_data import FILE, MISTAKES, ProductState
 from smemviz.app.rich import retold, rich
 from smemviz.figures.conditions import told_conditions
 from smemviz.figures.labels import access_name, count, duration, number
@@ -122,22 +122,32 @@ def ceiling_table(sweep: Sweep) -> Component:
     return _table(_("Measured ceilings"), heads, rows, wide=True)
 
 
-def quoted_table(rows: Sequence[Beside], sweep: Sweep | None) -> Component:
+def quoted_table(rows: Sequence[Beside], sweep: Sweep | None, linked: bool) -> Component:
     """Show published times beside ours for the same work."""
     kernel = _("{card}: kernel", card=sweep.device.name) if sweep else _("our card: kernel")
     heads = (
-        _("Size"), _("Work"), _("Published"), _("On"), _("Ours"), kernel, _("with copies"), _("from scratch"),
-        _("Note"),
+        _("Size"), _("Work"), _("Published"), _("On"), _("Ours"), _("Tile"), kernel, _("with copies"),
+        _("from scratch"), _("Note"),
     )  # fmt: skip
     body = [
         [
             row.quoted.size.name, _(row.quoted.work), row.published, _(row.quoted.hardware), name_of(row.quoted.kernel),
-            retold(row.skipped) if row.skipped else row.kernel, row.copies, row.scratch,
-            _(row.quoted.note) if row.quoted.note else "",
+            str(row.quoted.tile or ""), retold(row.skipped) if row.skipped else row.kernel, row.copies, row.scratch,
+            _note(row, linked),
         ]
         for row in rows
     ]  # fmt: skip
     return _table(_("Published times beside ours"), heads, body, wide=True)
+
+
+def _note(row: Beside, linked: bool) -> object:
+    """Say what has to be known to compare two times, with a link to the kernel that makes the same mistake."""
+    quoted = row.quoted
+    if not quoted.mistake:
+        return _(quoted.note) if quoted.note else ""
+    query = {"file": MISTAKES, "kernel": quoted.mistake, "elements": "c", "scope": "launch"}
+    shown = dcc.Link(quoted.mistake, href="/kernel?" + urlencode(query)) if linked else html.Code(quoted.mistake)
+    return rich("{note} {kernel} does the same.", note=_(quoted.note), kernel=shown)
 
 
 def step_table(touched: Sequence[Touched]) -> Component:

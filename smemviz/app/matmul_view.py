@@ -25,10 +25,10 @@ from smemviz.app.state import LookState
 from smemviz.errors import SmemvizError
 from smemviz.figures.grammar import names
 from smemviz.figures.labels import day
-from smemviz.figures.matmul_loads import loads_bars
+from smemviz.figures.matmul_loads import claim, loads_bars
 from smemviz.figures.matmul_scene import scene
 from smemviz.figures.matmul_steps import sentence, touched
-from smemviz.figures.products import Product, headline, points_at, products
+from smemviz.figures.products import Product, filled_note, headline, points_at, products
 from smemviz.figures.quoted import FAILED_LAUNCH, beside
 from smemviz.figures.roofline import roofline
 from smemviz.figures.sweep import measured_sizes, sweep_lines
@@ -53,6 +53,7 @@ COUNTED_PROPERTIES = (
     "products-refusal.children",
     "products-results.hidden",
     "products-table.children",
+    "filled-note.children",
     "roofline.figure",
     "roofline.style",
     *(f"{name}.aria-busy" for name in COUNTED_PARTS),
@@ -61,6 +62,7 @@ SAVED_PROPERTIES = (
     "loads-title.children",
     "loads.figure",
     "loads.style",
+    "loads-claim.children",
     *(f"{name}.aria-busy" for name in SAVED_PARTS),
 )
 STEP_PROPERTIES = (
@@ -91,8 +93,8 @@ _MEASURED_HERE = N_(
 _STEP = re.compile(r"(\d+)/(\d+) (.*)")
 
 
-def view_measured(data: Products, query: Query, theme: str) -> Filling:
-    """Show what was measured, for which nothing has to run."""
+def view_measured(data: Products, query: Query, theme: str, linked: bool) -> Filling:
+    """Show what was measured, for which nothing has to run; ``linked`` where the file of mistakes can be opened."""
     try:
         state = ProductState.read(query, data.recorded)
         sweep, _here = data.sweep(state.size, state.tile)
@@ -107,7 +109,7 @@ def view_measured(data: Products, query: Query, theme: str) -> Filling:
         "sweep.style": {"height": figure.layout.height},
         "skipped-note.children": skipped_note(points.values()),
         "ceilings-table.children": ceiling_table(sweep) if sweep else _("No card was measured."),
-        "quoted-table.children": quoted_table(beside(sweep, state.tile), sweep),
+        "quoted-table.children": quoted_table(beside(sweep), sweep, linked),
         "quoted-note.children": _(FAILED_LAUNCH),
     }
 
@@ -136,6 +138,7 @@ def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Fill
         "products-refusal.children": [],
         "products-results.hidden": False,
         "products-table.children": product_table(rows, yardsticks, sweep, state, linked),
+        "filled-note.children": filled_note(rows),
         "roofline.figure": figure,
         "roofline.style": {"height": figure.layout.height},
     }
@@ -144,7 +147,8 @@ def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Fill
 def view_saved(data: Products, query: Query, theme: str) -> Filling:
     """Show what tiles save, for which each of them has to be counted."""
     try:
-        savings = data.savings(ProductState.read(query, data.recorded))
+        state = ProductState.read(query, data.recorded)
+        savings, (sweep, _here) = data.savings(state), data.sweep(COUNTED, state.tile)
     except SmemvizError:  # the page says so already, and shows no pictures
         return {}
     figure = loads_bars(savings, theme=LookState.read({"theme": theme}).theme)
@@ -152,6 +156,7 @@ def view_saved(data: Products, query: Query, theme: str) -> Filling:
         "loads-title.children": _("What tiles save, counted at {size}", size=savings[0].size.name),
         "loads.figure": figure,
         "loads.style": {"height": figure.layout.height},
+        "loads-claim.children": claim(savings, sweep),
         **{f"{name}.aria-busy": "false" for name in SAVED_PARTS},
     }
 

@@ -29,7 +29,7 @@ def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: s
         return {}
     look = LookState.read({"theme": theme})
     return {
-        "timing-body.children": view_timing(stopwatch, shown, launch, look.theme),
+        "timing-body.children": view_timing(stopwatch, shown, launch, look.theme, library.kernel_file(state.file)),
         "truth-body.children": view_truth(shown, launch, hardware_of(shown, state)),
         **view_published(shown),
     }

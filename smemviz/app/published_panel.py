@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.library import Shown
 from smemviz.app.run_view import Filling
+from smemviz.app.scopes import scopes
 from smemviz.figures.published import Published, published
 from smemviz.figures.sentences import origin
 from smemviz.language import _, pgettext
@@ -28,7 +31,9 @@ def published_panel() -> Component:
 def view_published(shown: Shown) -> Filling:
     """Show what was published of the file, and ours from its recording on a GPU, whatever the knobs say now."""
     rows = published(shown.recorded) if shown.recorded else ()
-    body = [_table(rows), _note(shown.recorded)] if shown.recorded and rows else []
+    body: list[Component] = []
+    if shown.recorded and rows:
+        body = [_table(rows), _note(shown.recorded), *scopes(PurePath(shown.recorded.file).stem)]
     return dict(zip(PROPERTIES, (body, not rows), strict=True))
 
 

@@ -17,6 +17,7 @@ from smemviz.app.rich import retold, rich
 from smemviz.app.run_view import Filling, Query
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Running, Stopwatch
+from smemviz.app.swept import swept
 from smemviz.errors import SmemvizError
 from smemviz.figures.conditions import told_conditions
 from smemviz.figures.labels import count, day, duration
@@ -25,6 +26,7 @@ from smemviz.figures.style import ThemeName
 from smemviz.figures.times import times
 from smemviz.language import N_, _
 from smemviz.recording import Launch
+from smemviz.sweep_file import Point, Sweep
 
 POLL_MILLISECONDS = 500
 JOB_PROPERTIES = (
@@ -70,11 +72,14 @@ def timing_panel() -> Component:
     )
 
 
-def view_timing(stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: ThemeName) -> list[Component]:
-    """Show the time of a launch, or say that there is none and what would measure it."""
+def view_timing(
+    stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: ThemeName, path: Path | None
+) -> list[Component]:
+    """Show the time of a launch of the file ``path``, or say that there is none and what would measure it."""
     one = stopwatch.measured(shown, launch)
     if one is None:
-        return _no_time(shown)
+        found = swept(path, shown.program, launch.kernel) if path else None
+        return _of_sweep(*found) if found else _no_time(shown)
     others = (stopwatch.measured(shown, other) for other in shown.recording.launches if other is not launch)
     judged = matter(one, [other for other in others if other])
     picture = graph("times", still=False)
@@ -164,6 +169,39 @@ def _origin(one: Measured) -> str:
     if not state:
         return _("{measured}. The floor is an empty kernel of this size.", measured=measured)
     return _("{measured}; {state}. The floor is an empty kernel of this size.", measured=measured, state=state)
+
+
+def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
+    """Show the time that a sweep over sizes took, which knows neither a floor nor the single samples."""
+    time = point.time
+    if time is None:
+        raise ValueError(f"{point.kernel} was not timed")
+    date = datetime.fromisoformat(sweep.date)
+    said = rich(
+        "Measured in a sweep over sizes, without a floor, on {card}, driver {driver}, {day}, {time:%H:%M} UTC. {link}",
+        card=sweep.device.name,
+        driver=sweep.device.driver,
+        day=day(date),
+        time=date,
+        link=dcc.Link(_("Every kernel at this size"), href=f"/matmul?SIZE={point.size.name}&TILE={point.tile}"),
+    )
+    return [
+        html.Dl(
+            [
+                fact(_("median"), duration(time.median_us), "median"),
+                fact(
+                    _("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us), "interval"
+                ),
+                fact(
+                    _("samples"),
+                    _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch")),
+                    "interval",
+                ),
+            ],
+            className="facts",
+        ),
+        html.P(said, id="timing-origin", className="note origin-note"),
+    ]
 
 
 def _no_time(shown: Shown) -> list[Component]:

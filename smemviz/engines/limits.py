@@ -26,7 +26,7 @@ def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: Comput
             *place,
             said(
                 "a block of {shape} has {threads} threads; a device takes {most}. "
-                "Make the block smaller and the grid larger.",
+                'Make the block smaller and the grid larger. CUDA C++ calls it "invalid configuration argument".',
                 shape=shape,
                 threads=threads,
                 most=device.max_threads,

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells, frames, key
 from smemviz.figures.fold import Fold, fold_of
+from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count, element_name
 from smemviz.figures.moment import Moment
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.text import cell_text, fitting_size
-from smemviz.language import _, pgettext
+from smemviz.language import _, ngettext, pgettext
 from smemviz.model.touches import Kind, Touches, elements, kind_of, touches
 from smemviz.recording import ArrayInfo, Launch
 
@@ -138,7 +139,7 @@ def told_touches(now: Moment, looked: Looked | None) -> str:
         return ""
     array = looked.array
     one, every = (touches(now.launch, array, looked.kind, block) for block in (now.block, None))
-    return _(
+    said = _(
         "Of the {elements} of {array}, {done} by threads: {one}; {every}.",
         elements=count(int(np.prod(array.shape, dtype=np.int64)), "element"),
         array=array.name,
@@ -146,6 +147,17 @@ def told_touches(now: Moment, looked: Looked | None) -> str:
         one=_often(one, _("block {block}", block=now.block)),
         every=_often(every, _("the logged blocks") if now.launch.missing else _("all blocks")),
     )
+    return sentences(said, _kept(now.launch, looked))
+
+
+def _kept(launch: Launch, looked: Looked) -> str:
+    """Say how many elements nobody stores, "" where all are stored or not every request was logged."""
+    if looked.kind != "store" or launch.missing:
+        return ""
+    changed = (touches(launch, looked.array, kind).element for kind in ("store", "update"))
+    left = int(np.prod(looked.array.shape, dtype=np.int64)) - len(np.union1d(*changed))
+    one = "{n:,} element is stored by no thread and keeps what it held."
+    return ngettext(one, "{n:,} elements are stored by no thread and keep what they held.", left) if left else ""
 
 
 def _often(found: Touches, who: str) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from smemviz.figures.alternative import alternative
-from smemviz.figures.grammar import items
-from smemviz.figures.labels import number
+from smemviz.figures.grammar import items, sentences
+from smemviz.figures.labels import listed, number
 from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.language import _
 from smemviz.model.matmul import Size, Traffic
+from smemviz.sweep_file import Sweep
 
 _ROW = 64
 _TOP, _BOTTOM, _LEFT, _RIGHT = 34, 44, 88, 190
@@ -77,6 +78,41 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
             ),
         ),
     )
+
+
+def claim(savings: Sequence[Saving], sweep: Sweep | None) -> str:
+    """Hold what was published of the saving against what is counted here and what a GPU counted."""
+    said = _(
+        "Published elsewhere: shared memory lowers accesses to global memory to 1 / (block size x block size), here "
+        "{claimed}. Counted: to 1 / block size, which is {elements} of the elements; {sectors} of the sectors are "
+        "left.",
+        claimed=_shares(s.tile * s.tile for s in savings),
+        elements=_shares(s.elements for s in savings),
+        sectors=_shares(s.sectors for s in savings),
+    )
+    return sentences(said, _counted_by_gpu(savings, sweep) if sweep else "")
+
+
+def _counted_by_gpu(savings: Sequence[Saving], sweep: Sweep) -> str:
+    """Give the sectors that a GPU counted at the largest size at which it counted the kernels with every tile."""
+    counted = {(p.kernel, p.size, p.tile): p.moved for p in sweep.points if p.moved}
+    sizes = {size for _kernel, size, _tile in counted}
+    for size in sorted(sizes, key=lambda size: size.operations, reverse=True):
+        pairs = [(counted.get(("naive", size, s.tile)), counted.get(("tiled", size, s.tile))) for s in savings]
+        found = [(naive, tiled) for naive, tiled in pairs if naive and tiled]
+        if len(found) == len(pairs):
+            return _(
+                "{card} counted, at {size}, {sectors} sectors.",
+                card=sweep.device.name,
+                size=size.name,
+                sectors=items(*(f"{naive.load_sectors:,} → {tiled.load_sectors:,}" for naive, tiled in found)),
+            )
+    return ""
+
+
+def _shares(times: Iterable[float | None]) -> str:
+    """Write how much is left where so many times fewer are loaded: ``1/8, 1/16 and 1/32``."""
+    return listed([_("not counted") if one is None else f"1/{number(round(one, 1))}" for one in times])
 
 
 def _alternative(savings: Sequence[Saving]) -> dict[str, object]:

@@ -6,15 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from smemviz.figures.labels import count, listed
+from smemviz.figures.grammar import sentences
+from smemviz.figures.labels import count, duration, listed, number, percent
 from smemviz.figures.matter import clock_mhz
 from smemviz.language import N_, _
+from smemviz.model.matmul import traffic
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.recording import Launch, Recording
 
 _NOT_NAMED = N_("hardware not named")
 _NSIGHT = N_("Nsight Compute on compute capability 7.5 or later")
-_EIGHT_BYTE_BANKS = ((3, 5), 8)
+_KEPLER = ((3, 5), 8)
+_BOOK = N_("a book, of compute capability 3.x")
 
 _CHASES = (
     (N_("one step, registers"), "register", 1, N_("Ours is a product that waits for the one before it.")),
@@ -103,6 +106,7 @@ def _square(recording: Recording) -> tuple[Published, ...]:
             _("Ours are medians."),
         ),
         _declared(recording, "set_row_read_col", "set_row_read_col_dyn", _("no difference"), _(_NSIGHT)),
+        _overhead(recording, "set_row_read_col", "set_row_read_col_dyn"),
         _scopes(),
     )
 
@@ -123,6 +127,22 @@ def _declared(recording: Recording, static: str, dynamic: str, said: str, where:
     )
 
 
+def _overhead(recording: Recording, static: str, dynamic: str) -> Published:
+    """Compare the times of the two ways to declare a shared array."""
+    one, other = recording[static].time, recording[dynamic].time
+    ours, note = _("not measured"), ""
+    if one and other:
+        ours = _("{one} against {other}", one=duration(one.median_us), other=duration(other.median_us))
+        note = _("{share} more for the dynamic array.", share=percent(other.median_us / one.median_us - 1))
+    return Published(
+        _("{static} against {dynamic}, time", static=static, dynamic=dynamic),
+        _("dynamic has little overhead"),
+        _("the same"),
+        ours,
+        note,
+    )
+
+
 def _scopes() -> Published:
     """Say where a shared array can be declared."""
     return Published(
@@ -138,27 +158,68 @@ def _scopes() -> Published:
 
 
 def _rectangle(recording: Recording) -> tuple[Published, ...]:
-    older = summarize(recording["set_col_read_col"], *_EIGHT_BYTE_BANKS)[0]
-    note = _(
-        "{wavefronts} is what compute capability 3.x counts, in either bank mode; since 5.0 the 32 rows that a warp "
-        "reads lie in 2 banks: 16-way.",
-        wavefronts=_each(older),
+    older = summarize(recording["set_col_read_col"], *_KEPLER)[0]
+    note = sentences(
+        _(
+            "{wavefronts} is what compute capability 3.x counts, in either bank mode; since 5.0 the 32 rows that a "
+            "warp reads lie in 2 banks: 16-way.",
+            wavefronts=_each(older),
+        ),
+        _("The source repeats the figure of its book; its own GPU, of 7.5 or later, cannot have counted it."),
     )
     said = (
-        ("set_row_read_row", listed(["1", "1"]), ""),
-        ("set_col_read_col", listed(["8", "8"]), note),
-        *((kernel, _(text), "") for kernel, text in _TRANSPOSING),
+        ("set_row_read_row", listed(["1", "1"]), _NSIGHT, ""),
+        ("set_col_read_col", listed(["8", "8"]), _BOOK, note),
+        *((kernel, _(text), _NSIGHT, "") for kernel, text in _TRANSPOSING),
     )
     return tuple(
         Published(
             _("{kernel}, wavefronts per store and load", kernel=kernel),
             text,
-            _(_NSIGHT),
+            _(where),
             _each_of(recording[kernel]),
             why,
         )
-        for kernel, text, why in said
+        for kernel, text, where, why in said
     )
+
+
+def _submatrix(recording: Recording) -> tuple[Published, ...]:
+    alone, shared = recording["from_global_memory"], recording["by_sub_matrices"]
+    before, after = traffic(alone), traffic(shared)
+    side = int(str(recording.constants["TILE"]))
+    claimed = _("1 / (block size x block size), here 1/{n}", n=side * side)
+    asked = before.elements_loaded, after.elements_loaded
+    hardware = tuple(_sectors_counted(launch) for launch in (alone, shared))
+    return (
+        Published(
+            _("accesses to global memory with sub-matrices, elements"),
+            claimed,
+            _(_NOT_NAMED),
+            _left(*asked),
+            _("A block loads each element once for as many threads as it is wide: 1 / block size."),
+        ),
+        Published(
+            _("accesses to global memory with sub-matrices, sectors"),
+            claimed,
+            _(_NOT_NAMED),
+            _left(*hardware),
+            _("Counted by the hardware. Lanes of a warp that ask for the same sector shared it before."),
+        ),
+    )
+
+
+def _sectors_counted(launch: Launch) -> int | None:
+    """Return the sectors that the hardware counted for the loads of a launch, None where it was not asked."""
+    loads = [i for i, site in enumerate(launch.sites) if site.space == "global" and site.op == "load"]
+    counted = [launch.hardware[i].sectors for i in loads] if launch.hardware else []
+    return sum(n for n in counted if n is not None) if counted and None not in counted else None
+
+
+def _left(before: int | None, after: int | None) -> str:
+    if not before or not after:
+        return _("not measured")
+    return _("1/{times}, {before:,} → {after:,}", times=number(before / after), before=before, after=after)
 
 
 def _store_and_load(launch: Launch) -> str:
@@ -186,4 +247,5 @@ _FILES: dict[str, Callable[[Recording], tuple[Published, ...]]] = {
     "square": _square,
     "rectangle": _rectangle,
     "reverse": _reverse,
+    "submatrix": _submatrix,
 }

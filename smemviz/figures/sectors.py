@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells, key, strikes
+from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count, efficiency_text, element_name, lanes_briefly, lanes_named
 from smemviz.figures.moment import Moment, moment
 from smemviz.figures.sentences import present
@@ -182,14 +183,27 @@ def largest_moment(launch: Launch, site: int) -> Moment | None:
 
 
 def used_of(traffic: Traffic) -> str:
-    """Say what part of the bytes moved is used, and of which requests that is known."""
+    """Say whether requests are coalesced, what part of the bytes moved is used, and of which requests that is known."""
     if traffic.efficiency is None:
         return _("No request of this access was logged.")
+    return sentences(_used(traffic, traffic.efficiency), _coalesced(traffic))
+
+
+def _coalesced(traffic: Traffic) -> str:
+    """Say how well the lanes of a warp share sectors."""
+    if traffic.logged_sectors == traffic.fewest:
+        return _("Coalesced: no request moves more sectors than its bytes fill.")
+    return _(
+        "Not fully coalesced: {fewest} would hold the bytes that are used.", fewest=count(traffic.fewest, "sector")
+    )
+
+
+def _used(traffic: Traffic, efficiency: float) -> str:
     moved = np.flatnonzero(traffic.spread)
     known: dict[str, object] = {
         "used": traffic.used,
         "bytes": count(traffic.moved, "byte"),
-        "share": efficiency_text(traffic.efficiency),
+        "share": efficiency_text(efficiency),
         "sectors": count(int(moved[0]), "sector"),
         "logged": traffic.logged,
         "requests": traffic.requests,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from smemviz.figures.grammar import capital, names
-from smemviz.figures.labels import access_name, count, day, finding_name, operation_name, ways
+from smemviz.figures.labels import access_name, count, day, efficiency_text, finding_name, operation_name, ways
 from smemviz.figures.moment import Moment
 from smemviz.figures.served import H200, Hardware
 from smemviz.language import _, ngettext
@@ -107,12 +107,11 @@ def _global_headline(launch: Launch) -> str:
     site, worst = max(known, key=lambda pair: pair[1].logged_sectors - pair[1].fewest)
     if worst.logged_sectors == worst.fewest:
         return _("No shared memory is used, and every access is coalesced: no request moves more sectors than it needs")
-    each, fewest = worst.logged_sectors / worst.logged, worst.fewest / worst.logged
     return _(
-        "{each:.4g} sectors per request of {site} where {fewest:.4g} would do",
-        each=each,
+        "{each:.4g} sectors per request of {site}, {share} of their bytes used",
+        each=worst.logged_sectors / worst.logged,
         site=site.source,
-        fewest=fewest,
+        share=efficiency_text(worst.used / worst.moved),
     )
 
 

@@ -141,7 +141,11 @@ def serve_lanes(
     hardware: Hardware = H200,
     reason: str | None = None,
 ) -> Served:
-    """Serve a request of (32,) byte addresses, -1 for a lane that is off; ``reason`` says why it cannot be told."""
+    """Serve a request of (32,) byte addresses, -1 for a lane that is off; ``reason`` says why it cannot be told.
+
+    In a drawing with fewer banks than lanes, as many lanes are served together as there are banks for, or else lanes
+    would wait for each other in every layout.
+    """
     words = max(1, width // where.width)
     looked_at = MATRICES[op] * 8 if op in MATRICES else len(addresses)
     lane = np.repeat(np.flatnonzero(addresses[:looked_at] >= 0), words)
@@ -154,7 +158,9 @@ def serve_lanes(
         return Served(width, lane, address, word, bank, unknown, together, calm, reason)
     rule = shared_rule(width, op, hardware.cc, hardware.bank_bytes)
     if where.banks != rule.banks:
-        rule = rule._replace(banks=where.banks, row_shift=rule.word_shift)
+        lanes = min(rule.phase_lanes, max(1, where.banks // rule.phase_words))
+        merges = rule.merges and lanes == rule.phase_lanes
+        rule = rule._replace(banks=where.banks, row_shift=rule.word_shift, phase_lanes=lanes, merges=merges)
     served = serve(np.where(addresses >= 0, addresses - where.origin, -1), rule, assign=True)
     wavefront = served.assignment[lane, piece]
     phase = lane // rule.phase_lanes * words + piece // rule.phase_words

@@ -22,6 +22,7 @@ from smemviz.engines.choose import gpu_engine
 from smemviz.engines.gpu.host import watch
 from smemviz.engines.gpu.launch import Arguments, carrying_kernel, count
 from smemviz.engines.host import Configuration
+from smemviz.engines.limits import LOG_BYTES
 from smemviz.errors import KernelFileError
 from smemviz.functions import Function
 from smemviz.measure.blas import MISSING, Blas, find_blas
@@ -30,7 +31,7 @@ from smemviz.measure.conditions import conditions
 from smemviz.measure.host_product import by_loops, by_numpy, describe_host, loops_expected
 from smemviz.measure.matrices import Matrices
 from smemviz.measure.replays import Timed, queued, replayed
-from smemviz.model.matmul import Counted, Size, Traffic, scaled, traffic
+from smemviz.model.matmul import Counted, Size, Traffic, filled, scaled, traffic
 from smemviz.program import Program
 from smemviz.said import said
 from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Sweep, digests
@@ -40,6 +41,7 @@ Progress = Callable[[int, int, str], None]
 
 _LAUNCHES_OF_A_POINT = 6  # at the least: one to compile, the pilots, the samples
 _LOG_NOTHING = 0
+_LOGGED_OPERATIONS = 2 * 64**3
 _LONG_MICROSECONDS = 50_000.0
 _SMALL_SECONDS = 0.05  # what takes no longer tells nothing of how it grows
 _FLOAT32 = np.dtype(np.float32)
@@ -152,18 +154,21 @@ class _Job:
         multiply(c, a, b, stream)
         timed = (replayed if self.blas.captured else queued)(lambda stream: multiply(c, a, b, stream))
         whole = _whole_us(lambda c, a, b: multiply(c, a, b, cuda.default_stream()), c, a, b)
-        error, largest = matrices.error(c, a, b)
+        error, largest = matrices.error(c.copy_to_host(), a, b)
         self.points.append(Point(CUBLAS, size, None, "float32", _clocked(timed, whole, first), error, largest))
 
     def _host(self, size: Size, matrices: Matrices) -> None:
         a, b = matrices.on_host((size.m, size.k), (size.k, size.n), _FLOAT32)
         self.step(f"{NUMPY} {size.name}")
-        self.points.append(Point(NUMPY, size, None, "float32", by_numpy(a, b)))
+        taken, c = by_numpy(a, b)
+        self.points.append(Point(NUMPY, size, None, "float32", taken, *matrices.error(c, a, b)))
         self.step(f"{LOOPS} {size.name}")
         expected = loops_expected(a, b)
-        skipped = self.too_long(expected) if expected > self.limit_s else None
-        taken = None if skipped else by_loops(a, b)
-        self.points.append(Point(LOOPS, size, None, "float32", taken, skipped=skipped))
+        if expected > self.limit_s:
+            self.points.append(Point(LOOPS, size, None, "float32", None, skipped=self.too_long(expected)))
+            return
+        taken, c = by_loops(a, b)
+        self.points.append(Point(LOOPS, size, None, "float32", taken, *matrices.error(c, a, b)))
 
     def too_long(self, expected: float) -> str:
         """Say why something is skipped."""
@@ -208,7 +213,7 @@ class _Watcher:
             timed = replayed(lambda stream: launch(c, a, b, stream))
             self.job.learn(function.name, "launch", self.size, timed.spread.median * 1e-6)
             whole = _whole_us(launch, c, a, b)
-            error, largest = self.matrices.error(c, a, b)
+            error, largest = self.matrices.error(c.copy_to_host(), a, b)
             moved = self._count(function, config, (c, a, b))
             held.restore()
         self.job.points.append(
@@ -219,9 +224,9 @@ class _Watcher:
 
     def _point(self, kernel: str, arguments: Sequence[Any], time: Clocked | None, *more: Any, **named: Any) -> Point:
         tile = self.program.values.get("TILE")
-        return Point(
-            kernel, self.size, tile if isinstance(tile, int) else None, arguments[1].dtype.name, time, *more, **named
-        )
+        named["filled"] = filled(self.size, arguments[1].shape, arguments[2].shape)
+        tile = tile if isinstance(tile, int) else None
+        return Point(kernel, self.size, tile, arguments[1].dtype.name, time, *more, **named)
 
     def _count(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> Traffic | None:
         """Count what the launch moves, unless that follows from a smaller size, or is expected to take too long."""
@@ -235,6 +240,8 @@ class _Watcher:
         began = time.perf_counter()
         launch = count(function, carrying, config, arguments, _LOG_NOTHING)
         self.job.learn(function.name, "count", self.size, time.perf_counter() - began)
+        if self.size.operations <= _LOGGED_OPERATIONS:  # the lanes of logged requests tell how many elements they load
+            launch = count(function, carrying, config, arguments, LOG_BYTES)
         moved = traffic(launch, gpu_engine().device().compute_capability)
         self.job.counted.setdefault(function.name, Counted(self.size, config.grid, moved))
         return moved

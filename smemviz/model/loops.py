@@ -84,7 +84,7 @@ def serve_rows(
                 phase += 1
                 queue[:] = 0
                 longest = 0
-                for lane in range(first_lane, first_lane + lanes):
+                for lane in range(first_lane, min(first_lane + lanes, rule.lanes)):
                     first = row[lane]
                     if first < 0:
                         continue

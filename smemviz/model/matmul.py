@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,11 +100,24 @@ def traffic(launch: Launch, cc: tuple[int, int] = (9, 0)) -> Traffic:
 
 @dataclass(frozen=True)
 class Counted:
-    """What one launch moved: the size of its product and its grid of blocks."""
+    """What one launch moved: the size of its product, its grid of blocks, and what zeros filled its matrices up to."""
 
     size: Size
     grid: tuple[int, ...]
     moved: Traffic
+    filled: Size | None = None
+
+
+def filled(size: Size, a: Sequence[int], b: Sequence[int]) -> Size | None:
+    """Return the size of the product of matrices of these shapes where zeros made it larger than ``size``."""
+    given = Size(a[0], a[1], b[1])
+    return None if given == size else given
+
+
+def counted(launch: Launch, size: Size) -> Counted:
+    """Return what a launch of ``(c, a, b)`` moved for a product of this size."""
+    shapes = {array.name: array.shape for array in launch.arrays if array.space == "global"}
+    return Counted(size, launch.grid, traffic(launch), filled(size, shapes["a"], shapes["b"]))
 
 
 def scaled(known: Counted, size: Size, grid: tuple[int, ...]) -> Traffic | None:

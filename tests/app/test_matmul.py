@@ -106,10 +106,10 @@ def test_a_refused_size_leaves_a_sentence(data: Products) -> None:
 
 
 def test_a_kernel_that_changed_since_is_named(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert view_measured(data, {}, "light")["products-notices.children"] == []
+    assert view_measured(data, {}, "light", True)["products-notices.children"] == []
     other = {**digests(data.program), "tiled": "0" * 16}
     monkeypatch.setattr(Products, "recorded", replace(known(), sha256="0" * 64, kernels=other))
-    (notice,) = view_measured(data, {}, "light")["products-notices.children"]
+    (notice,) = view_measured(data, {}, "light", True)["products-notices.children"]
     assert notice.children == "tiled changed since; the times are of what stood there before."
 
 

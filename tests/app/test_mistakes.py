@@ -82,6 +82,7 @@ def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Librar
     assert [text(link) for link in links] == [
         "store_past_the_edgeout of bounds",
         "block_smaller_than_tileunwritten read",
+        "corner_of_each_tileunwritten read",
         "no_second_barrierrace",
         "barrier_in_a_branchbarrier divergence",
         "too_many_threadsrefused",
@@ -146,6 +147,6 @@ def test_a_refused_kernel_has_no_launch(served: Library) -> None:
 def test_the_card_counts_the_mistakes(served: Library) -> None:
     card, other = (part for part in parts(gallery_page(served)) if isinstance(part, html.Article))
 
-    assert "9 mistakes found while it ran" in text(card)
+    assert "11 mistakes found while it ran" in text(card)
     assert "mistake" not in text(other)
     assert "too_much_dynamic_memoryrefused" in text(card)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from swept import SIZES, sweep
+from swept import SIZES, at_rate, sweep
 
-from smemviz.figures.matmul_loads import Saving, loads_bars
-from smemviz.figures.products import headline, nearest_ceiling, points_at, products
-from smemviz.figures.quoted import FAILED_LAUNCH, QUOTED, beside
+from smemviz.figures.matmul_loads import Saving, claim, loads_bars
+from smemviz.figures.products import filled_note, headline, nearest_ceiling, points_at, products
+from smemviz.figures.quoted import FAILED_LAUNCH, QUOTED, V100, V100_AGAIN, beside
 from smemviz.figures.roofline import roofline
 from smemviz.figures.sweep import measured_sizes, spread_labels, sweep_lines
 from smemviz.model.matmul import Counted, Size, Traffic
@@ -123,7 +123,7 @@ def test_savings_are_drawn_against_the_width_of_the_tile() -> None:
 
 
 def test_published_times_stand_beside_ours_with_their_hardware() -> None:
-    rows = {(row.quoted.size.name, row.quoted.work): row for row in beside(sweep(), 32)}
+    rows = {(row.quoted.size.name, row.quoted.work): row for row in beside(sweep())}
     assert len(rows) == len(QUOTED)
     naive = rows["1024", "naive"]
     assert (naive.published, naive.quoted.hardware) == ("1.359 ms", "GeForce RTX 3080, kernel time by events")
@@ -139,3 +139,70 @@ def test_published_times_stand_beside_ours_with_their_hardware() -> None:
     assert "from scratch" in rows["2000", "naive"].quoted.note
     assert rows["512", "cuBLAS sgemm"].published == "no time published"
     assert "345.838 ms" in FAILED_LAUNCH
+    assert "start-up, allocation and two of the three copies" in FAILED_LAUNCH
+
+
+def test_ours_is_measured_with_tiles_as_large_as_theirs() -> None:
+    """Theirs are 16 wide at 2000, and the second product of the run has no start-up in its time."""
+    size = Size(2000, 2000, 2000)
+    kernels = [
+        (name, tile, rate) for name in ("naive_integer", "tiled_integer") for tile, rate in ((16, 4e12), (32, 8e12))
+    ]
+    points = [at_rate(name, size, rate, tile=tile, dtype="int32") for name, tile, rate in kernels]
+    rows = {(row.quoted.size.name, row.quoted.work): row for row in beside(replace(sweep(), points=tuple(points)))}
+    naive, tiled = rows["2000", "naive"], rows["2000", "integers by tiles"]
+    # 2 * 2000^3 operations at 4e12 per second
+    assert [(row.quoted.kernel, row.quoted.tile, row.kernel) for row in (naive, tiled)] == [
+        ("naive_integer", 16, "4.000 ms"),
+        ("tiled_integer", 16, "4.000 ms"),
+    ]
+    assert "from scratch" in naive.quoted.note
+    assert tiled.quoted.note.endswith("compare with copies.")
+    assert (tiled.quoted.hardware, naive.quoted.hardware) == (V100_AGAIN, V100)
+    assert "53.3" in rows["2000", "on the host"].quoted.note
+
+
+def test_a_comment_that_calls_a_column_a_row_is_named() -> None:
+    row = next(row for row in QUOTED if (row.size.name, row.work) == ("512", "naive"))
+    assert "the row number. It is the column" in row.note
+
+
+def test_the_published_saving_stands_beside_what_was_counted() -> None:
+    size = SIZES[0]
+    naive = {8: 40960, 16: 32768, 32: 40960}
+    tiled = {8: 8192, 16: 4096, 32: 2048}
+    savings = [
+        Saving(
+            tile,
+            size,
+            Traffic(0, naive[tile], 0, 0, 0, 0, 0, 524288),
+            Traffic(0, tiled[tile], 0, 1, 1, 0, 1, 524288 // tile),
+        )
+        for tile in naive
+    ]
+    said = claim(savings, None)
+    assert "here 1/64, 1/256 and 1/1024." in said
+    assert said.endswith("1/8, 1/16 and 1/32 of the elements; 1/5, 1/8 and 1/20 of the sectors are left.")
+    counted = [
+        replace(at_rate(name, size, 1e12, tile=saving.tile), moved=moved)
+        for saving in savings
+        for name, moved in (("naive", saving.naive), ("tiled", saving.tiled))
+    ]
+    by_gpu = "NVIDIA Test Card counted, at 64, 40,960 → 8,192; 32,768 → 4,096; 40,960 → 2,048 sectors."
+    assert claim(savings, replace(sweep(), points=tuple(counted))) == f"{said} {by_gpu}"
+    assert claim(savings, replace(sweep(), points=tuple(counted[:-1]))) == said
+
+
+def test_matrices_that_zeros_fill_are_named() -> None:
+    size, up_to = Size(228, 240, 112), Size(256, 256, 128)
+    moved = Traffic(1, 2, 3, 4, 5, 0, 1, 6)
+    live = {
+        "tiled": Counted(size, (4, 8, 1), moved, up_to),
+        "tiled_any": Counted(size, (4, 8, 1), moved),
+        "tiled_dynamic": Counted(size, (4, 8, 1), moved, up_to),
+    }
+    assert filled_note(products(size, 32, live, None)) == (
+        "Zeros fill the matrices of tiled, tiled_dynamic up to 256x256x128; those are loaded, stored and counted as "
+        "well."
+    )
+    assert filled_note(products(size, 32, {"tiled_any": live["tiled_any"]}, None)) == ""

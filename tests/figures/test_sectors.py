@@ -95,15 +95,26 @@ def test_all_requests_of_a_site_are_counted_by_their_sectors() -> None:
     (bars,) = spread(traffic).data
     # With t % (2 * step) == 0 the lanes of a request are 2, 4, 8, 16, 32 and more words apart: 4, 4, 4, 2, 1 sectors.
     assert dict(zip(bars.x, bars.y.tolist(), strict=True)) == {"1": 60, "2": 32, "4": 96}
-    assert used_of(traffic) == "4,080 of 16,256 bytes moved are used, 25.1 %."
+    assert used_of(traffic) == (
+        "4,080 of 16,256 bytes moved are used, 25.1 %. "
+        "Not fully coalesced: 220 sectors would hold the bytes that are used."
+    )
 
 
 def test_what_is_known_of_a_partial_log_says_so(product: Recording) -> None:
     traffic = traffic_of(product["naive_swapped"], 0)
     assert traffic
     said = "Every request moves 32 sectors; 1,048,576 of 8,388,608 bytes moved are used, 12.5 %"
-    assert used_of(traffic) == f"{said}."
-    assert used_of(replace(traffic, requests=9000)) == f"{said}, in the 8,192 requests that were logged of 9,000."
+    apart = "Not fully coalesced: 32,768 sectors would hold the bytes that are used."
+    assert used_of(traffic) == f"{said}. {apart}"
+    logged = "in the 8,192 requests that were logged of 9,000"
+    assert used_of(replace(traffic, requests=9000)) == f"{said}, {logged}. {apart}"
+
+
+def test_a_request_of_neighbouring_words_is_called_coalesced(product: Recording) -> None:
+    traffic = traffic_of(product["naive"], 1)
+    assert traffic
+    assert used_of(traffic).endswith("Coalesced: no request moves more sectors than its bytes fill.")
 
 
 def test_the_largest_request_of_a_site_is_found() -> None:
@@ -151,6 +162,16 @@ def test_a_sentence_says_how_often_by_the_block_and_in_all(product: Recording) -
     )
     now = present(product, "naive", 2)
     assert "1,024 by block 0, once each" in told_touches(now, look_at(now, None))
+
+
+def test_elements_that_nobody_stores_are_counted(product: Recording) -> None:
+    """2 x 2 threads for tiles of 32 x 32: 4 of 1,024 elements are stored, the others keep what another kernel left."""
+    corner = smemviz.run(kernels_dir() / "mistakes.py", engine="lockstep")["corner_of_each_tile"]
+    now = moment(corner)
+    said = told_touches(now, look_at(now, "c"))
+    assert said.startswith("Of the 1,024 elements of c, stored by threads: 4 by block 0, once each; 4 by all blocks")
+    assert said.endswith(" 1,020 elements are stored by no thread and keep what they held.")
+    assert "keep" not in told_touches(moment(product["naive"]), look_at(moment(product["naive"]), "c"))
 
 
 def test_the_array_is_the_one_asked_for_or_the_one_last_gone_to(product: Recording) -> None:

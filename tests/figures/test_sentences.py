@@ -4,12 +4,14 @@ from dataclasses import replace
 
 from synthetic import square_recording
 
+from smemviz.engines import run
 from smemviz.figures.moment import moment
 from smemviz.figures.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
 from smemviz.figures.served import Hardware
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.figures.worst import worst_moment
 from smemviz.recording import MAIN_FAILED, Finding
+from smemviz.resources import kernels_dir
 
 RECORDING = square_recording()
 LAUNCH = RECORDING["set_row_read_col"]
@@ -46,6 +48,12 @@ def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
     )
     assert degree_of(facts(launch)) == "global only"
     assert degree_of(facts(LAUNCH)) == "32-way"
+
+
+def test_two_rows_that_no_layout_brings_into_one_sector_are_not_called_a_waste_of_one() -> None:
+    """A warp of 16 x 16 threads loads an element of each of two rows: 8 of the 64 bytes of two sectors."""
+    launch = run(kernels_dir() / "matmul.py", {"TILE": 16}, engine="lockstep")["naive"]
+    assert headline(launch) == "2 sectors per request of a[row, k], 12.5 % of their bytes used"
 
 
 def test_the_present_request_is_said_in_one_line() -> None:

@@ -4,11 +4,12 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from reading import bold, cells, framed, written
 from synthetic import SHARED, requests, square_launch, square_recording
 
 from smemviz.figures.moment import Moment, moment
-from smemviz.figures.served import Hardware
+from smemviz.figures.served import Hardware, bank_layout, serve_request
 from smemviz.figures.tile import tile
 from smemviz.recording import Launch
 
@@ -120,9 +121,33 @@ def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five() -> No
     padded = moment(square_recording(5, 1)["set_row_read_col_pad"], warp=0, step=1)
     lanes = {(6 * (t % 5) + t // 5) for t in range(25)}
     drawn = tile(padded, "tile", view="physical", banks=5)
+    assert framed(drawn, CONFLICT) == set()  # lanes go five at a time, and a column of five lies in five banks
     assert cells(drawn).z.shape == (6, 5)
     found = {(x, round(y)) for (x, y), text in written(drawn).items() if text.startswith("L")}
     assert found == {(word % 5, word // 5) for word in lanes}
+
+
+def test_a_drawing_serves_as_many_lanes_at_a_time_as_it_has_banks() -> None:
+    plain, padded = (
+        serve_request(now, bank_layout(now.launch, banks=5))
+        for now in (
+            moment(square_recording(5, 0)["set_row_read_col"], warp=0, step=1),
+            moment(square_recording(5, 1)["set_row_read_col_pad"], warp=0, step=1),
+        )
+    )
+    # 25 lanes in groups of 5: all of a column in one bank, or each in its own.
+    assert (plain.wavefronts, padded.wavefronts) == (25, 5)
+    assert plain.conflict.all()
+    assert [sorted(padded.bank[padded.phase == group].tolist()) for group in range(5)] == [list(range(5))] * 5
+
+
+@pytest.mark.parametrize("banks", [1, 3, 5, 31, 33, 64])
+def test_a_drawing_with_any_number_of_banks_serves_every_lane(banks: int) -> None:
+    for step in (0, 1):
+        now = moment(RECORDING["set_row_read_col"], warp=1, step=step)
+        served = serve_request(now, bank_layout(now.launch, banks=banks))
+        assert served.lane.tolist() == list(range(32))
+        assert (served.wavefront >= 0).all()
 
 
 def test_lanes_that_share_a_word_are_in_no_conflict() -> None:

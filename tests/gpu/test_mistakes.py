@@ -16,7 +16,11 @@ def test_the_file_of_mistakes_gives_the_findings_of_lockstep_and_does_no_harm():
     seen = smemviz.run(path, engine="gpu")
     predicted = smemviz.run(path, engine="lockstep")
 
-    assert [launch.kernel for launch in seen.launches] == ["block_smaller_than_tile", "no_second_barrier"]
+    assert [launch.kernel for launch in seen.launches] == [
+        "block_smaller_than_tile",
+        "corner_of_each_tile",
+        "no_second_barrier",
+    ]
     facts = [(f.kind, f.kernel, f.line, f.block, f.threads) for f in seen.findings]
     assert facts == [(f.kind, f.kernel, f.line, f.block, f.threads) for f in predicted.findings]
     for finding in seen.findings:

@@ -8,7 +8,8 @@ from smemviz.resources import kernels_dir
 
 FILE = kernels_dir() / "matmul.py"
 CONTRACT = [
-    *("naive", "naive_swapped", "tiled", "tiled_dynamic", "tiled_any", "tiled_integer", "tiled_unbounded"),
+    *("naive", "naive_swapped", "naive_integer"),
+    *("tiled", "tiled_swapped", "tiled_dynamic", "tiled_any", "tiled_integer", "tiled_unbounded"),
     *("tiled_transposed", "tiled_transposed_padded", "tiled_transposed_swizzled"),
     *("register_1d", "register_2d", "vector_loads", "double_buffered", "paired_lanes"),
 ]
@@ -78,6 +79,21 @@ def test_why_the_thread_in_x_takes_the_column(run):
     assert cost(run["naive_swapped"], "global", "load") == (2 * requests, 0, requests * (32 + 1))
     assert cost(run["naive"], "global", "store")[2] == SIDE**2 // 8
     assert cost(run["naive_swapped"], "global", "store")[2] == SIDE**2
+
+
+def test_a_tile_that_is_filled_with_the_indices_swapped_loads_a_sector_for_each_lane(run):
+    """Each of the 2 x 2 x 2 tiles of a and of b is filled by 32 warps: 32 sectors a request, where 4 are coalesced."""
+    requests = 2 * 8 * 32
+
+    assert cost(run["tiled"], "global", "load") == (requests, 0, requests * 4)
+    assert cost(run["tiled_swapped"], "global", "load") == (requests, 0, requests * 32)
+    assert cost(run["tiled_swapped"], "shared", "store") == (requests, requests * 32, 0)
+    assert cost(run["tiled_swapped"], "global", "store") == cost(run["tiled"], "global", "store")
+
+
+def test_integers_cost_what_floats_of_as_many_bytes_cost(run):
+    for space, op in (("global", "load"), ("global", "store")):
+        assert cost(run["naive_integer"], space, op) == cost(run["naive"], space, op)
 
 
 @pytest.mark.parametrize("tile", [8, 16, 32])

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
 from smemviz.engines import run
-from smemviz.model.matmul import Counted, Size, Traffic, attainable, best_intensity, intensity, scaled, shares, traffic
+from smemviz.figures.products import products
+from smemviz.model.matmul import (
+    Counted,
+    Size,
+    Traffic,
+    attainable,
+    best_intensity,
+    counted,
+    filled,
+    intensity,
+    scaled,
+    shares,
+    traffic,
+)
 from smemviz.recording import Recording
 from smemviz.resources import kernels_dir
 
@@ -53,6 +67,32 @@ def test_sectors_fall_less_than_elements(tile: int, naive: int, tiled: int) -> N
     recording = product(tile)
     assert traffic(recording["naive"]).load_sectors == naive
     assert traffic(recording["tiled"]).load_sectors == tiled
+
+
+# Filled with zeros to 256 x 256 x 128, by tiles of 32: 4 blocks across, 8 down; of 2000 to 2016: 63 each way.
+@pytest.mark.parametrize(
+    ("size", "shapes", "grid", "loaded"),
+    [
+        (Size(228, 240, 112), ((256, 256), (256, 128)), (4, 8), 524_288),
+        (Size(2000, 2000, 2000), ((2016, 2016), (2016, 2016)), (63, 63), 512_096_256),
+    ],
+)
+def test_a_matrix_filled_with_zeros_is_loaded_with_its_zeros(size: Size, shapes: Any, grid: Any, loaded: int) -> None:
+    given = filled(size, *shapes)
+    assert given is not None
+    assert given.loads(*grid) == loaded
+    assert filled(size, (size.m, size.k), (size.k, size.n)) is None
+
+
+def test_the_formula_of_a_kernel_without_edges_is_what_it_loads() -> None:
+    size = Size(20, 24, 36)
+    live = {launch.kernel: counted(launch, size) for launch in product(16, 20, 24, 36).launches}
+    rows = {row.kernel: row for row in products(size, 16, live, None)}
+    for kernel in ("tiled", "tiled_swapped", "tiled_dynamic", "tiled_any", "tiled_integer", "register_1d"):
+        moved = rows[kernel].moved
+        assert moved is not None
+        assert rows[kernel].formula == moved.elements_loaded, kernel
+    assert (rows["tiled"].filled, rows["tiled_any"].filled) == (Size(32, 32, 48), None)
 
 
 def test_any_size_loads_what_its_blocks_share() -> None:

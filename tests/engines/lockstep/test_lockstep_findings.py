@@ -159,7 +159,8 @@ SMALL = "x = 1"
         (
             {"block": (33, 32)},
             SMALL,
-            "a block of 33 x 32 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger.",
+            "a block of 33 x 32 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger. "
+            'CUDA C++ calls it "invalid configuration argument".',
         ),
         ({"block": (1, 1, 65)}, SMALL, "the block has 65 in z; a device takes 64. Use another axis."),
         ({"grid": (1, 65536)}, SMALL, "the grid has 65536 in y; a device takes 65535. Use another axis."),

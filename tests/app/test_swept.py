@@ -1,0 +1,100 @@
+"""The kernel page with what a sweep over sizes measured, where the recording has other constants; and scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from dash.development.base_component import Component
+
+from smemviz.app.jobs import Job
+from smemviz.app.library import Library
+from smemviz.app.matmul_data import Products
+from smemviz.app.matmul_tables import quoted_table
+from smemviz.app.measured_panels import view_measured
+from smemviz.app.stopwatch import Stopwatch
+from smemviz.commands.progress import LINES
+from smemviz.figures.quoted import beside
+from smemviz.resources import kernels_dir, sweep_for
+from smemviz.sweep_file import load_sweep
+
+MATMUL = kernels_dir() / "matmul.py"
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library([MATMUL, *(kernels_dir() / f"{name}.py" for name in ("square", "reverse", "rectangle"))])
+
+
+def parts(component: object) -> Iterator[Component]:
+    if isinstance(component, list | tuple):
+        for part in component:
+            yield from parts(part)
+    elif isinstance(component, Component):
+        yield component
+        yield from parts(getattr(component, "children", None))
+
+
+def text(component: object) -> str:
+    if isinstance(component, list | tuple):
+        return "".join(text(part) for part in component)
+    return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
+
+
+def view(library: Library, **query: str) -> dict[str, object]:
+    return view_measured(library, Stopwatch(Job(environment=LINES), allowed=False), query, "light")
+
+
+def test_a_kernel_page_shows_the_time_that_the_sweep_has_for_its_constants(library: Library) -> None:
+    path = sweep_for(MATMUL)
+    assert path
+    sweep = load_sweep(path)
+    point = next(p for p in sweep.points if (p.kernel, p.size.name, p.tile) == ("naive", "64", 16))
+    assert point.time
+
+    body = view(library, file="matmul", kernel="naive", TILE="16")["timing-body.children"]
+
+    assert f"median{point.time.median_us:.3f} µs" in text(body)
+    assert "Measured in a sweep over sizes, without a floor, on NVIDIA H200" in text(body)
+    links = [part.href for part in parts(body) if getattr(part, "href", "").startswith("/matmul")]
+    assert links == ["/matmul?SIZE=64&TILE=16"]
+
+
+@pytest.mark.parametrize("constants", [{"M": "48"}, {"TILE": "16", "DEPTH": "16"}], ids=str)
+def test_constants_that_the_sweep_has_not_stay_without_a_time(library: Library, constants: dict[str, str]) -> None:
+    body = view(library, file="matmul", kernel="naive", **constants)["timing-body.children"]
+
+    assert text(body).startswith("No time was measured with these constants.")
+
+
+@pytest.mark.parametrize(("file", "array"), [("square", "tile[BDIMY][BDIMX]"), ("reverse", "held[N]")])
+def test_declarations_stand_in_the_boxes_of_their_scopes(library: Library, file: str, array: str) -> None:
+    body = view(library, file=file)["published-body.children"]
+    cuda, numba = (part for part in parts(body) if getattr(part, "className", "") == "scope" and "file" in text(part))
+
+    line = f"__shared__ int {array};"
+    assert text(cuda).count(line) == 2  # in the file, or in the kernel
+    (kernel,) = (part for part in parts(cuda.children) if getattr(part, "className", "") == "scope")
+    assert text(kernel).count(line) == 1
+    assert text(numba).startswith("file scopeno shared arraykernel scope")
+    source = (kernels_dir() / f"{file}.py").read_text(encoding="utf-8")
+    declared = [text(part) for part in parts(numba) if type(part).__name__ == "Code"]
+    assert len(declared) == 2
+    assert all(line in source for line in declared)
+
+
+def test_a_file_without_a_published_scope_has_no_boxes(library: Library) -> None:
+    body = view(library, file="rectangle")["published-body.children"]
+    assert not [part for part in parts(body) if getattr(part, "className", "") == "scope"]
+
+
+def test_a_published_product_that_stays_unwritten_leads_to_the_kernel_that_does_the_same() -> None:
+    sweep = Products(Job(environment=LINES)).recorded
+    for linked in (True, False):
+        table = quoted_table(beside(sweep), sweep, linked)
+        links = [part.href for part in parts(table) if hasattr(part, "href")]
+        assert links == ["/kernel?file=mistakes&kernel=corner_of_each_tile&elements=c&scope=launch"] * linked
+        assert "corner_of_each_tile does the same." in text(table)
+    (row,) = (text(part) for part in parts(table) if type(part).__name__ == "Tr" and "25.73 ms" in text(part))
+    assert "tiled_integer16" in row
+    assert "2.229 ms" in row
