@@ -23,6 +23,7 @@ from smemviz.app import (
 from smemviz.app import follow as following
 from smemviz.app.callers import refuse_strangers
 from smemviz.app.frame import above, below, drawn
+from smemviz.app.headers import add_headers, script_hash
 from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.lab_callbacks import add_callbacks as add_lab_callbacks
@@ -61,6 +62,7 @@ class _App(Dash):  # type: ignore[misc]
         page: str = super().interpolate_index(**kwargs)
         parts = {
             "language": spoken(),
+            "theme": f"<script>{_THEME_SCRIPT}</script>",
             "messages": f"{messages_element()}\n<script>{language_script()}</script>",
             "above": markup(above(request.path, editor=self.editor)),
             "below": markup(below()),
@@ -71,19 +73,20 @@ class _App(Dash):  # type: ignore[misc]
 
 
 # The theme is set before anything is painted, so that a dark page never flashes white.
+_THEME_SCRIPT = """
+(function () {
+  var asked = new URLSearchParams(location.search).get("theme");
+  var dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
+})();
+"""
 _INDEX = """<!DOCTYPE html>
 <html lang="{{language}}">
 <head>
 {%metas%}
 <title>{%title%}</title>
 {%favicon%}
-<script>
-(function () {
-  var asked = new URLSearchParams(location.search).get("theme");
-  var dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
-})();
-</script>
+{{theme}}
 {{messages}}
 {%css%}
 </head>
@@ -98,13 +101,20 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool = False, local: bool = True) -> Dash:
+def create_app(
+    paths: Sequence[Path] = (),
+    *,
+    editor: bool = True,
+    follow: bool = False,
+    local: bool = True,
+    names: Sequence[str] = (),
+) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
     ``follow`` keeps a kernel's page up with its file, as it is saved. ``editor`` gives it the page on which kernels are
     written; its texts run in lockstep, in processes of their own. ``local`` is for a server that only this machine
-    reaches, and answers nobody who asks for it by another name: for others nothing is measured, no revision read, and
-    kernels run within the editor's limits.
+    reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits. ``names`` are
+    those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
     """
     texts = Texts() if editor else None
     job = Job(environment=LINES)  # one GPU: one measurement at a time
@@ -127,8 +137,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
         ],
     )
     app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
-    if local:
-        app.server.before_request(refuse_strangers)
+    refuse_strangers(app.server, names)
     app.server.before_request(_speak)
     app.editor = editor
     app.layout = drawn
@@ -151,6 +160,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
         return _page(library, stopwatch, place, run, look, follow)
 
+    add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])
     return app
 
 
