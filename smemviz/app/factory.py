@@ -117,8 +117,8 @@ def create_app(
     those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
     """
     texts = Texts() if editor else None
-    job = Job(environment=LINES)  # one GPU: one measurement at a time
-    library, stopwatch = Library(paths or gallery(), texts, local=local), Stopwatch(job, allowed=local)
+    job = Job(environment=LINES, allowed=local)  # one GPU: one measurement at a time
+    library, stopwatch = Library(paths or gallery(), texts, local=local), Stopwatch(job)
     app = _App(
         __name__,
         title="smemviz",
@@ -146,7 +146,7 @@ def create_app(
     kernel_callbacks.add_callbacks(app, library)
     measured_panels.add_callbacks(app, library, stopwatch)
     compare_page.add_callbacks(app, library, stopwatch)
-    add_matmul_callbacks(app, library, Products(job), stopwatch)
+    add_matmul_callbacks(app, library, Products(job, texts, local=local), stopwatch)
     add_lab_callbacks(app)
     add_learn_callbacks(app)
     gpus_page.add_callbacks(app, library)
