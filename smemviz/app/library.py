@@ -141,7 +141,7 @@ class Library:
 
     def is_text(self, file: str) -> bool:
         """Whether a name is that of a text from a browser, which no process but the supervisor's may run."""
-        return bool(self.texts and file in self.texts)
+        return bool(self.texts and file in self.texts and file not in self._paths)
 
     def kernel_file(self, file: str) -> Path | None:
         """Return the path of the kernel file of this name, None when it is a recording or a text.
@@ -160,7 +160,7 @@ class Library:
         Raises:
             SmemvizError: when the file, the constants or the launch are impossible.
         """
-        if self.texts and state.file in self.texts:
+        if self.texts and self.is_text(state.file):
             return self._show_text(self.texts, state)
         path = self._path(state.file)
         recorded = self._recorded(path)

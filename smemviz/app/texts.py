@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,13 +16,14 @@ from smemviz.program import Program
 _MOST_TEXTS = 512 << 20  # bytes of all texts together; a syntax tree takes hundreds of times as many as its source
 _MOST_RUNS = 1 << 30  # bytes of what all runs recorded
 _PREFIX = "text-"
+_NAME = re.compile(_PREFIX + "[0-9a-f]{16}")
 
 _Run = tuple[str, tuple[tuple[str, object], ...]]
 
 
 def page_of(file: str) -> str:
     """Return the path of the page on which a file is shown."""
-    return "/editor" if file.startswith(_PREFIX) else "/kernel"
+    return "/editor" if _NAME.fullmatch(file) else "/kernel"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Texts:
         self._runs: Cache[_Run, Ran | SmemvizError] = Cache(_MOST_RUNS)
 
     def __contains__(self, name: str) -> bool:
-        return name.startswith(_PREFIX)
+        return _NAME.fullmatch(name) is not None
 
     @property
     def limits(self) -> SandboxLimits:

@@ -14,7 +14,7 @@ from smemviz.app import library as library_module
 from smemviz.app.cache import size_of
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
-from smemviz.app.texts import Texts
+from smemviz.app.texts import Texts, page_of
 from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
 from smemviz.program import source_sha256
@@ -238,6 +238,20 @@ def texts() -> Iterator[Texts]:
     made = Texts()
     yield made
     made.supervisor.close()
+
+
+@pytest.mark.parametrize("name", ["text-mine", "text-0123456789abcdef"])
+def test_a_file_may_be_named_as_texts_are(tmp_path: Path, texts: Texts, name: str) -> None:
+    path = tmp_path / f"{name}.py"
+    shutil.copy(SQUARE, path)
+    served = Library([path], texts)
+    assert served.kernel_file(name) == path
+    assert served.program(name).file == path.as_posix()
+    assert served.show(RunState(name)).recording.engine == "lockstep"
+
+
+def test_links_to_a_file_named_as_texts_are_lead_to_its_page() -> None:
+    assert [page_of(name) for name in ("text-mine", "text-0123456789abcdef")] == ["/kernel", "/editor"]
 
 
 def test_what_a_recording_brings_is_run_in_the_sandbox_when_a_knob_turns(tmp_path: Path, texts: Texts) -> None:
