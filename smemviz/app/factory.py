@@ -38,6 +38,7 @@ from smemviz.app.matmul_callbacks import add_callbacks as add_matmul_callbacks
 from smemviz.app.matmul_data import Products
 from smemviz.app.matmul_page import PATH as MATMUL
 from smemviz.app.matmul_page import matmul_page
+from smemviz.app.payload import refuse_garbage
 from smemviz.app.rich import retold
 from smemviz.app.run_view import Query
 from smemviz.app.stopwatch import Stopwatch
@@ -138,6 +139,7 @@ def create_app(
     )
     app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
     refuse_strangers(app.server, names)
+    refuse_garbage(app)
     app.server.before_request(_speak)
     app.editor = editor
     app.layout = drawn
@@ -177,7 +179,7 @@ def _page(
     if place["path"] == "/":
         return gallery_page.gallery_page(library)
     if place["path"] == "/compare":
-        return compare_page.compare_page(library, stopwatch, run, look["theme"])
+        return compare_page.compare_page(library, stopwatch, run, look.get("theme", "light"))
     if place["path"] == MATMUL:
         return matmul_page()
     if place["path"] == LAB:
