@@ -45,7 +45,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
     """Write a zip that is complete or not there."""
-    with replacing(path) as partial, zipfile.ZipFile(partial, "w") as archive:
+    with replacing(path) as partial:
+        write_members(partial, members)
+
+
+def write_members(target: Path | BinaryIO, members: Mapping[str, bytes]) -> None:
+    """Write a zip to a file."""
+    with zipfile.ZipFile(target, "w") as archive:
         for name, content in members.items():
             info = zipfile.ZipInfo(name)  # dated 1980, whatever today is
             info.compress_type = zipfile.ZIP_DEFLATED

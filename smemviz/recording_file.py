@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.archive import Archive, open_archive, write_archive
+from smemviz.archive import Archive, open_archive, write_archive, write_members
 from smemviz.constants import DTYPES
 from smemviz.decode import decode_fields
 from smemviz.errors import InputError, RecordingError
@@ -46,6 +46,38 @@ def save(recording: Recording, path: str | Path) -> None:
         RecordingError: when the recording holds more than a file may.
         InputError: when the file cannot be written.
     """
+    members = _members(recording, path)
+    try:
+        write_archive(Path(path), members)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def packed(recording: Recording, name: str) -> bytes:
+    """Return what ``save`` would write; ``name`` is what errors call it.
+
+    Raises:
+        RecordingError: when the recording holds more than a file may.
+    """
+    content = io.BytesIO()
+    write_members(content, _members(recording, name))
+    return content.getvalue()
+
+
+def unpacked(content: bytes, name: str) -> Recording:
+    """Read what ``packed`` returned, trusting nothing in it.
+
+    Raises:
+        RecordingError: when it is no recording.
+    """
+    try:
+        with open_archive(io.BytesIO(content)) as archive:
+            return _read(archive)
+    except ValueError as error:
+        raise RecordingError(f"{name}: is not a recording: {error}") from None
+
+
+def _members(recording: Recording, path: str | Path) -> dict[str, bytes]:
     logged = sum(len(launch.requests) for launch in recording.launches)
     if logged > MAX_REQUESTS:
         raise RecordingError(f"{path}: {logged} logged requests; a file holds {MAX_REQUESTS}. Launch fewer blocks")
@@ -61,10 +93,7 @@ def save(recording: Recording, path: str | Path) -> None:
     totals = [launch.totals for launch in recording.launches if launch.totals is not None]
     if totals:
         members |= {member: _npy([getattr(t, name) for t in totals]) for name, member in _TOTALS.items()}
-    try:
-        write_archive(Path(path), members)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    return members
 
 
 def load(path: str | Path) -> Recording:

@@ -546,6 +546,7 @@ class PretendedApp:
 SERVING = """
 import sys, types
 app = types.ModuleType("smemviz.app")
+app.__path__ = [{folder!r}]
 sys.path.insert(0, {tests!r})
 from test_cli import PretendedApp
 app.create_app = lambda paths, **options: PretendedApp()
@@ -560,7 +561,8 @@ sys.exit(main(sys.argv[1:]))
 @contextmanager
 def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
     """Serve a pretended app, after some statements; give the lines printed so far and a way to stop."""
-    code = f"{before}\n{SERVING.format(tests=str(Path(__file__).parent))}"
+    served = SERVING.format(tests=str(Path(__file__).parent), folder=str(Path(resources.__file__).with_name("app")))
+    code = f"{before}\n{served}"
     command = [sys.executable, "-c", code, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

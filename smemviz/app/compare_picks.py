@@ -10,6 +10,7 @@ from smemviz.errors import InputError, SmemvizError
 from smemviz.figures.compared import Entry
 from smemviz.figures.sentences import origin
 
+_MOST_DIGITS = 9  # of the number of a launch
 PICKS = "\n"  # between the launches in the query, where a URL says launch= once more
 
 
@@ -96,7 +97,7 @@ def pick_of(file: str, kernel: str, number: int) -> str:
 def _parse(library: Library, pick: str) -> tuple[str, str, int]:
     file = max((name for name in library.files if pick.startswith(f"{name}:")), key=len, default=None)
     kernel, _, number = pick.removeprefix(f"{file}:").partition(":")
-    if file is None or not kernel or not (number or "0").isdecimal():
+    if file is None or not kernel or not (number or "0").isdecimal() or len(number) > _MOST_DIGITS:
         raise InputError(f"{pick}: names no launch; write FILE:KERNEL, with a file of the gallery")
     return file, kernel, int(number or 0)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -61,7 +62,7 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
         Output("editor-start", "data"), Input("editor-choice", "value"), prevent_initial_call=True
     )
     def start(name: str | None) -> Any:
-        return _start(name) if name else no_update
+        return _start(name) if name in _starts() else no_update
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("editor-answer", "data"),
@@ -116,11 +117,15 @@ def _mark(line: int, message: str, severity: str) -> dict[str, Any]:
 
 def _start(name: str) -> str:
     """Return the text of a gallery file."""
-    return {path.stem: path for path in gallery()}[name].read_text(encoding="utf-8")
+    return _starts()[name].read_text(encoding="utf-8")
+
+
+def _starts() -> Mapping[str | None, Path]:
+    return {path.stem: path for path in gallery()}
 
 
 def _panel() -> Component:
-    starts = [path.stem for path in gallery()]
+    starts = list(_starts())
     return html.Section(
         [
             html.Div(

@@ -23,6 +23,7 @@ from smemviz.app import (
 from smemviz.app import follow as following
 from smemviz.app.callers import refuse_strangers
 from smemviz.app.frame import above, below, drawn
+from smemviz.app.headers import add_headers, script_hash
 from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.lab_callbacks import add_callbacks as add_lab_callbacks
@@ -37,6 +38,7 @@ from smemviz.app.matmul_callbacks import add_callbacks as add_matmul_callbacks
 from smemviz.app.matmul_data import Products
 from smemviz.app.matmul_page import PATH as MATMUL
 from smemviz.app.matmul_page import matmul_page
+from smemviz.app.payload import refuse_garbage
 from smemviz.app.rich import retold
 from smemviz.app.run_view import Query
 from smemviz.app.stopwatch import Stopwatch
@@ -61,6 +63,7 @@ class _App(Dash):  # type: ignore[misc]
         page: str = super().interpolate_index(**kwargs)
         parts = {
             "language": spoken(),
+            "theme": f"<script>{_THEME_SCRIPT}</script>",
             "messages": f"{messages_element()}\n<script>{language_script()}</script>",
             "above": markup(above(request.path, editor=self.editor)),
             "below": markup(below()),
@@ -71,19 +74,20 @@ class _App(Dash):  # type: ignore[misc]
 
 
 # The theme is set before anything is painted, so that a dark page never flashes white.
+_THEME_SCRIPT = """
+(function () {
+  var asked = new URLSearchParams(location.search).get("theme");
+  var dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
+})();
+"""
 _INDEX = """<!DOCTYPE html>
 <html lang="{{language}}">
 <head>
 {%metas%}
 <title>{%title%}</title>
 {%favicon%}
-<script>
-(function () {
-  var asked = new URLSearchParams(location.search).get("theme");
-  var dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
-})();
-</script>
+{{theme}}
 {{messages}}
 {%css%}
 </head>
@@ -98,17 +102,24 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool = False, local: bool = True) -> Dash:
+def create_app(
+    paths: Sequence[Path] = (),
+    *,
+    editor: bool = True,
+    follow: bool = False,
+    local: bool = True,
+    names: Sequence[str] = (),
+) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
     ``follow`` keeps a kernel's page up with its file, as it is saved. ``editor`` gives it the page on which kernels are
     written; its texts run in lockstep, in processes of their own. ``local`` is for a server that only this machine
-    reaches, and answers nobody who asks for it by another name: for others nothing is measured, no revision read, and
-    kernels run within the editor's limits.
+    reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits. ``names`` are
+    those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
     """
     texts = Texts() if editor else None
-    job = Job(environment=LINES)  # one GPU: one measurement at a time
-    library, stopwatch = Library(paths or gallery(), texts, local=local), Stopwatch(job, allowed=local)
+    job = Job(environment=LINES, allowed=local)  # one GPU: one measurement at a time
+    library, stopwatch = Library(paths or gallery(), texts, local=local), Stopwatch(job)
     app = _App(
         __name__,
         title="smemviz",
@@ -127,8 +138,8 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
         ],
     )
     app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
-    if local:
-        app.server.before_request(refuse_strangers)
+    refuse_strangers(app.server, names)
+    refuse_garbage(app)
     app.server.before_request(_speak)
     app.editor = editor
     app.layout = drawn
@@ -137,7 +148,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     kernel_callbacks.add_callbacks(app, library)
     measured_panels.add_callbacks(app, library, stopwatch)
     compare_page.add_callbacks(app, library, stopwatch)
-    add_matmul_callbacks(app, library, Products(job), stopwatch)
+    add_matmul_callbacks(app, library, Products(job, texts, local=local), stopwatch)
     add_lab_callbacks(app)
     add_learn_callbacks(app)
     gpus_page.add_callbacks(app, library)
@@ -151,6 +162,7 @@ def create_app(paths: Sequence[Path] = (), *, editor: bool = True, follow: bool 
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
         return _page(library, stopwatch, place, run, look, follow)
 
+    add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])
     return app
 
 
@@ -167,7 +179,7 @@ def _page(
     if place["path"] == "/":
         return gallery_page.gallery_page(library)
     if place["path"] == "/compare":
-        return compare_page.compare_page(library, stopwatch, run, look["theme"])
+        return compare_page.compare_page(library, stopwatch, run, look.get("theme", "light"))
     if place["path"] == MATMUL:
         return matmul_page()
     if place["path"] == LAB:

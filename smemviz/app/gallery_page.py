@@ -72,7 +72,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
         look = LookState.read({"theme": theme})
         figures: list[object] = []
         for picture in pictures:
-            state = RunState(picture["file"])
+            state = RunState(str(picture["file"]))
             try:
                 shown = library.show(state)
             except SmemvizError:  # the card says it

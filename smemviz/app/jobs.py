@@ -38,22 +38,29 @@ class Status:
 
 
 class Job:
-    """Runs one command at a time; ``environment`` is added to the server's own."""
+    """Runs one command at a time; ``environment`` is added to the server's own. Not ``allowed``, it starts none."""
 
-    def __init__(self, limit_seconds: float = LIMIT_SECONDS, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        limit_seconds: float = LIMIT_SECONDS,
+        environment: Mapping[str, str] | None = None,
+        *,
+        allowed: bool = True,
+    ) -> None:
         self.limit_seconds = limit_seconds
+        self.allowed = allowed
         self._environment = {**os.environ, **(environment or {})}
         self._lock = threading.Lock()
         self._run: _Run | None = None
         atexit.register(self.cancel)
 
     def start(self, key: Hashable, command: Sequence[str], answers: Sequence[int] = ()) -> bool:
-        """Start a command unless one is running; return whether it was started.
+        """Start a command unless one is running, or none may be started; return whether it was started.
 
         ``answers`` are exit codes besides 0 with which it has done what it should.
         """
         with self._lock:
-            if self._run and self._run.status().state == "running":
+            if not self.allowed or (self._run and self._run.status().state == "running"):
                 return False
             self._run = _Run(key, command, self.limit_seconds, self._environment, answers)
             return True

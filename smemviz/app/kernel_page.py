@@ -50,7 +50,7 @@ def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query,
     page = kernel_layout(program, state.hardware or H200, follower() if follow else ())
     if follow:
         page["version"].data = version(Path(program.file))
-    measured = view_measured(library, stopwatch, run, look["theme"])
+    measured = view_measured(library, stopwatch, run, look.get("theme", "light"))
     looked = view_look(library, run, look)
     later = view_why(library, run, look) | view_global(library, run, look)
     shown = view_run(library, run) | looked | later | measured

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from smemviz.app.cache import Cache
 from smemviz.app.helpers import forget, helper_hashes
 from smemviz.app.patience import Patience
 from smemviz.app.state import RunState
@@ -22,7 +22,7 @@ from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
 from smemviz.resources import plain_name, recording_for
 
-_MOST_RUNS = 32
+_MOST_BYTES = 1 << 30  # of all runs together
 
 Helpers = tuple[tuple[str, str], ...]  # path and SHA-256 of each module that a kernel file imports
 RunKey = tuple[str, tuple[tuple[str, ConstantValue], ...]]
@@ -99,7 +99,7 @@ class Shown:
 
 
 class Library:
-    """Kernel files and recordings by the name they have in a URL; runs are kept, the latest ``_MOST_RUNS`` of them.
+    """Kernel files and recordings by the name they have in a URL; the latest runs are kept.
 
     ``local`` tells that only this machine reaches the server. Where others do, nothing starts but the sandbox: they
     choose constants, and with them how much a file asks of the machine.
@@ -110,10 +110,10 @@ class Library:
         self.local = local
         self._sandbox = texts.supervisor if texts else Supervisor()
         self._paths = _names(paths)
-        self._runs: OrderedDict[tuple[RunKey, Helpers, bool], Recording | SmemvizError] = OrderedDict()
+        self._runs: Cache[tuple[RunKey, Helpers, bool], Recording | SmemvizError] = Cache(_MOST_BYTES)
         self._files: dict[Path, tuple[int, Recording]] = {}
         self._programs: dict[Path, Program] = {}
-        self._lock = threading.Lock()
+        self._running = threading.Lock()
         self._loading = threading.Lock()
 
     @property
@@ -141,7 +141,7 @@ class Library:
 
     def is_text(self, file: str) -> bool:
         """Whether a name is that of a text from a browser, which no process but the supervisor's may run."""
-        return bool(self.texts and file in self.texts)
+        return bool(self.texts and file in self.texts and file not in self._paths)
 
     def kernel_file(self, file: str) -> Path | None:
         """Return the path of the kernel file of this name, None when it is a recording or a text.
@@ -160,7 +160,7 @@ class Library:
         Raises:
             SmemvizError: when the file, the constants or the launch are impossible.
         """
-        if self.texts and state.file in self.texts:
+        if self.texts and self.is_text(state.file):
             return self._show_text(self.texts, state)
         path = self._path(state.file)
         recorded = self._recorded(path)
@@ -203,34 +203,29 @@ class Library:
         return known[1]
 
     def run(self, program: Program) -> Recording:
-        """Run in lockstep, once for the same source, helpers and constants; one run at a time.
+        """Run in lockstep, once for the same source, helpers and constants; nobody waits for the run of another.
 
         What came from a browser or in a recording runs as the editor's texts do: in the sandbox, within its limits.
         """
         trusted = program.trusted and self.local
         helpers = helper_hashes(program) if trusted else ()
         key = ((program.sha256, tuple(program.values.items())), helpers, trusted)
-        with self._lock:
-            if key not in self._runs:
-                forget(path for path, _ in helpers)
-                try:
-                    self._runs[key] = self._recording_of(program, trusted)
-                except BusyError:
-                    raise  # another try may do better
-                except SmemvizError as error:
-                    self._runs[key] = error
-            self._runs.move_to_end(key)
-            while len(self._runs) > _MOST_RUNS:
-                self._runs.popitem(last=False)
-            result = self._runs[key]
+        result = self._runs.once(key, lambda: self._result_of(program, helpers, trusted))
         if isinstance(result, SmemvizError):
             raise result
         return result
 
-    def _recording_of(self, program: Program, trusted: bool) -> Recording:
-        if trusted:
-            return run(program, engine="lockstep", progress=Patience(program.file))
-        return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
+    def _result_of(self, program: Program, helpers: Helpers, trusted: bool) -> Recording | SmemvizError:
+        try:
+            if not trusted:
+                return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
+            with self._running:  # it may import modules, which all of this process share
+                forget(path for path, _ in helpers)
+                return run(program, engine="lockstep", progress=Patience(program.file))
+        except BusyError:
+            raise  # another try may do better
+        except SmemvizError as error:
+            return error
 
 
 def _changed(recording: Recording) -> str:

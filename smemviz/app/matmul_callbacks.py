@@ -64,7 +64,7 @@ def add_callbacks(app: Dash, library: Library, data: Products, stopwatch: Stopwa
     )
     def show_controls(query: Query, ids: list[dict[str, str]]) -> tuple[list[str], dict[str, str]]:
         shown = control_values(data, query or {})
-        return [shown[one["name"]] for one in ids], shown
+        return [shown.get(one["name"], "") for one in ids], shown
 
     @app.callback(  # type: ignore[untyped-decorator]
         [*_outputs(JOB_PROPERTIES), Output("products-latest", "data")],

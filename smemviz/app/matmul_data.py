@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from smemviz.app.cache import Cache
 from smemviz.app.jobs import Job, Status
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
+from smemviz.app.tasks import Tasks
+from smemviz.app.texts import Texts
 from smemviz.errors import InputError
 from smemviz.figures.matmul_loads import Saving
 from smemviz.figures.matmul_steps import Step, steps
@@ -30,7 +31,7 @@ LARGEST = 8192
 COUNTED = Size(64, 64, 64)  # the most that is counted here: a second or so for all kernels
 PICTURED = {"16-8": (16, 8), "24-8": (24, 8), "32-8": (32, 8), "32-16": (32, 16)}
 DEFAULT_PICTURED = "16-8"
-_MOST_COUNTS = 256  # sizes with a tile, of a few numbers for each kernel
+_MOST_BYTES = 64 << 20  # of counts, and of steps
 _LIMIT_SECONDS = "20"
 _TOLD_FIRST = ("1024", "2048", "4096")  # large enough to fill a card, and every kernel is timed in seconds
 _ANIMATED = "tiled"
@@ -85,17 +86,13 @@ def _best_size(sweep: Sweep | None, tile: int) -> Size:
 class Products:
     """Counts and measures matrix products; what it has found is kept."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, texts: Texts | None = None, *, local: bool = True) -> None:
         self.path = kernels_dir() / f"{FILE}.py"
-        self._library = Library([self.path])
-        self._job = job
-        self._here: dict[str, Sweep] = {}  # measured on this machine, by the source it is of
-        self._problem = ""
-        self._collected: Status | None = None
-        self._kept = 0
-        self._counts: OrderedDict[tuple[str, Size, int], Mapping[str, Counted]] = OrderedDict()
-        self._steps: dict[str, tuple[Launch, tuple[Step, ...]]] = {}
-        self._lock = threading.Lock()
+        self._library = Library([self.path], texts, local=local)
+        self._tasks = Tasks(job, self._read)
+        self._measured: dict[str, Sweep] = {}  # on this machine, by the source it is of
+        self._counts: Cache[tuple[str, Size, int], Mapping[str, Counted]] = Cache(_MOST_BYTES)
+        self._steps: Cache[str, tuple[Launch, tuple[Step, ...]]] = Cache(_MOST_BYTES)
 
     @property
     def program(self) -> Program:
@@ -110,8 +107,8 @@ class Products:
 
     def sweep(self, size: Size | None = None, tile: int | None = None) -> tuple[Sweep | None, bool]:
         """Return what was measured, and whether here; what comes with smemviz where this size was not."""
-        self._collect()
-        here = self._here.get(self.program.sha256)
+        self._tasks.collect()
+        here = self._measured.get(self.program.sha256)
         if here and (size is None or tile is None or size in measured_sizes(here, tile)):
             return here, True
         return self.recorded, False
@@ -119,16 +116,10 @@ class Products:
     def counted(self, state: ProductState) -> Mapping[str, Counted]:
         """Count every kernel here, in lockstep, at the size shown or at 64 where that is too large."""
         size = _counted_size(state.size)
-        key = (self.program.sha256, size, state.tile)
-        kept = self._counts.get(key)
-        if kept is None:
-            launches = self._run(size, state.tile).launches
-            kept = {launch.kernel: counted(launch, size) for launch in launches}
-            with self._lock:
-                self._counts[key] = kept
-                if len(self._counts) > _MOST_COUNTS:
-                    self._counts.popitem(last=False)
-        return kept
+        return self._counts.once((self.program.sha256, size, state.tile), lambda: self._count(size, state.tile))
+
+    def _count(self, size: Size, tile: int) -> Mapping[str, Counted]:
+        return {launch.kernel: counted(launch, size) for launch in self._run(size, tile).launches}
 
     def savings(self, state: ProductState) -> list[Saving]:
         """Count the naive and the tiled kernel with each tile, at the size shown or at 64 where that is too large."""
@@ -140,12 +131,11 @@ class Products:
 
     def steps(self, pictured: str) -> tuple[Launch, tuple[Step, ...]]:
         """Return the small tiled product that is pictured, and its steps."""
-        with self._lock:
-            if pictured not in self._steps:
-                side, tile = PICTURED[pictured]
-                launch = self._run(Size(side, side, side), tile)[_ANIMATED]
-                self._steps[pictured] = (launch, steps(launch))
-            return self._steps[pictured]
+        return self._steps.once(pictured, lambda: self._stepped(*PICTURED[pictured]))
+
+    def _stepped(self, side: int, tile: int) -> tuple[Launch, tuple[Step, ...]]:
+        launch = self._run(Size(side, side, side), tile)[_ANIMATED]
+        return launch, steps(launch)
 
     def _run(self, size: Size, tile: int) -> Recording:
         constants = {"M": size.m, "K": size.k, "N": size.n, "TILE": tile}
@@ -154,59 +144,35 @@ class Products:
 
     def measure(self, state: ProductState) -> bool:
         """Start measuring a size on this machine's GPU; return False when something is being measured."""
-        self._collect()
-        started = self._job.start(_Task(self.program.sha256), command(self.path, state))
-        if started:
-            self._problem = ""
-        return started
+        return self._tasks.start(self.program.sha256, command(self.path, state))
 
     def cancel(self) -> None:
         """Stop measuring."""
-        if isinstance(self._job.status().key, _Task):
-            self._job.cancel()
+        self._tasks.cancel()
 
     def running(self) -> Status | None:
         """Return how the measurement is doing, None when there is none."""
-        status = self._collect()
-        return status if status.state == "running" and isinstance(status.key, _Task) else None
+        return self._tasks.running()
 
     @property
     def problem(self) -> str:
         """Why the last measurement failed, "" when it did not."""
-        self._collect()
-        return self._problem
+        return self._tasks.problem(self.program.sha256) or ""
 
     @property
     def latest(self) -> int:
         """How many measurements have been kept."""
-        self._collect()
-        return self._kept
+        self._tasks.collect()
+        return self._tasks.latest
 
-    def _collect(self) -> Status:
-        """Keep the result of a measurement that has ended."""
-        status = self._job.status()
-        if status is self._collected or status.state not in ("done", "failed") or not isinstance(status.key, _Task):
-            return status
-        self._collected = status
-        if status.state == "failed":
-            self._problem = status.problem
-            return status
+    def _read(self, sha256: str, output: str) -> Sweep:
         try:
-            found = parse_sweep(status.output)
+            found = parse_sweep(output)
         except ValueError as error:
-            self._problem = f"its output cannot be read: {error}"
-            return status
-        older = self._here.get(found.sha256)
-        self._here[found.sha256] = joined(older, found) if older else found
-        self._kept += 1
-        return status
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A measurement of this page, by the source it is of."""
-
-    sha256: str
+            raise InputError(f"its output cannot be read: {error}") from None
+        older = self._measured.get(found.sha256)
+        self._measured[found.sha256] = joined(older, found) if older else found
+        return self._measured[found.sha256]
 
 
 def command(path: Path, state: ProductState) -> list[str]:

@@ -74,6 +74,9 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
 
 def _start(library: Library, stopwatch: Stopwatch, query: Query) -> None:
     state = RunState.read(query)
-    path = library.kernel_file(state.file)
-    if path is not None and stopwatch.available:
-        stopwatch.start(library.show(state), path)
+    try:
+        path = library.kernel_file(state.file)
+        if path is not None and stopwatch.available:
+            stopwatch.start(library.show(state), path)
+    except SmemvizError:  # the page says what is wrong
+        return

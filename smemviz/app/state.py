@@ -31,7 +31,7 @@ class RunState:
         source = query.get("source")
         return RunState(
             query.get("file", ""),
-            query.get("kernel"),
+            _name(query, "kernel"),
             _integer(query, "launch") or 0,
             {name: value for name, value in query.items() if name.strip("_")[:1].isupper()},
             source if source in ("recording", "lockstep") else None,  # type: ignore[arg-type]
@@ -65,14 +65,15 @@ class LookState:
             _integer(query, "step"),
             "physical" if query.get("view") == "physical" else "declared",
             banks if banks is not None and 1 <= banks <= MOST_BANKS else None,
-            query.get("array"),
-            query.get("elements"),
+            _name(query, "array"),
+            _name(query, "elements"),
             query.get("scope") == "launch",
             "dark" if query.get("theme") == "dark" else "light",
         )
 
 
 MOST_BANKS = 64
+_LONGEST_NAME = 1000
 
 
 def _hardware(text: str) -> Hardware | None:
@@ -83,6 +84,12 @@ def _hardware(text: str) -> Hardware | None:
         except InputError:
             continue
     return None
+
+
+def _name(query: Mapping[str, str], name: str) -> str | None:
+    """Read the name of a kernel or of an array; what is longer than any is left out."""
+    text = query.get(name)
+    return text if text is None or len(text) <= _LONGEST_NAME else None
 
 
 def _integer(query: Mapping[str, str], name: str) -> int | None:

@@ -12,8 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from smemviz.app.jobs import Job, Status
+from smemviz.app.jobs import Job
 from smemviz.app.library import RunKey, Shown
+from smemviz.app.tasks import Tasks
 from smemviz.calibration import calibration_for, calibration_of
 from smemviz.commands.progress import LINES
 from smemviz.constants import ConstantValue
@@ -55,22 +56,17 @@ class Running:
 class Stopwatch:
     """Measures kernel files by our own command line, one at a time, and keeps what it found by source and constants.
 
-    Not ``allowed``, it says that there is no GPU.
+    With a job that may start nothing it says that there is no GPU.
     """
 
-    def __init__(self, job: Job | None = None, *, allowed: bool = True) -> None:
-        self._allowed = allowed
-        self._job = job or Job(environment=LINES)
-        self._found: dict[RunKey, Times] = {}
-        self._problems: dict[RunKey, str] = {}
-        self._collected: Status | None = None
-        self._kept = 0
+    def __init__(self, job: Job | None = None) -> None:
+        self._tasks = Tasks(job or Job(environment=LINES), _read)
         self._gpu_lock = threading.Lock()
 
     @property
     def available(self) -> bool:
         """Whether this machine has a GPU that Numba can use; the first to ask waits for CUDA to be loaded."""
-        if not self._allowed:
+        if not self._tasks.allowed:
             return False
         with self._gpu_lock:
             return self._available
@@ -85,40 +81,34 @@ class Stopwatch:
     @property
     def latest(self) -> int:
         """How many measurements have been kept; a page that knows a smaller number has not seen the latest."""
-        self._collect()
-        return self._kept
+        self._tasks.collect()
+        return self._tasks.latest
 
     def start(self, shown: Shown, path: Path) -> bool:
         """Start measuring a kernel file with the constants shown; return False when something is being measured."""
-        self._collect()
-        started = self._job.start(_Task(path, key_of(shown)), command(path, shown.program.overrides))
-        if started:
-            self._problems.pop(key_of(shown), None)
-        return started
+        return self._tasks.start(_task(shown), command(path, shown.program.overrides))
 
     def cancel(self) -> None:
         """Stop measuring."""
-        self._job.cancel()
+        self._tasks.cancel()
 
     def running(self) -> Running | None:
         """Say what is being measured, None when nothing is."""
-        status = self._collect()
-        if status.state != "running" or not isinstance(status.key, _Task):
+        status = self._tasks.running()
+        if status is None:
             return None
         said = _PROGRESS.fullmatch(status.said)
         return Running(status.key.path.name, status.seconds, int(said[1]) if said else 0, said[2] if said else "")
 
     def problem(self, shown: Shown) -> str | None:
         """Say why the last measurement of what is shown failed, None when it did not."""
-        self._collect()
-        return self._problems.get(key_of(shown))
+        return self._tasks.problem(_task(shown))
 
     def measured(self, shown: Shown, launch: Launch) -> Measured | None:
         """Return a launch with its time: as measured here, else as in the GPU recording with the same constants."""
-        self._collect()
         index = next(i for i, one in enumerate(shown.recording.launches) if one is launch)
         verified = shown.recorded.launches[index] if shown.recorded and shown.why is None else None
-        found = self._found.get(key_of(shown))
+        found = self._tasks.found(_task(shown))
         if found and index < len(found.times) and found.kernels[index] == launch.kernel:
             same_card = verified and shown.recorded and shown.recorded.device == found.device
             counted = verified if verified and same_card else replace(launch, hardware=())
@@ -127,28 +117,14 @@ class Stopwatch:
             return Measured(verified, verified.time, shown.recorded.device, calibration_for(shown.recorded))
         return None
 
-    def _collect(self) -> Status:
-        """Keep the result of a measurement that has ended."""
-        status = self._job.status()
-        if status is self._collected or status.state not in ("done", "failed") or not isinstance(status.key, _Task):
-            return status
-        self._collected = status
-        task = status.key
-        try:
-            if status.state == "failed":
-                raise InputError(status.problem)
-            if read_program(task.path).sha256 != task.run[0]:
-                raise InputError("the file changed while it was measured")
-            self._found[task.run] = _times(status.output)
-            self._kept += 1
-        except InputError as error:
-            self._problems[task.run] = str(error)
-        return status
-
 
 def key_of(shown: Shown) -> RunKey:
     """Return what a time belongs to: a source and the values of its constants."""
     return shown.program.sha256, tuple(shown.program.values.items())
+
+
+def _task(shown: Shown) -> _Task:
+    return _Task(Path(shown.program.file), key_of(shown))
 
 
 def command(path: Path, overrides: Mapping[str, ConstantValue]) -> list[str]:
@@ -157,12 +133,14 @@ def command(path: Path, overrides: Mapping[str, ConstantValue]) -> list[str]:
     return [sys.executable, "-m", "smemviz", "time", str(path), *settings, "--json"]
 
 
-def _times(output: str) -> Times:
+def _read(task: _Task, output: str) -> Times:
     """Read what ``smemviz time --json`` printed.
 
     Raises:
-        InputError: when it printed something else.
+        InputError: when it printed something else, or of another version of the file.
     """
+    if read_program(task.path).sha256 != task.run[0]:
+        raise InputError("the file changed while it was measured")
     try:
         data: dict[str, Any] = json.loads(output)
         launches = data["launches"]

@@ -164,6 +164,9 @@ def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
 def _start(library: Library, suggester: Suggester, query: Query) -> bool:
     """Start on the kernel shown; return False when something else is running."""
     state = RunState.read(query)
-    shown = library.show(state)
-    path = library.kernel_file(state.file)
-    return path is not None and suggester.start(shown, path, shown.launch(state).kernel)
+    try:
+        shown = library.show(state)
+        path = library.kernel_file(state.file)
+        return path is not None and suggester.start(shown, path, shown.launch(state).kernel)
+    except SmemvizError:  # the page says what is wrong
+        return True

@@ -13,6 +13,7 @@ from typing import Any
 from smemviz.app.jobs import Job, Status
 from smemviz.app.library import RunKey, Shown
 from smemviz.app.stopwatch import key_of
+from smemviz.app.tasks import Tasks
 from smemviz.commands.progress import LINES
 from smemviz.constants import ConstantValue
 from smemviz.errors import InputError
@@ -33,54 +34,27 @@ class Suggester:
     """Runs our own command line, one kernel at a time, and keeps what it found by source, constants and kernel."""
 
     def __init__(self, job: Job | None = None) -> None:
-        self._job = job or Job(environment=LINES)
-        self._found: dict[_Task, Facts] = {}
-        self._problems: dict[_Task, str] = {}
-        self._collected: Status | None = None
+        self._tasks = Tasks(job or Job(environment=LINES), _read, (_FAILED_A_CHECK,))
 
     def start(self, shown: Shown, path: Path, kernel: str) -> bool:
         """Start on a kernel of a file with the constants shown; return False when another is being worked on."""
-        self._collect()
-        task = _Task(key_of(shown), kernel)
-        started = self._job.start(task, command(path, kernel, shown.program.overrides), (_FAILED_A_CHECK,))
-        if started:
-            self._problems.pop(task, None)
-        return started
+        return self._tasks.start(_Task(key_of(shown), kernel), command(path, kernel, shown.program.overrides))
 
     def cancel(self) -> None:
         """Stop what is running."""
-        self._job.cancel()
+        self._tasks.cancel()
 
     def running(self) -> Status | None:
         """Say how the one that is being worked on is doing, None when none is."""
-        status = self._collect()
-        return status if status.state == "running" and isinstance(status.key, _Task) else None
+        return self._tasks.running()
 
     def problem(self, shown: Shown, kernel: str) -> str | None:
         """Say why the last try failed, None when it did not."""
-        return self._problems.get(_Task(key_of(shown), kernel))
+        return self._tasks.problem(_Task(key_of(shown), kernel))
 
     def found(self, shown: Shown, path: Path, kernel: str) -> Facts | None:
         """Return what was found for a kernel here, else what is stored beside its file for the same text."""
-        self._collect()
-        return self._found.get(_Task(key_of(shown), kernel)) or _stored(shown, path)
-
-    def _collect(self) -> Status:
-        """Keep the result of a command that has ended."""
-        status = self._job.status()
-        if status is self._collected or status.state not in ("done", "failed") or not isinstance(status.key, _Task):
-            return status
-        self._collected = status
-        try:
-            if status.state == "failed":
-                raise InputError(status.problem)
-            facts = _read(status.output)
-            if facts["sha256"] != status.key.run[0]:
-                raise InputError("the file changed meanwhile")
-            self._found[status.key] = facts
-        except InputError as error:
-            self._problems[status.key] = str(error)
-        return status
+        return self._tasks.found(_Task(key_of(shown), kernel)) or _stored(shown, path)
 
 
 def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue]) -> list[str]:
@@ -89,12 +63,14 @@ def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue]) -> 
     return [sys.executable, "-m", "smemviz", "suggest", f"{path}:{kernel}", *settings, "--json"]
 
 
-def _read(output: str) -> Facts:
+def _read(task: _Task, output: str) -> Facts:
     try:
         facts: Facts = json.loads(output)
         _ = facts["sha256"], facts["suggestions"], facts["refused"], facts["notes"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"its output cannot be read: {error}") from None
+    if facts["sha256"] != task.run[0]:
+        raise InputError("the file changed meanwhile")
     return facts
 
 

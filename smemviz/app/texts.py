@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
+from smemviz.app.cache import Cache
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import BusyError, InputError, SmemvizError
 from smemviz.program import Program
 
-_MOST_SOURCE = 1 << 22  # characters of all texts together; a syntax tree takes hundreds of times as many bytes
-_MOST_REQUESTS = 1_000_000  # of all runs together, at 700 bytes or so each
+_MOST_TEXTS = 512 << 20  # bytes of all texts together; a syntax tree takes hundreds of times as many as its source
+_MOST_RUNS = 1 << 30  # bytes of what all runs recorded
 _PREFIX = "text-"
+_NAME = re.compile(_PREFIX + "[0-9a-f]{16}")
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 _Run = tuple[str, tuple[tuple[str, object], ...]]
 
 
 def page_of(file: str) -> str:
     """Return the path of the page on which a file is shown."""
-    return "/editor" if file.startswith(_PREFIX) else "/kernel"
+    return "/editor" if _NAME.fullmatch(file) else "/kernel"
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,11 @@ class Texts:
 
     def __init__(self, supervisor: Supervisor | None = None) -> None:
         self.supervisor = supervisor or Supervisor()
-        self._texts: _Latest[str, Text] = _Latest(_MOST_SOURCE, lambda text: len(text.program.source))
-        self._runs: _Latest[_Run, Ran | SmemvizError] = _Latest(_MOST_REQUESTS, _requests)
+        self._texts: Cache[str, Text] = Cache(_MOST_TEXTS)
+        self._runs: Cache[_Run, Ran | SmemvizError] = Cache(_MOST_RUNS)
 
     def __contains__(self, name: str) -> bool:
-        return name.startswith(_PREFIX)
+        return _NAME.fullmatch(name) is not None
 
     @property
     def limits(self) -> SandboxLimits:
@@ -59,9 +57,7 @@ class Texts:
             InputError: when it is too long, nests too deeply, or is not Python; names the line.
         """
         name = _PREFIX + hashlib.sha256(source.encode(errors="replace")).hexdigest()[:16]
-        text = self._texts.get(name) or Text(name, parse_text(source, FILE, self.limits))
-        self._texts.keep(name, text)
-        return text
+        return self._texts.once(name, lambda: Text(name, parse_text(source, FILE, self.limits)))
 
     def program(self, name: str) -> Program:
         """Return the program of a text.
@@ -81,44 +77,15 @@ class Texts:
             SmemvizError: for what is wrong with the text, and for a limit it meets.
         """
         program = self.program(name).with_constants(constants)
-        key = (name, tuple(program.overrides.items()))
-        ran = self._runs.get(key)
-        if ran is None:
-            try:
-                ran = self.supervisor.run(program.source, dict(program.overrides))
-            except BusyError:
-                raise  # another try may do better
-            except SmemvizError as error:
-                ran = error
-        self._runs.keep(key, ran)
+        ran = self._runs.once((name, tuple(program.overrides.items())), lambda: self._result_of(program))
         if isinstance(ran, SmemvizError):
             raise ran
         return ran
 
-
-class _Latest(Generic[Key, Value]):
-    """The values kept last, by key, as long as they weigh no more than so much together; the last one in any case."""
-
-    def __init__(self, most: int, weigh: Callable[[Value], int]) -> None:
-        self._most = most
-        self._weigh = weigh
-        self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Key) -> Value | None:
-        kept = self._kept.get(key)
-        return kept[0] if kept else None
-
-    def keep(self, key: Key, value: Value) -> None:
-        with self._lock:
-            self._kept[key] = value, self._weigh(value)
-            self._kept.move_to_end(key)
-            total = sum(weight for _, weight in self._kept.values())
-            while total > self._most and len(self._kept) > 1:
-                total -= self._kept.popitem(last=False)[1][1]
-
-
-def _requests(ran: Ran | SmemvizError) -> int:
-    """Count the requests that a run keeps in memory; what has none still takes some room."""
-    launches = ran.recording.launches if isinstance(ran, Ran) else ()
-    return 1000 + sum(len(launch.requests) for launch in launches)
+    def _result_of(self, program: Program) -> Ran | SmemvizError:
+        try:
+            return self.supervisor.run(program.source, dict(program.overrides))
+        except BusyError:
+            raise  # another try may do better
+        except SmemvizError as error:
+            return error

@@ -27,6 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="a kernel file or a *.smem.npz recording")
     parser.add_argument("--port", metavar="N", type=_port, default=8050, help="first port to try (default: 8050)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="answer who asks for this name too, besides localhost and addresses; repeatable",
+    )
     parser.add_argument("--no-editor", action="store_true", help="leave out the page on which kernels are written")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
@@ -45,15 +52,14 @@ def execute(arguments: argparse.Namespace) -> int:
             _say_what_is_off(arguments, editor)
         import webbrowser
 
-        from werkzeug.serving import make_server
-
         from smemviz.app import create_app
+        from smemviz.app.serving import server_on
 
-        port = listening.getsockname()[1]
-        app = create_app(paths, editor=editor, follow=bool(paths), local=local)
-        server = make_server(arguments.host, port, app.server, threaded=True, fd=listening.fileno())
+        names = (arguments.host, *arguments.allow_host)
+        app = create_app(paths, editor=editor, follow=bool(paths), local=local, names=names)
+        server = server_on(listening, arguments.host, app.server)
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
-        url = f"http://{arguments.host}:{port}/{_page(paths)}"
+        url = f"http://{arguments.host}:{listening.getsockname()[1]}/{_page(paths)}"
         print(f"smemviz: {url} (Ctrl-C to stop)", flush=True)
         if not arguments.no_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

@@ -1,11 +1,14 @@
-"""Whom a dashboard on its own machine answers, told by the headers that browsers send."""
+"""Whom a dashboard answers, told by the headers that browsers send, and what it tells them in turn."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from flask.testing import FlaskClient
 
 from smemviz.app import create_app
+from smemviz.app.headers import script_hash
 
 CALLBACKS = "/_dash-update-component"
 
@@ -18,15 +21,18 @@ def client() -> FlaskClient:
 # A port forwarded by ssh, an editor or a container comes with the port of the other end.
 @pytest.mark.parametrize(
     "host",
-    ["localhost", "localhost:9999", "LocalHost:80", "lab.localhost:8050", "127.0.0.1:8050", "127.1.2.3", "[::1]:1"],
-)
-def test_a_request_that_means_this_machine_is_answered(client: FlaskClient, host: str) -> None:
+    [
+        "localhost", "localhost:9999", "LocalHost:80", "lab.localhost:8050", "127.0.0.1:8050", "127.1.2.3", "[::1]:1",
+        "192.0.2.7:8050", "[2001:db8::1]:80",
+    ],
+)  # fmt: skip
+def test_a_request_for_an_address_is_answered_as_no_other_site_can_have_it(client: FlaskClient, host: str) -> None:
     assert client.get("/", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8050", "localhost.evil.example", "notlocalhost", "192.0.2.7:8050", "0.0.0.0:8050"],
+    ["evil.example", "evil.example:8050", "localhost.evil.example", "notlocalhost", "127.0.0.1.evil.example"],
 )
 @pytest.mark.parametrize("path", ["/", "/_dash-layout", "/assets/smemviz.css", "/no/such/page"])
 def test_a_page_that_had_its_name_stand_for_this_machine_gets_one_line(
@@ -35,8 +41,8 @@ def test_a_page_that_had_its_name_stand_for_this_machine_gets_one_line(
     answer = client.get(path, headers={"Host": host})
     assert (answer.status_code, answer.mimetype) == (403, "text/plain")
     assert answer.text == (
-        f"smemviz listens on this machine only and was asked as {host}; open it as localhost or 127.0.0.1, or start it "
-        "with --host and an address that others reach\n"
+        f"smemviz was asked as {host}, a name that it does not go by; open it by its address or as localhost, or start "
+        f"it with --allow-host {host.removesuffix(':8050')}\n"
     )
 
 
@@ -44,7 +50,7 @@ def test_a_page_that_had_its_name_stand_for_this_machine_gets_one_line(
 def test_what_is_no_host_is_nobody(client: FlaskClient, host: str) -> None:
     answer = client.get("/", headers={"Host": host})
     assert answer.status_code == 403
-    assert "was asked as nobody;" in answer.text
+    assert "was asked as nobody," in answer.text
 
 
 @pytest.mark.parametrize(
@@ -75,6 +81,68 @@ def test_what_its_own_pages_and_programs_send_is_taken(client: FlaskClient, orig
     assert "There is no such page." in answer.text
 
 
-def test_a_server_open_to_others_is_asked_by_any_name() -> None:
-    client = create_app(editor=False, local=False).server.test_client()
-    assert client.get("/", headers={"Host": "lab.example"}).status_code == 200
+def test_it_goes_by_the_names_it_was_given_and_by_no_other_where_others_reach_it_too() -> None:
+    client = create_app(editor=False, local=False, names=["Lab.example", "0.0.0.0"]).server.test_client()
+    for host, status in (("lab.example:8050", 200), ("LAB.example.", 200), ("192.0.2.7", 200), ("evil.example", 403)):
+        assert client.get("/", headers={"Host": host}).status_code == status, host
+
+
+CSV = "/compare.csv?file=square"
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])  # another port of this machine is of the same site
+@pytest.mark.parametrize(
+    ("path", "mode", "dest"),
+    [
+        (CSV, "no-cors", "image"),
+        (CSV, "navigate", "document"),
+        ("/", "navigate", "iframe"),
+        ("/", "cors", "empty"),
+        ("/_dash-layout", "navigate", "document"),
+        ("/assets/smemviz.js", "no-cors", "script"),
+    ],
+)
+def test_a_page_of_another_site_has_nothing_computed_and_embeds_nothing(
+    client: FlaskClient, site: str, path: str, mode: str, dest: str
+) -> None:
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+    answer = client.get(path, headers=headers)
+    assert answer.status_code == 403
+    assert answer.text == "smemviz gives this to no page of another site; open it at http://localhost/\n"
+
+
+def test_a_get_with_a_foreign_origin_is_refused(client: FlaskClient) -> None:
+    assert client.get(CSV, headers={"Origin": "http://evil.example"}).status_code == 403
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_what_is_typed_or_linked_here_is_answered(client: FlaskClient, site: str) -> None:
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert client.get(CSV, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/kernel?file=square", "/learn/banks", "/lab"])
+def test_a_link_on_another_site_leads_to_a_page(client: FlaskClient, path: str) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert client.get(path, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/_dash-layout", "/assets/smemviz.js", CSV, "/_dash-component-suites/none/x.js"])
+def test_every_answer_says_what_the_browser_may_do_with_it(client: FlaskClient, path: str) -> None:
+    with client.get(path) as answer:
+        told = answer.headers
+    policy = dict(part.split(" ", 1) for part in told["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["script-src"].startswith("'self' 'sha256-")
+    assert "unsafe" not in policy["script-src"]
+    assert (told["X-Content-Type-Options"], told["Referrer-Policy"]) == ("nosniff", "same-origin")
+
+
+def test_the_scripts_in_a_page_are_those_that_may_run(client: FlaskClient) -> None:
+    page = client.get("/")
+    inline = re.findall(
+        r"<script(?: id=\"_dash-renderer\" type=\"application/javascript\")?>(.+?)</script>", page.text, re.S
+    )
+    assert len(inline) == 3
+    for text in inline:
+        assert script_hash(text) in page.headers["Content-Security-Policy"]

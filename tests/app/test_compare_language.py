@@ -13,6 +13,7 @@ from pseudo import TAG, forgotten, pseudo
 from smemviz.app import create_app
 from smemviz.app.compare_changes import view_changes
 from smemviz.app.compare_page import compare_page
+from smemviz.app.jobs import Job
 from smemviz.app.library import Library
 from smemviz.app.run_view import Query
 from smemviz.app.state import RunState
@@ -96,7 +97,7 @@ def library() -> Library:
 
 @pytest.fixture(scope="module")
 def stopwatch() -> Stopwatch:
-    return Stopwatch(allowed=False)
+    return Stopwatch(Job(allowed=False))
 
 
 SHOWN = ("square", "matmul", "histogram", "transpose", "mine")

@@ -10,8 +10,10 @@ from playwright.sync_api import Page, expect
 
 from smemviz.app import create_app
 from smemviz.app import texts as texts_module
+from smemviz.app.cache import size_of
 from smemviz.app.editor_page import run_asked
 from smemviz.app.texts import Texts
+from smemviz.engines.sandbox import parse_text
 from smemviz.errors import BusyError, InputError
 
 SHORT = """from numba import cuda, float32
@@ -77,7 +79,8 @@ def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
 
 
 def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts_module, "_MOST_SOURCE", 2 * len(SHORT) + 100)
+    one = size_of(parse_text(SHORT, "editor.py", texts.limits))
+    monkeypatch.setattr(texts_module, "_MOST_TEXTS", 4 * 5 * one // 2)  # a visitor gets a quarter: two, not three
     few = Texts(texts.supervisor)
     names = [few.add(f"{SHORT}# {n}\n").name for n in range(3)]
     assert few.program(names[1])

@@ -122,9 +122,21 @@ def test_a_run_that_is_refused_is_asked_for_again(library: Library, view: Counte
     assert view.drawn == 2
 
 
-def test_the_latest_are_kept(library: Library, view: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smemviz.app.kept._MOST", 2)
+@pytest.mark.parametrize(
+    "junk", [{"nothing": "1"}, {"kernel": RUN["kernel"], "x" * 5000: ""}, {"cc": "9.0?"}, {"launch": "x"}]
+)
+def test_what_a_url_says_besides_is_neither_drawn_for_nor_kept(
+    library: Library, view: Counted, junk: dict[str, str]
+) -> None:
     looked = Kept().keep(view)
-    for warp in ("1", "2", "1", "3", "1", "2"):  # 2 had to make room for 3
-        looked(library, RUN, STEP | {"warp": warp})
-    assert view.drawn == 4
+    for run in (RUN, RUN | junk):
+        looked(library, run, STEP | {"x" * 5000: "y", "array": "z" * 5000, "elements": "z" * 5000})
+    assert view.drawn == 1
+
+
+def test_a_view_is_given_what_was_read_of_the_url(library: Library) -> None:
+    def view(library: Library, run: Query, look: Query) -> Filling:
+        return {"run": run}
+
+    run = RUN | {"IPAD": " 2", "junk": "1", "cc": "3.5"}
+    assert Kept().keep(view)(library, run, {})["run"] == RUN | {"IPAD": "2", "launch": "0", "cc": "3.5"}

@@ -23,6 +23,7 @@ from werkzeug.serving import make_server
 from smemviz.app import create_app
 from smemviz.app.frame import above, below, drawn
 from smemviz.app.gallery_page import gallery_page
+from smemviz.app.jobs import Job
 from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
 from smemviz.app.run_view import view_run
@@ -42,7 +43,7 @@ def served() -> Library:
 
 
 def page_of(served: Library, run: Mapping[str, str], **look: str) -> Component:
-    return kernel_page(served, Stopwatch(allowed=False), dict(run), {"theme": "light", **look})
+    return kernel_page(served, Stopwatch(Job(allowed=False)), dict(run), {"theme": "light", **look})
 
 
 def names(served: Library, run: Mapping[str, str]) -> list[str]:

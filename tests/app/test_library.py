@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 
 from smemviz.app import library as library_module
+from smemviz.app.cache import size_of
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
-from smemviz.app.texts import Texts
+from smemviz.app.texts import Texts, page_of
 from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
 from smemviz.program import source_sha256
@@ -77,9 +78,32 @@ def test_the_same_constants_are_run_once(served: Library, monkeypatch: pytest.Mo
 
 
 def test_only_the_latest_runs_are_kept(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library_module, "_MOST_RUNS", 2)
-    first, *_ = (served.show(RunState("reverse", constants={"N": str(n)})).recording for n in (32, 96, 128))
+    one = served.show(RunState("reverse", constants={"N": "32"})).recording
+    monkeypatch.setattr(library_module, "_MOST_BYTES", 4 * 5 * size_of(one) // 2)
+    served = Library(gallery())
+    first, *_ = (served.show(RunState("reverse", constants={"N": str(n)})).recording for n in (32, 64, 96))
     assert served.show(RunState("reverse", constants={"N": "32"})).recording is not first
+
+
+def test_while_something_runs_whatever_is_known_is_shown(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = served.show(RunState("square", constants={"IPAD": "3"})).recording
+    begun, may_end = Event(), Event()
+
+    def run_long(*arguments: object, **options: object) -> Recording:
+        begun.set()
+        assert may_end.wait(60)
+        return known
+
+    monkeypatch.setattr(library_module, "run", run_long)
+    with ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(served.show, RunState("square", constants={"IPAD": "4"})) for _ in range(2)]
+        assert begun.wait(60)
+        try:
+            asked = pool.submit(served.show, RunState("square", constants={"IPAD": "3"}))
+            assert asked.result(60).recording is known
+        finally:
+            may_end.set()
+        assert {id(one.result(60).recording) for one in runs} == {id(known)}
 
 
 def test_a_refusal_is_the_same_each_time(served: Library) -> None:
@@ -214,6 +238,20 @@ def texts() -> Iterator[Texts]:
     made = Texts()
     yield made
     made.supervisor.close()
+
+
+@pytest.mark.parametrize("name", ["text-mine", "text-0123456789abcdef"])
+def test_a_file_may_be_named_as_texts_are(tmp_path: Path, texts: Texts, name: str) -> None:
+    path = tmp_path / f"{name}.py"
+    shutil.copy(SQUARE, path)
+    served = Library([path], texts)
+    assert served.kernel_file(name) == path
+    assert served.program(name).file == path.as_posix()
+    assert served.show(RunState(name)).recording.engine == "lockstep"
+
+
+def test_links_to_a_file_named_as_texts_are_lead_to_its_page() -> None:
+    assert [page_of(name) for name in ("text-mine", "text-0123456789abcdef")] == ["/kernel", "/editor"]
 
 
 def test_what_a_recording_brings_is_run_in_the_sandbox_when_a_knob_turns(tmp_path: Path, texts: Texts) -> None:

@@ -53,7 +53,7 @@ def heads(shown: Any) -> Iterator[str]:
 
 def test_every_number_of_the_kernel_page_is_explained(explained: dict[str, Number]) -> None:
     library = Library(gallery())
-    stopwatch = Stopwatch(Job(environment={}), allowed=False)
+    stopwatch = Stopwatch(Job(allowed=False))
     shown: set[str] = set()
     for query in ({"file": "square", "kernel": "set_row_read_col"}, {"file": "transpose", "kernel": "copy"}):
         shown |= set(heads(kernel_page(library, stopwatch, query, {"theme": "light"})))
@@ -63,7 +63,7 @@ def test_every_number_of_the_kernel_page_is_explained(explained: dict[str, Numbe
 
 def test_every_number_of_a_comparison_is_explained(explained: dict[str, Number]) -> None:
     library = Library(gallery())
-    page = compare_page(library, Stopwatch(Job(environment={}), allowed=False), {"file": "square"}, "light")
+    page = compare_page(library, Stopwatch(Job(allowed=False)), {"file": "square"}, "light")
     shown = {head for head in heads(page) if not head.startswith("set_")}  # kernels, and what their conflicts cost
     assert {"store wavefronts", "net"} <= shown
     assert shown - NAMES - set(explained) == set()
@@ -107,9 +107,7 @@ def links(shown: Any) -> Iterator[str]:
 
 
 def test_names_of_numbers_lead_to_their_explanation(explained: dict[str, Number]) -> None:
-    page = kernel_page(
-        Library(gallery()), Stopwatch(Job(environment={}), allowed=False), {"file": "square"}, {"theme": "light"}
-    )
+    page = kernel_page(Library(gallery()), Stopwatch(Job(allowed=False)), {"file": "square"}, {"theme": "light"})
     found = set(links(page))
     assert {"/numbers#number-excess", "/numbers#number-median"} <= found
     assert found <= {f"/numbers#number-{number.anchor}" for number in explained.values()}

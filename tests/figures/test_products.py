@@ -157,7 +157,7 @@ def test_ours_is_measured_with_tiles_as_large_as_theirs() -> None:
         ("tiled_integer", 16, "4.000 ms"),
     ]
     assert "from scratch" in naive.quoted.note
-    assert tiled.quoted.note.endswith("compare with copies.")
+    assert tiled.quoted.note.endswith("compare with ours with copies.")
     assert (tiled.quoted.hardware, naive.quoted.hardware) == (V100_AGAIN, V100)
     assert "53.3" in rows["2000", "on the host"].quoted.note
 

@@ -8,38 +8,42 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO
 
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.run import FILE, Ran
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError
-from smemviz.recording_file import load
+from smemviz.recording_file import unpacked
 from smemviz.said import said
 
 AT_ONCE = 2
 _START_SECONDS = 60.0
 _BUSY_SECONDS = 15.0
-_MAX_ANSWER = 1 << 20  # characters
+_MAX_ANSWER = 1 << 20  # bytes
+_MAX_RECORDING = 1 << 26  # bytes
 
 
 @dataclass(eq=False)
 class _Worker:
     """One process, ready or getting ready; ``lines`` are what it says."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
     ready: threading.Event = field(default_factory=threading.Event)
     answered: threading.Event = field(default_factory=threading.Event)
-    answer: str = ""
+    answer: dict[str, object] = field(default_factory=lambda: _parsed(b""))
+    recording: bytes = b""
 
-    def listen(self, pipe: IO[str]) -> None:
-        if pipe.readline() == "ready\n":
+    def listen(self, pipe: IO[bytes]) -> None:
+        if pipe.readline().strip() == b"ready":
             self.ready.set()
-            self.answer = pipe.readline(_MAX_ANSWER)
+            answer = _parsed(pipe.readline(_MAX_ANSWER))
+            size = answer.get("bytes")
+            if isinstance(size, int) and 0 < size <= _MAX_RECORDING:
+                self.recording = pipe.read(size)
+            self.answer = answer
         self.ready.set()
         self.answered.set()
 
@@ -112,32 +116,28 @@ class Supervisor:
             raise BusyError(
                 said("{file}: the process that runs texts did not start; look at the server's output", file=file)
             )
-        with tempfile.TemporaryDirectory(prefix="smemviz-") as folder:
-            output = Path(folder) / "editor.smem.npz"
-            request = {
-                "source": source,
-                "file": file,
-                "constants": dict(constants),
-                "output": str(output),
-                "seconds": self.limits.seconds,
-                "memory_bytes": self.limits.memory_bytes,
-            }
-            assert worker.process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):  # it ended; the answer below says so
-                worker.process.stdin.write(json.dumps(request) + "\n")
-                worker.process.stdin.flush()
-            if not worker.answered.wait(self.limits.seconds):
-                raise InputError(
-                    said(
-                        "{file}: it was stopped after {seconds:g} s; give it less to do",
-                        file=file,
-                        seconds=self.limits.seconds,
-                    )
+        request = {
+            "source": source,
+            "file": file,
+            "constants": dict(constants),
+            "seconds": self.limits.seconds,
+            "memory_bytes": self.limits.memory_bytes,
+        }
+        assert worker.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it ended; the answer below says so
+            worker.process.stdin.write(json.dumps(request).encode() + b"\n")
+            worker.process.stdin.flush()
+        if not worker.answered.wait(self.limits.seconds):
+            raise InputError(
+                said(
+                    "{file}: it was stopped after {seconds:g} s; give it less to do",
+                    file=file,
+                    seconds=self.limits.seconds,
                 )
-            answer = _parsed(worker.answer)
-            if "error" in answer:
-                raise _error(answer, file)
-            return Ran(load(output), str(answer.get("printed", "")))
+            )
+        if "error" in worker.answer:
+            raise _error(worker.answer, file)
+        return Ran(unpacked(worker.recording, file), str(worker.answer.get("printed", "")))
 
     def _start(self) -> _Worker:
         # It finds modules where this process does, and not in the folder that it happens to stand in.
@@ -147,7 +147,6 @@ class Supervisor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **path},
-            encoding="utf-8",
             start_new_session=True,
         )
         worker = _Worker(process)
@@ -171,7 +170,7 @@ class Supervisor:
             self._all.discard(worker)
 
 
-def _parsed(line: str) -> dict[str, object]:
+def _parsed(line: bytes) -> dict[str, object]:
     """Read an answer; a process that ended without one was ended by the operating system."""
     try:
         answer = json.loads(line)

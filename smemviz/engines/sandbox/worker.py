@@ -1,8 +1,9 @@
 """A process that runs one text and ends: ``python -m smemviz.engines.sandbox.worker``.
 
 It says ``ready`` on its standard output when everything is imported, reads one request, a line of JSON, from its
-standard input, takes from itself what it does not need, runs, saves the recording where the request says and answers
-with a line of JSON. Whoever started it bounds its time; the operating system bounds its memory where it can.
+standard input, takes from itself what it does not need, runs and answers with a line of JSON, which says how many bytes
+of a recording follow. It ends with its standard input, and so with whoever started it, who bounds its time; the
+operating system bounds its memory where it can.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import math
 import os
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from typing import Any
 from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import PlaceError, SmemvizError
-from smemviz.recording_file import save
+from smemviz.recording_file import packed
 from smemviz.said import said
 
 _MAX_REQUEST = 1 << 20  # characters
@@ -33,17 +35,30 @@ def main() -> int:
     line = sys.stdin.readline(_MAX_REQUEST)
     if not line:
         return 0  # the server ended before it needed this process
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
     request = json.loads(line)
     limits = SandboxLimits(seconds=request["seconds"], memory_bytes=request["memory_bytes"])
     _take_away(limits)
-    sys.stdout.write(json.dumps(_answer(request, limits)) + "\n")
+    answer = _answer(request, limits)
+    recording = answer.pop("recording", b"")
+    sys.stdout.write(json.dumps({**answer, "bytes": len(recording)}) + "\n")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(recording)
+    sys.stdout.flush()
     return 0
+
+
+def _end_with_the_server() -> None:
+    """Wait for the end of the standard input, to which nothing more comes while the server lives, and end at once."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)
 
 
 def _answer(request: dict[str, Any], limits: SandboxLimits) -> dict[str, Any]:
     try:
         ran = run_text(request["source"], request["constants"], limits, request["file"])
-        save(ran.recording, Path(request["output"]))
+        return {"printed": ran.printed, "recording": packed(ran.recording, request["file"])}
     except PlaceError as error:
         if error.file != request["file"]:  # of smemviz's own, such as the generators of random numbers
             return {"error": f"{Path(error.file).name}:{error.line}: {error.what}"}
@@ -59,7 +74,6 @@ def _answer(request: dict[str, Any], limits: SandboxLimits) -> dict[str, Any]:
                 "smemviz failed on it ({type}); save the file and run it with smemviz run", type=type(error).__name__
             )
         }
-    return {"printed": ran.printed}
 
 
 def _take_away(limits: SandboxLimits) -> None:

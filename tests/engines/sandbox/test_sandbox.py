@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -235,3 +240,48 @@ def test_a_text_is_run_where_modules_of_the_standard_library_are_hidden(
         assert supervisor.run(f"{_KERNEL}def main():\n    copy[1, SIZE](np.zeros(SIZE), np.zeros(SIZE))\n")
     finally:
         supervisor.close()
+
+
+def test_no_place_for_temporary_files_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    supervisor = Supervisor()
+    try:
+        ran = supervisor.run(f"{_KERNEL}def main():\n    copy[1, SIZE](np.zeros(SIZE), np.zeros(SIZE))\n")
+    finally:
+        supervisor.close()
+    assert len(ran.recording.launches) == 1
+
+
+_SERVER = """
+import os, sys, threading
+from smemviz.engines.sandbox import Supervisor, SandboxLimits
+supervisor = Supervisor(SandboxLimits(seconds=600))
+threading.Thread(target=supervisor.run, args=(sys.argv[1],), daemon=True).start()
+while not supervisor._all or not all(worker.ready.is_set() for worker in supervisor._all):
+    pass
+print(*(worker.process.pid for worker in supervisor._all), flush=True)
+threading.Event().wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_when_the_server_is_killed_its_processes_end_and_leave_nothing(tmp_path: Path) -> None:
+    endless = f"{_KERNEL}def main():\n" + "    for i in range(10_000):\n        np.zeros(8_000_000)\n"
+    command = [sys.executable, "-c", _SERVER, endless]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stdout is not None
+        workers = [int(pid) for pid in server.stdout.readline().split()]
+        assert workers
+        server.kill()
+    end = time.monotonic() + 60
+    while any(map(_runs, workers)):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _runs(pid: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")

@@ -1,0 +1,170 @@
+"""What a page sends when something on it changed, checked before any callback sees it: anybody may send anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dash import Dash
+from dash.exceptions import DependencyException
+from flask import Response, request
+
+_CALLBACKS = "/_dash-update-component"
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half of a letter, which no URL holds
+_LONGEST_QUERY = 1 << 14  # characters of all names and values of a URL
+
+
+def refuse_garbage(app: Dash) -> None:
+    """Have an app answer 400 to what no page of it sends, and 404 to a script or a style that no page has."""
+
+    def refuse() -> Response | None:
+        if request.path != _CALLBACKS or request.method != "POST":
+            return None
+        try:
+            body = request.get_json()
+        except RecursionError:
+            return Response("smemviz: nested too deeply\n", 400, mimetype="text/plain")
+        if _is_sent_by_a_page(body, app.callback_map):
+            return None
+        return Response("smemviz: no page of this dashboard sends that\n", 400, mimetype="text/plain")
+
+    def no_such_file(error: DependencyException) -> Response:
+        return Response("smemviz: no such file\n", 404, mimetype="text/plain")
+
+    app.server.before_request(refuse)
+    app.server.register_error_handler(DependencyException, no_such_file)
+
+
+def _is_sent_by_a_page(body: Any, callbacks: Mapping[str, Any]) -> bool:
+    output = body.get("output") if isinstance(body, dict) else None
+    known = callbacks.get(output) if isinstance(output, str) else None
+    if known is None or "callback" not in known:
+        return False
+    wanted = {"outputs": _outputs(str(output)), "inputs": known["inputs"], "state": known["state"]}
+    given = {part: body.get(part, []) for part in wanted}
+    return (
+        _all_are(body.get("changedPropIds", []), lambda one: isinstance(one, str))
+        and all(_fit(given[part], wanted[part], valued=part != "outputs") for part in wanted)
+        and _agree([(one, want) for part in wanted for one, want in _pairs(given[part], wanted[part])])
+    )
+
+
+def _pairs(given: Any, wanted: Any) -> list[tuple[Any, Mapping[str, str]]]:
+    return [(given, wanted)] if isinstance(wanted, dict) else list(zip(given, wanted, strict=True))
+
+
+def _agree(pairs: Sequence[tuple[Any, Mapping[str, str]]]) -> bool:
+    """Tell whether what matches a pattern is the same everywhere."""
+    matching: dict[str, Any] = {}
+    for given, wanted in pairs:
+        if isinstance(given, list):
+            found = [one["id"] for one in given]
+            if matching.setdefault(wanted["id"], found) != found:
+                return False
+    return True
+
+
+def _outputs(output: str) -> list[dict[str, str]] | dict[str, str]:
+    """Take the name of a callback apart, which is what it puts out: ``id.property``, or several between dots."""
+    names = output.strip(".").split("...") if output.startswith("..") else [output]
+    parts = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in names]
+    return parts if output.startswith("..") else parts[0]
+
+
+def _fit(given: Any, wanted: Any, *, valued: bool) -> bool:
+    """Tell whether the properties of components are those that a callback takes, in their order."""
+    if isinstance(wanted, dict):
+        return _fits(given, wanted, valued=valued)
+    return (
+        isinstance(given, list)
+        and len(given) == len(wanted)
+        and all(_fits(one, want, valued=valued) for one, want in zip(given, wanted, strict=True))
+    )
+
+
+def _fits(given: Any, wanted: Mapping[str, str], *, valued: bool) -> bool:
+    """Tell whether a property is the one that is wanted; of a pattern it is a list of all that match."""
+    identity = wanted["id"]
+    if not identity.startswith("{"):
+        return _is_property(given, identity, wanted["property"], valued=valued)
+    pattern = json.loads(identity)
+
+    def matches(one: Any) -> bool:
+        found = one.get("id") if isinstance(one, dict) else None
+        return (
+            isinstance(found, dict)
+            and found.keys() == pattern.keys()
+            and all(isinstance(found[key], (str, int)) for key in pattern)
+            and all(pattern[key] in (found[key], ["ALL"]) for key in pattern)
+            and _is_property(one, found, wanted["property"], valued=valued)
+        )
+
+    return _all_are(given, matches)
+
+
+def _is_property(given: Any, identity: Any, name: str, *, valued: bool) -> bool:
+    if not isinstance(given, dict) or (given.get("id"), given.get("property")) != (identity, name):
+        return False
+    if not valued:
+        return True
+    value = given.get("value")
+    if name == "id":
+        return bool(value == identity)
+    kind = _KINDS.get(f"{identity}.{name}") or _KINDS.get(name)
+    return kind is None or kind(value)
+
+
+def _all_are(given: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(given, list) and all(map(holds, given))
+
+
+def _is_query(value: Any) -> bool:
+    """Tell whether a value is the query of a URL, a text by name, and no longer than one."""
+    return (
+        isinstance(value, dict)
+        and all(isinstance(text, str) for text in value.values())
+        and _is_text("".join((*value.keys(), *value.values())))
+    )
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("path"), str) and _is_text(value.get("file"))
+
+
+def _is_text(value: Any) -> bool:
+    """Tell whether a value is no text, or one that a URL may hold."""
+    if value is None:
+        return True
+    return isinstance(value, str) and len(value) <= _LONGEST_QUERY and not _SURROGATE.search(value)
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value.isdecimal() and len(value) < 10)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, (int, float))
+
+
+def _is_titled(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and isinstance(value.get("title"), str))
+
+
+# By component and property, or by property of any component. What is not named is only handed on or compared.
+_KINDS: Mapping[str, Callable[[Any], bool]] = {
+    "run.data": _is_query,
+    "look.data": _is_query,
+    "drawn-run.data": _is_query,
+    "place.data": _is_place,
+    "theme.data": _is_text,
+    "shown-run.data": _is_titled,
+    "shown-block.data": _is_count,
+    "version.data": _is_text,
+    "editor-choice.value": _is_text,
+    "measured-last.data": _is_number,
+    "products-latest.data": _is_number,
+    "n_clicks": _is_number,
+    "n_intervals": _is_number,
+}
