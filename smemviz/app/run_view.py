@@ -18,7 +18,7 @@ from smemviz.app.rich import retold, rich
 from smemviz.app.source_view import source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
-from smemviz.errors import PlaceError, SmemvizError
+from smemviz.errors import LaunchError, PlaceError, SmemvizError
 from smemviz.figures.grammar import capital, sentences
 from smemviz.figures.labels import finding_name
 from smemviz.figures.sentences import degree_of, facts, findings_of, headline_of, origin, rule, told_where
@@ -54,12 +54,8 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
         shown = library.show(state)
         launch = shown.launch(state)
     except SmemvizError as error:
-        refused: Filling = {
-            "headline.children": _("This cannot be launched"),
-            "origin.children": "",
-            "notices.children": _refusal(error, before, shown),
-            "results.className": "columns stale" if before else "columns nothing",
-        }
+        program = shown.program if shown else None
+        refused = refusal(error, before, program.source if program else "", program.file if program else "")
         return refused | (_around(shown, query, state, before) if shown else {})
     hardware = hardware_of(shown, state)
     found = findings_of(shown.recording, launch)
@@ -209,12 +205,24 @@ def _told(line: int, where: str, message: str) -> list[Component | str]:
     return rich("Line {line}: {where}: {message}", line=line, where=where, message=what)
 
 
-def _refusal(error: SmemvizError, before: str | None, shown: Shown | None) -> Component:
+def refusal(error: SmemvizError, before: str | None, source: str = "", file: str = "") -> Filling:
+    """Say why there is nothing to show, ``source`` being the text of ``file``; the launch ``before`` stays, greyed."""
+    launched = isinstance(error, LaunchError)
+    return {
+        "headline.children": _("This cannot be launched") if launched else _("This cannot be run"),
+        "origin.children": "",
+        "notices.children": _refusal(error, before, source, file),
+        "results.className": "columns stale" if before else "columns nothing",
+    }
+
+
+def _refusal(error: SmemvizError, before: str | None, source: str, file: str) -> Component:
     """Say what is wrong and in which line, and what the pictures are of that are still there."""
     text = f"{Path(error.file).name}:{error.line}: {error.what}" if isinstance(error, PlaceError) else str(error)
+    lines = lines_of(source)
     line = ""
-    if shown and isinstance(error, PlaceError) and error.file == shown.program.file:
-        line = lines_of(shown.program.source)[error.line - 1].strip()
+    if isinstance(error, PlaceError) and error.file == file and 0 < error.line <= len(lines):
+        line = lines[error.line - 1].strip()
     said = [retold(text)]
     if line:
         said += [html.Br(), html.Code(line)]
