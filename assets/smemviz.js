@@ -91,7 +91,7 @@
       const next = query();
       next.delete("launch");
       if (!same(picks, standard)) for (const pick of picks) next.append("launch", pick);
-      pickedByHand = next.getAll("launch");
+      pickedByHand = picks.length ? next.getAll("launch") : null; // without any all come back, in the field as well
       visitQuery(next, false);
     },
 
