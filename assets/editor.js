@@ -223,7 +223,7 @@
     const next = query();
     const same = next.get("file") === file;
     for (const name of same || restored ? [] : [...next.keys()]) {
-      if (/^_?[A-Z]/.test(name) || ["launch", "block", "site", "warp", "step", "array"].includes(name)) next.delete(name);
+      if (/^_?[A-Z]/.test(name) || ["launch", "block", "site", "warp", "step", "at", "array"].includes(name)) next.delete(name);
     }
     restored = false;
     next.set("file", file);

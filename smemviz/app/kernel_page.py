@@ -23,10 +23,10 @@ from smemviz.app.follow import follower, version
 from smemviz.app.global_view import site_panel, view_global
 from smemviz.app.graph import panel
 from smemviz.app.library import Library
-from smemviz.app.look_view import view_look
+from smemviz.app.look_view import looked_at, view_look
 from smemviz.app.measured_panels import view_measured
 from smemviz.app.published_panel import published_panel
-from smemviz.app.run_view import Query, view_run
+from smemviz.app.run_view import Filling, Query, view_run
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.app.suggest_panel import suggest_panel
@@ -50,14 +50,24 @@ def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query,
     page = kernel_layout(program, state.hardware or H200, follower() if follow else ())
     if follow:
         page["version"].data = version(Path(program.file))
-    measured = view_measured(library, stopwatch, run, look["theme"])
-    looked = view_look(library, run, look)
-    later = view_why(library, run, look) | view_global(library, run, look)
-    shown = view_run(library, run) | looked | later | measured
-    for name, value in (shown | {"drawn-run.data": run}).items():
+    for name, value in _filling(library, stopwatch, run, look).items():
         identity, attribute = name.rsplit(".", 1)
         setattr(page[identity], attribute, value)
     return page
+
+
+def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) -> Filling:
+    """Show what is asked for; where that is refused, the file with its own constants, and what is wrong."""
+    state = RunState.read(run)
+    own = {name: value for name, value in run.items() if name not in state.constants}
+    refused = bool(state.constants) and looked_at(library, run, look) is None
+    drawn = own if refused and looked_at(library, own, look) is not None else run
+    measured = view_measured(library, stopwatch, drawn, look["theme"])
+    later = view_why(library, drawn, look) | view_global(library, drawn, look)
+    shown = view_run(library, drawn) | view_look(library, drawn, look) | later | measured
+    if drawn is not run:
+        shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
+    return shown | {"drawn-run.data": drawn}
 
 
 def _program(library: Library, state: RunState) -> Program:
