@@ -50,9 +50,12 @@ def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query,
     page = kernel_layout(program, state.hardware or H200, follower() if follow else ())
     if follow:
         page["version"].data = version(Path(program.file))
-    for name, value in _filling(library, stopwatch, run, look).items():
+    filling = _filling(library, stopwatch, run, look)
+    for name, value in filling.items():
         identity, attribute = name.rsplit(".", 1)
         setattr(page[identity], attribute, value)
+    kernel = filling.get("shown-run.data", {}).get("title") or state.kernel
+    page["knobs"].children, page["knobs-of"].data = knobs(program, kernel).children, knob_kinds(program, kernel)
     return page
 
 
@@ -100,7 +103,10 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         dcc.Loading(
             html.Header(
                 [
-                    html.P(id="eyebrow", className="eyebrow"),
+                    html.Div(
+                        [html.P(id="eyebrow", className="eyebrow"), choice("launch", _("Launch of this kernel"))],
+                        className="eyebrow-line",
+                    ),
                     html.H1(id="headline", className="headline"),
                     html.P(id="origin", className="origin"),
                 ],
@@ -153,13 +159,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                         ),
                         html.Section(
                             [
-                                html.Div(
-                                    [
-                                        html.H2(_("Launch"), id="facts-title"),
-                                        choice("launch", _("Launch of this kernel")),
-                                    ],
-                                    className="panel-head",
-                                ),
+                                html.H2(_("Launch"), id="facts-title"),
                                 html.Dl(id="facts", className="facts"),
                                 html.P(id="facts-note", className="note"),
                             ],

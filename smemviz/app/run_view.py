@@ -111,6 +111,8 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
 
     Constants and hardware stay as they are; without a launch it is the kernel of the query that is current.
     """
+    here = next(((one.kernel, nth) for one, nth in shown.numbered() if one is launch), None)
+    shown = shown.others or shown
     if not shown.recording.launches:
         return []
     links = []
@@ -118,7 +120,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
     kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
     for alike in shown.groups():
         worst, nth = worst_of(shown, alike, hardware)
-        current = any(other is launch for other, _nth in alike)
+        current = any((other.kernel, number) == here for other, number in alike)
         links.append(
             dcc.Link(
                 [html.Span(group_name(alike)), launch_badge(shown, worst, hardware)],

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from smemviz.figures.alternative import alternative
 from smemviz.figures.cells import cells, corners, frames, key
 from smemviz.figures.grid import Grid, declared, lanes_in, physical
-from smemviz.figures.labels import number
+from smemviz.figures.labels import number, ranges_briefly
 from smemviz.figures.moment import Moment
 from smemviz.figures.sentences import present
 from smemviz.figures.served import H200, BankLayout, Hardware, Served, bank_layout, serve_request
@@ -29,6 +29,7 @@ View = Literal["declared", "physical"]
 _MOST_ROWS, _MOST_COLUMNS = 64, 128  # what is drawn of a large array: a window around the present request
 _MOST_VALUES = 400  # values written into cells; more are a grey haze that hides the lanes, and slow to draw
 _ROW, _TOP, _BOTTOM = 17, 30, 44
+_LEGIBLE = 9  # pixels of a font, below which lists of lanes are shortened
 
 
 def tile(
@@ -96,7 +97,7 @@ def draw_grid(
     x, y = np.arange(columns.start, columns.stop), np.arange(rows.start, rows.stop)
     plain = (lanes != "") & ~conflict
     first, wide = _runs(lanes)
-    size = fitting_size(max(len(text) for text in lanes.ravel().tolist()), lanes.shape[1] / wide, _ROW, width)
+    written, size = _written(lanes, lanes.shape[1] / wide, width)
     middle = x + (wide - 1) / 2
     struck = {"color": colours.conflict, "width": 2.5}
     traces = [
@@ -105,7 +106,7 @@ def draw_grid(
         frames(x, y, conflict & first, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
         corners(x, y, conflict & first, colours),
         *(
-            cell_text(middle, y, np.where(chosen & first, lanes, ""), size=size, colour=colours.ink, weight=weight)
+            cell_text(middle, y, np.where(chosen & first, written, ""), size=size, colour=colours.ink, weight=weight)
             for chosen, weight in ((plain, 500), (conflict, 800))
         ),
         key(colours.ramp[0], _("bank {bank}", bank=0)),
@@ -130,6 +131,19 @@ def draw_grid(
             yaxis=axis(colours, titles[0], range=[y[-1] + 0.5, y[0] - 0.5], **_ticks(y)),
         ),
     )
+
+
+def _written(lanes: NDArray[np.object_], columns: float, width: int) -> tuple[NDArray[np.object_], int]:
+    """Return the lanes as they are written into cells, with the font size: many in one cell are shortened."""
+
+    def size_of(texts: NDArray[np.object_]) -> int:
+        return fitting_size(max(map(len, texts.ravel().tolist())), columns, _ROW, width)
+
+    size = size_of(lanes)
+    if size >= _LEGIBLE:
+        return lanes, size
+    brief = np.array([ranges_briefly(text) for text in lanes.ravel().tolist()], object).reshape(lanes.shape)
+    return brief, size_of(brief)
 
 
 def _runs(lanes: NDArray[np.object_]) -> tuple[NDArray[np.bool_], int]:

@@ -87,7 +87,11 @@ def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: st
             query = dict(parse_qsl(urlsplit(link[1].href).query))
             site = launch.sites[int(query["site"])]
             assert (site.line, finding.message.startswith(site.array)) == (finding.line, True)
-            assert (query["kernel"], query["block"], link[1].children) == (kernel, str(finding.block[0]), "Show the access")
+            assert (query["kernel"], query["block"], link[1].children) == (
+                kernel,
+                str(finding.block[0]),
+                "Show the access",
+            )
 
 
 def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Library) -> None:
