@@ -8,7 +8,10 @@
   let view = null; // the editor on the page, if there is one
   let parts = null; // CodeMirror, once it has been loaded
   let asked = 0;
-
+  let written = 0; // the timer of what is being written
+  let restored = false; // whether the text that is being run is the one that the URL's query belongs to
+  const DRAFT = "smemviz-draft"; // under which the browser keeps what was written last, with the link it was written in
+  const PAUSE = 300; // ms without another key before the draft is kept
 
   async function squeeze(text) {
     const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
@@ -37,6 +40,48 @@
   }
 
   const linked = () => new URLSearchParams(window.location.hash.slice(1)).get("code");
+
+  // What was written last; null where there is nothing, or where the browser keeps nothing for this page.
+  function draft() {
+    try {
+      const kept = JSON.parse(window.localStorage.getItem(DRAFT));
+      return kept && typeof kept.text === "string" && kept.text.length <= MOST ? kept : null;
+    } catch {
+      return null;
+    }
+  }
+
+  let keep = null; // what keeps what has been written since, until it is kept
+
+  function keepDraft(link) {
+    keep = null;
+    try {
+      window.localStorage.setItem(DRAFT, JSON.stringify({ text: view.state.doc.toString(), link }));
+    } catch {
+      // the browser keeps nothing for this page; a link still carries the text
+    }
+  }
+
+  function keepDraftSoon() {
+    const link = linked();
+    keep = () => keepDraft(link);
+    window.clearTimeout(written);
+    written = window.setTimeout(() => keep && keep(), PAUSE);
+  }
+
+  window.addEventListener("pagehide", () => keep && keep());
+
+  // The text to begin with, and whether the query of the URL belongs to it: the link's, with what was written in it
+  // since; the one that the URL names; what was written last; else the first.
+  async function beginning(start) {
+    const code = linked();
+    const kept = draft();
+    if (!code && start.meant) return [start.text, true];
+    if (!code) return [kept ? kept.text : start.text, false];
+    const text = await unsqueeze(code);
+    if (text === null) return [null, false];
+    return kept && kept.link === code && kept.text !== text ? [kept.text, false] : [text, true];
+  }
 
   function colours({ EditorView, HighlightStyle, tags }) {
     const look = EditorView.theme({
@@ -130,6 +175,7 @@
         parts.lintGutter(),
         look,
         parts.syntaxHighlighting(highlight),
+        EditorView.updateListener.of((update) => update.docChanged && keepDraftSoon()),
         EditorView.contentAttributes.of({ "aria-label": gettext("Text of the kernel file") }),
       ],
     });
@@ -152,7 +198,11 @@
   }
 
   const say = (text) =>
-    window.dash_clientside.set_props("editor-status", { children: text, lang: document.documentElement.lang });
+    window.dash_clientside.set_props("editor-status", {
+      children: text,
+      lang: document.documentElement.lang,
+      className: "editor-status",
+    });
 
   // The text as it is sent to the server, with the time, by which a late answer to an older text is known.
   function question() {
@@ -167,22 +217,28 @@
     else window.dash_clientside.set_props("editor-text", { data: question() });
   }
 
-  // The text that has run is another file to the server, with launches, blocks and constants of its own.
+  // Another text is another file to the server, with launches, blocks and constants of its own. One that the URL names
+  // already changes nothing in it, and what the page shows may be of another, or nothing yet.
   function showRun(file, code) {
     const next = query();
-    for (const name of [...next.keys()]) {
-      if (/^_?[A-Z]/.test(name) || ["launch", "block", "site", "warp", "step", "array"].includes(name)) next.delete(name);
+    const same = next.get("file") === file;
+    for (const name of same || restored ? [] : [...next.keys()]) {
+      if (/^_?[A-Z]/.test(name) || ["launch", "block", "site", "warp", "step", "at", "array"].includes(name)) next.delete(name);
     }
+    restored = false;
     next.set("file", file);
     visit(`${window.location.pathname}?${next}#code=${code}`, true);
+    const kept = draft();
+    if (keep || (kept && kept.text === view.state.doc.toString())) keepDraft(code); // a link that was opened is no draft
+    if (same) window.dash_clientside.set_props("version", { data: String(asked) });
   }
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_editor = {
     async open(start) {
-      const code = linked();
-      const text = code ? await unsqueeze(code) : start;
-      await place(text === null ? start : text);
+      const [text, own] = await beginning(start);
+      restored = own;
+      await place(text === null ? start.text : text);
       if (text !== null) return question();
       say(gettext("The link holds no text that can be read; this is a file of the gallery."));
       return unchanged();
@@ -211,10 +267,10 @@
     },
 
     async show(answer) {
-      if (!answer || !view || answer.at !== asked) return [unchanged(), unchanged()];
+      if (!answer || !view || answer.at !== asked) return [unchanged(), unchanged(), unchanged()];
       mark(answer.marks);
       if (answer.file) showRun(answer.file, await squeeze(view.state.doc.toString()));
-      return [answer.said, answer.lang];
+      return [answer.said, answer.lang, answer.file ? "editor-status" : "editor-status refused"];
     },
   };
 })();

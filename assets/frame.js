@@ -58,6 +58,9 @@
       for (const name of kept) {
         if (here.has(name) && !url.searchParams.has(name)) url.searchParams.set(name, here.get(name));
       }
+      // Another kernel shows the access that stands at the same place, or is written alike.
+      const { place } = window.smemviz;
+      if (place && link.closest("#kernels") && url.pathname === window.location.pathname) url.searchParams.set("at", place);
       event.preventDefault();
       event.stopPropagation();
       visit(url.pathname + url.search + url.hash, false);

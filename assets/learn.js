@@ -5,6 +5,7 @@
 
   const { query, unchanged, visit, go, triggered } = window.smemviz;
   const SHOW = "show"; // as in smemviz/lessons
+  const NOTHING = "?"; // stands for what was checked without an answer, or with letters that a box for numbers drops
   const [MARGIN, GAP] = [56, 24]; // pixels, round what is presented and between two pictures
   const PAPER = 680; // pixels, the type on a page is wide
   const [NARROW, WIDE, MOST_STRETCHED] = [540, 760, 1.6]; // pixels, a sheet is wide at least, and times it at most
@@ -132,7 +133,7 @@
       const text = Array.isArray(value) ? value.map(Number).sort((a, b) => a - b).join(",") || "none" : String(value);
       asked = Boolean(text);
       given = `${window.location.pathname} ${text}`;
-      go({ ANSWER: text || null });
+      go({ ANSWER: text || NOTHING });
       if (!text || document.activeElement === document.body) focusAnswer(); // Enter took the focus from the box
     },
 
@@ -151,7 +152,7 @@
     // A link, Back and a reload bring the answer along; what was not checked yet is left alone.
     recall(run, value) {
       const text = query().get("ANSWER");
-      if (!text || text === SHOW) return unchanged();
+      if (!text || text === SHOW || text === NOTHING) return unchanged();
       const given = answerIn(text);
       return String(given) === String(value) ? unchanged() : given;
     },

@@ -22,7 +22,7 @@
   function goToPosition(wanted) {
     const i = Math.min(Math.max(wanted, 0), order.warp.length - 1);
     stepped = performance.now();
-    if (i >= 0) go({ site: order.site[i], warp: order.warp[i], step: order.step[i] }, true);
+    if (i >= 0) go({ site: order.site[i], warp: order.warp[i], step: order.step[i], at: null }, true);
   }
 
   // One step after the picture of the last has come, so that a slow machine plays slowly and skips nothing.
@@ -41,14 +41,14 @@
   window.dash_clientside.smemviz_playback = {
     pick_site() {
       const id = clicked();
-      if (id) go({ site: id.index, step: null });
+      if (id) go({ site: id.index, step: null, at: null });
     },
 
     // A site has two rows, its name and its cells; the same cell can be clicked again once the click is forgotten.
     pick_cell(click) {
       if (!click) return unchanged();
       const { x, y } = click.points[0];
-      if (y % 2 === 1) go({ site: (y - 1) / 2, warp: x, step: null });
+      if (y % 2 === 1) go({ site: (y - 1) / 2, warp: x, step: null, at: null });
       return null;
     },
 
@@ -74,6 +74,7 @@
 
     show_present(present, source, playing, ids, pressed, className) {
       if (present) shownPosition = present.position;
+      if (present) window.smemviz.place = present.at;
       playOn(playing);
       const next = `icon-button ${playing ? "pause" : "play"}`;
       return [
@@ -102,7 +103,7 @@
       if (!next) return;
       event.preventDefault();
       next.focus();
-      go({ site: JSON.parse(next.id).index, step: null });
+      go({ site: JSON.parse(next.id).index, step: null, at: null });
     }
   });
 })();

@@ -4,7 +4,7 @@
   "use strict";
 
   const { query, unchanged, changed, same, visitQuery, go, triggered, markFrame } = window.smemviz;
-  const LOOK = ["block", "site", "warp", "step", "view", "banks", "array", "elements", "scope"];
+  const LOOK = ["block", "site", "warp", "step", "at", "view", "banks", "array", "elements", "scope"];
   const CHOICES = ["array", "block", "elements", "launch"]; // as in browser.py
   const RUN = ["file", "kernel", "launch", "source", "cc", "against"];
   const CONSTANT = /^_?[A-Z]/;
@@ -18,9 +18,16 @@
   let keyed = -PAUSE; // when something was last typed, which more may follow
   let taken = -PAUSE; // when a change was last taken over
 
+  // What changes what is run or counted leaves the eye where it is: on the access that is shown, clicked or not.
+  const KEEPS_PLACE = ["cc", "source", "launch", "block"];
+  function withPlace(changes) {
+    const moves = Object.keys(changes).some((name) => KEEPS_PLACE.includes(name) || CONSTANT.test(name));
+    return moves && window.smemviz.place && !query().has("site") ? { ...changes, at: window.smemviz.place } : changes;
+  }
+
   function takeTyped() {
     window.clearTimeout(pause);
-    const changes = typed;
+    const changes = withPlace(typed);
     typed = {};
     taken = performance.now();
     for (const [name, value] of Object.entries(changes)) settled[name] = String(value); // the server will say the same
@@ -91,7 +98,7 @@
       const next = query();
       next.delete("launch");
       if (!same(picks, standard)) for (const pick of picks) next.append("launch", pick);
-      pickedByHand = next.getAll("launch");
+      pickedByHand = picks.length ? next.getAll("launch") : null; // without any all come back, in the field as well
       visitQuery(next, false);
     },
 
@@ -140,7 +147,7 @@
       const constants = [...query().keys()].filter((name) => CONSTANT.test(name));
       typed = {};
       settled = {};
-      if (clicks) go(Object.fromEntries(constants.map((name) => [name, null])));
+      if (clicks) go(withPlace(Object.fromEntries(constants.map((name) => [name, null]))));
     },
   };
 

@@ -171,6 +171,7 @@
     figure.table = { place, name, button };
     fill(figure, place, name);
     button.setAttribute("aria-expanded", "true");
+    place.scrollIntoView({ block: "nearest" }); // a figure may fill the screen, and its table open below that
   }
 
   function close(figure) {

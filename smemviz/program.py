@@ -59,6 +59,7 @@ class Program:
         Raises:
             ConstantError: for a name the file does not have, or a value of another kind.
         """
+        own = _read_constants(self.file, self.tree, {})
         overrides = dict(self.overrides)
         for name, value in values.items():
             if name not in self.constants:
@@ -68,6 +69,8 @@ class Program:
                 )
             constant = self.constants[name]
             overrides[name] = parse_value(self.file, constant, value)
+            if not constant.depends and overrides[name] == own[name].value:
+                del overrides[name]
         return replace(self, overrides=overrides, constants=_read_constants(self.file, self.tree, overrides))
 
     @property

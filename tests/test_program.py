@@ -216,3 +216,11 @@ def test_what_is_not_trusted_is_never_compiled():
     elsewhere = replace(program(), trusted=False).with_constants({"WIDTH": 96})
     with pytest.raises(KernelFileError, match=r"kernels/mine\.py:1: comes from elsewhere and is not executed"):
         elsewhere.code()
+
+
+def test_a_constant_set_to_what_the_file_says_is_not_set() -> None:
+    changed = program().with_constants({"WIDTH": 96})
+    own = program().constants["WIDTH"].value
+    assert changed.with_constants({"WIDTH": own}).overrides == {}
+    # One that is computed stays as it was set, whatever it is computed from later.
+    assert program().with_constants({"HALF": program().constants["HALF"].value}).overrides != {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -10,10 +11,12 @@ from dash.development.base_component import Component
 
 from smemviz.app.state import MOST_BANKS
 from smemviz.constants import DTYPES, Constant
+from smemviz.figures.grammar import names
 from smemviz.figures.served import Hardware
 from smemviz.language import _
 from smemviz.model.devices import known
 from smemviz.program import Program
+from smemviz.reads import constants_read
 
 _SHOWN_DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64")
 
@@ -23,15 +26,36 @@ def control(name: str) -> dict[str, str]:
     return {"type": "control", "name": name}
 
 
-def knobs(program: Program) -> Component:
-    """One control per constant; what is computed from others says so, and is overridden by typing."""
-    each = [_knob(program, constant) for constant in program.constants.values()]
-    return html.Div(each, id="knobs", className="knobs")
+def knobs(program: Program, kernel: str | None = None) -> Component:
+    """One control per constant, those that the kernel does not read folded away.
+
+    What is computed from other constants says so, and is overridden by typing.
+    """
+    read = _read(program, kernel)
+    each = {name: _knob(program, constant) for name, constant in program.constants.items()}
+    shown = [knob for name, knob in each.items() if name in read]
+    others = [name for name in each if name not in read]
+    if others:
+        head = html.Summary(_("Not read by this kernel: {names}", names=names(*others)))
+        inside = html.Div([each[name] for name in others], className="knobs")
+        shown.append(
+            html.Details(
+                [head, inside], className="other-knobs", open=any(name in program.overrides for name in others)
+            )
+        )
+    return html.Div(shown, id="knobs", className="knobs")
 
 
-def knob_kinds(program: Program) -> list[list[str]]:
-    """Return what tells the knobs of one program from those of another: their names and kinds."""
-    return [[name, constant.kind] for name, constant in program.constants.items()]
+def knob_kinds(program: Program, kernel: str | None = None) -> list[list[str]]:
+    """Return what tells the knobs of one page from those of another: names, kinds, and whether they are folded."""
+    read = _read(program, kernel)
+    return [[name, constant.kind, *["folded"] * (name not in read)] for name, constant in program.constants.items()]
+
+
+def _read(program: Program, kernel: str | None) -> Collection[str]:
+    """Return the constants that a kernel reads: all where that cannot be told."""
+    read = constants_read(program, kernel) if kernel else None
+    return program.constants if read is None else read
 
 
 def knob_note(program: Program, constant: Constant) -> str:
@@ -142,6 +166,7 @@ def banks_input() -> Component:
         leftSectionWidth=52,
         min=1,
         max=MOST_BANKS,
+        clampBehavior="strict",  # what is out of range is not typed, so it never gets into the URL
         size="xs",
         w=112,
         **{"aria-label": _("Number of banks to draw")},

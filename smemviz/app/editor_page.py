@@ -9,17 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.kernel_page import kernel_layout
-from smemviz.app.run_view import Query
+from smemviz.app.run_view import Filling, Query, refusal
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
-from smemviz.errors import PlaceError, SmemvizError
+from smemviz.engines.sandbox.run import FILE
+from smemviz.errors import InputError, PlaceError, SmemvizError
 from smemviz.figures.labels import count
 from smemviz.figures.served import H200
 from smemviz.language import _, spoken
@@ -27,16 +28,27 @@ from smemviz.recording import Finding
 from smemviz.resources import gallery
 
 _FIRST = "square"
+_UNREAD = "columns nothing unread"  # no text has run yet, so there are no constants either
+_REFUSED = ("headline.children", "origin.children", "notices.children", "results.className")
+
+
+class Asked(NamedTuple):
+    """What came of running a text: what the browser is told, what the text printed, and why it was refused."""
+
+    told: dict[str, Any]
+    printed: str = ""
+    refused: SmemvizError | None = None
 
 
 def editor_page(texts: Texts, run: Query) -> Component:
-    """Lay out the page; the browser sends the text it has, its link's or the first, and fills it."""
+    """Lay out the page; the browser sends the text it has and fills it: its link's, its draft, or the first."""
     texts.supervisor.warm()
     state = RunState.read(run)
-    start = _start(_FIRST)
+    start, meant = _start_text(texts, state.file)
     program = texts.add(start).program
-    page = kernel_layout(program, state.hardware or H200, [_panel(), dcc.Store(id="editor-start-text", data=start)])
-    page["results"].className = "columns nothing"
+    store = dcc.Store(id="editor-start-text", data={"text": start, "meant": meant})
+    page = kernel_layout(program, state.hardware or H200, [_panel(), store])
+    page["results"].className = _UNREAD
     page["drawn-run"].data = run
     page["headline"].children = _("Write a kernel")
     return page
@@ -55,7 +67,9 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
     clientside("ask", Input("editor-run", "n_clicks"))
     clientside("copy_link", Input("editor-link", "n_clicks"))
     clientside(
-        "show", Output("editor-status", "children"), Output("editor-status", "lang"), Input("editor-answer", "data")
+        "show",
+        *(Output("editor-status", name) for name in ("children", "lang", "className")),
+        Input("editor-answer", "data"),
     )
 
     @app.callback(  # type: ignore[untyped-decorator]
@@ -68,30 +82,41 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
         Output("editor-answer", "data"),
         Output("editor-printed", "children"),
         Output("editor-printed-panel", "hidden"),
+        *(Output(*name.split("."), allow_duplicate=True) for name in _REFUSED),
         Input("editor-text", "data"),
+        State("shown-run", "data"),
         prevent_initial_call=True,
     )
-    def answer(asked: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
+    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None) -> tuple[Any, ...]:
         if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
-            return no_update, "", True
-        said, printed = run_asked(texts, asked["source"])
-        return {**said, "at": asked.get("at")}, printed, not printed
+            return no_update, "", True, *(no_update for _name in _REFUSED)
+        told, printed, refused = run_asked(texts, asked["source"])
+        filling = _view_refused(refused, asked["source"], shown) if refused else {}
+        answered = {**told, "at": asked.get("at")}
+        return answered, printed, not printed, *(filling.get(name, no_update) for name in _REFUSED)
 
 
-def run_asked(texts: Texts, source: str) -> tuple[dict[str, Any], str]:
-    """Run a text; return what the browser is told, and what the text printed.
+def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | None) -> Filling:
+    """Say why a text gave nothing, and that what stands below, if anything does, is of another."""
+    filling = refusal(error, shown["title"] if shown else None, source, FILE)
+    return filling if shown else filling | {"results.className": _UNREAD}
 
-    The browser gets the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence with
-    its language: errors are in English.
+
+def run_asked(texts: Texts, source: str) -> Asked:
+    """Run a text.
+
+    The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
+    with its language: errors are in English.
     """
     began = time.perf_counter()
     try:
         text = texts.add(source)
         ran = texts.run(text.name, {})
     except PlaceError as error:
-        return _refused(f"Line {error.line}: {error.what}", _mark(error.line, error.what, "error")), ""
+        told = _refused(f"Line {error.line}: {error.what}", _mark(error.line, error.what, "error"))
+        return Asked(told, refused=error)
     except SmemvizError as error:
-        return _refused(str(error)), ""
+        return Asked(_refused(str(error)), refused=error)
     recording = ran.recording
     values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
     if recording.findings:
@@ -100,7 +125,7 @@ def run_asked(texts: Texts, source: str) -> tuple[dict[str, Any], str]:
     else:
         said = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = list(map(_of_finding, recording.findings))
-    return {"file": text.name, "marks": marks, "said": said, "lang": spoken()}, ran.printed
+    return Asked({"file": text.name, "marks": marks, "said": said, "lang": spoken()}, ran.printed)
 
 
 def _refused(said: str, *marks: dict[str, Any]) -> dict[str, Any]:
@@ -113,6 +138,16 @@ def _of_finding(finding: Finding) -> dict[str, Any]:
 
 def _mark(line: int, message: str, severity: str) -> dict[str, Any]:
     return {"line": line, "message": message, "severity": severity}
+
+
+def _start_text(texts: Texts, file: str) -> tuple[str, bool]:
+    """Return the text that the URL names, where it is still here, else the first; and whether it is the one named."""
+    if file in texts:
+        try:
+            return texts.program(file).source, True
+        except InputError:  # the link has it, or the browser's draft
+            pass
+    return _start(_FIRST), False
 
 
 def _start(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
@@ -26,7 +27,45 @@ from smemviz.recording import Launch
 
 def gallery_page(library: Library) -> list[Component]:
     """Lay out the gallery; the pictures are filled in once the theme is known."""
-    return [heading(), html.Div([_card(library, file) for file in library.files], className="cards")]
+    told = {file: _told(library, file) for file in library.files}
+    shared = _of_most(list(told.values()))
+    cards = [_card(library, file, "" if told[file] == shared else told[file]) for file in library.files]
+    note = [html.P(shared, className="note", id="of-most")] if shared else []
+    return [heading(), *note, html.Div(cards, className="cards"), _own_files()]
+
+
+def _told(library: Library, file: str) -> str:
+    """Say where the requests of a file come from and how they are counted, nothing where it cannot be shown."""
+    state = RunState(file)
+    try:
+        shown = library.show(state)
+        shown.launch(state)
+    except SmemvizError:  # its card says it
+        return ""
+    return _(
+        "Requests {origin}; {rule}.",
+        origin=origin(shown.recording),
+        rule=rule(hardware_of(shown, state), shown.recording.launches),
+    )
+
+
+def _of_most(told: list[str]) -> str:
+    """Return what would stand on most cards, to be said once above them; "" where it is of one card only."""
+    common = Counter(filter(None, told)).most_common(1)
+    return common[0][0] if common and common[0][1] > 1 else ""
+
+
+def _own_files() -> Component:
+    """Say how one's own files come here."""
+    return html.P(
+        rich(
+            "Your own kernels stand here when smemviz is started with them: {command}. A recording opens in the same "
+            "way: {recording}.",
+            command=html.Code("smemviz mine.py"),
+            recording=html.Code("smemviz mine.smem.npz"),
+        ),
+        className="note own-files",
+    )
 
 
 def heading() -> Component:
@@ -88,7 +127,7 @@ def _worst(shown: Shown, hardware: Hardware) -> tuple[Launch, int]:
     return worst_of(shown, shown.numbered(), hardware)
 
 
-def _card(library: Library, file: str) -> Component:
+def _card(library: Library, file: str, told: str) -> Component:
     state = RunState(file)
     try:
         shown = library.show(state)
@@ -110,7 +149,7 @@ def _card(library: Library, file: str) -> Component:
                 graph({"type": "thumbnail", "file": file}, still=True),
                 className="thumbnail",
             ),
-            html.H2(html.A(file, href=_href(file, worst, nth), className="card-link")),
+            html.H2([html.A(file, href=_href(file, worst, nth), className="card-link"), *_kind(library, file)]),
             html.P(summary, className="summary", lang="en"),
             html.P(_in_short(shown, degree, excess), className="worst"),
             html.Ul(
@@ -131,17 +170,17 @@ def _card(library: Library, file: str) -> Component:
                 ],
                 className="card-tools",
             ),
-            html.P(
-                _(
-                    "Requests {origin}; {rule}.",
-                    origin=origin(shown.recording),
-                    rule=rule(hardware, shown.recording.launches),
-                ),
-                className="note",
-            ),
+            *([html.P(told, className="note")] if told else []),
         ],
         className="card",
     )
+
+
+def _kind(library: Library, file: str) -> list[Component | str]:
+    """Tell a recording from a kernel file."""
+    if library.kernel_file(file) is not None:
+        return []
+    return [" ", html.Span(_("recording"), className="from-file")]
 
 
 def _kernel(file: str, shown: Shown, alike: list[tuple[Launch, int]], hardware: Hardware) -> Component:

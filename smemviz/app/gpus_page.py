@@ -144,7 +144,7 @@ def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
     shown = library.show(state)
     launch = shown.launch(state)
     hardware = hardware_of(shown, state)
-    row = moment_of(launch, hardware, LookState.read(look)).row
+    row = moment_of(shown.recording, launch, hardware, LookState.read(look)).row
     if row is None:
         raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
     site = launch.sites[launch.requests.site[row]]

@@ -86,15 +86,16 @@ def add_callbacks(app: Dash, library: Library) -> None:
         State("knobs-of", "data"),
         prevent_initial_call=True,
     )
-    def show_knobs(shown: object, run: Query, before: object) -> tuple[Any, Any]:
+    def show_knobs(shown: dict[str, Any] | None, run: Query, before: object) -> tuple[Any, Any]:
         """Place the knobs of a source with other constants; those that stay are filled as ever."""
         state = RunState.read(run)
         try:
             program = library.program(state.file).with_constants(state.constants)
         except SmemvizError:  # the page says it
             return no_update, no_update
-        now = knob_kinds(program)
-        return (no_update, no_update) if now == before else (knobs(program).children, now)
+        kernel = (shown or {}).get("title") or state.kernel
+        now = knob_kinds(program, kernel)
+        return (no_update, no_update) if now == before else (knobs(program, kernel).children, now)
 
 
 def _outputs(properties: tuple[str, ...]) -> list[Output]:

@@ -23,10 +23,10 @@ from smemviz.app.follow import follower, version
 from smemviz.app.global_view import site_panel, view_global
 from smemviz.app.graph import panel
 from smemviz.app.library import Library
-from smemviz.app.look_view import view_look
+from smemviz.app.look_view import looked_at, view_look
 from smemviz.app.measured_panels import view_measured
 from smemviz.app.published_panel import published_panel
-from smemviz.app.run_view import Query, view_run
+from smemviz.app.run_view import Filling, Query, view_run
 from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.app.suggest_panel import suggest_panel
@@ -50,14 +50,27 @@ def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query,
     page = kernel_layout(program, state.hardware or H200, follower() if follow else ())
     if follow:
         page["version"].data = version(Path(program.file))
-    measured = view_measured(library, stopwatch, run, look.get("theme", "light"))
-    looked = view_look(library, run, look)
-    later = view_why(library, run, look) | view_global(library, run, look)
-    shown = view_run(library, run) | looked | later | measured
-    for name, value in (shown | {"drawn-run.data": run}).items():
+    filling = _filling(library, stopwatch, run, look)
+    for name, value in filling.items():
         identity, attribute = name.rsplit(".", 1)
         setattr(page[identity], attribute, value)
+    kernel = filling.get("shown-run.data", {}).get("title") or state.kernel
+    page["knobs"].children, page["knobs-of"].data = knobs(program, kernel).children, knob_kinds(program, kernel)
     return page
+
+
+def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) -> Filling:
+    """Show what is asked for; where that is refused, the file with its own constants, and what is wrong."""
+    state = RunState.read(run)
+    own = {name: value for name, value in run.items() if name not in state.constants}
+    refused = bool(state.constants) and looked_at(library, run, look) is None
+    drawn = own if refused and looked_at(library, own, look) is not None else run
+    measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
+    later = view_why(library, drawn, look) | view_global(library, drawn, look)
+    shown = view_run(library, drawn) | view_look(library, drawn, look) | later | measured
+    if drawn is not run:
+        shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
+    return shown | {"drawn-run.data": drawn}
 
 
 def _program(library: Library, state: RunState) -> Program:
@@ -90,7 +103,10 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         dcc.Loading(
             html.Header(
                 [
-                    html.P(id="eyebrow", className="eyebrow"),
+                    html.Div(
+                        [html.P(id="eyebrow", className="eyebrow"), choice("launch", _("Launch of this kernel"))],
+                        className="eyebrow-line",
+                    ),
                     html.H1(id="headline", className="headline"),
                     html.P(id="origin", className="origin"),
                 ],
@@ -143,13 +159,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                         ),
                         html.Section(
                             [
-                                html.Div(
-                                    [
-                                        html.H2(_("Launch"), id="facts-title"),
-                                        choice("launch", _("Launch of this kernel")),
-                                    ],
-                                    className="panel-head",
-                                ),
+                                html.H2(_("Launch"), id="facts-title"),
                                 html.Dl(id="facts", className="facts"),
                                 html.P(id="facts-note", className="note"),
                             ],

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from smemviz.app.cache import Cache
 from smemviz.app.helpers import forget, helper_hashes
 from smemviz.app.patience import Patience
@@ -18,6 +20,7 @@ from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import BusyError, InputError, LaunchError, RecordingError, SmemvizError
 from smemviz.language import _
 from smemviz.program import Program, parse_program, read_source, recorded_program
+from smemviz.reads import code_reads
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
 from smemviz.recording_file import load
 from smemviz.resources import plain_name, recording_for
@@ -39,6 +42,7 @@ class Shown:
     recording: Recording
     recorded: Recording | None
     why: str | None
+    others: Shown | None = None  # what is shown of the other kernels, where that is another recording
 
     @property
     def origin(self) -> str:
@@ -174,7 +178,24 @@ class Library:
             why = _made_otherwise(recorded)
         if recorded is not None and why is None and state.source != "lockstep":
             return Shown(program, recorded, recorded, None)
-        return Shown(program, self.run(program), recorded, why)
+        run = Shown(program, self.run(program), recorded, why)
+        if recorded is not None and state.source != "lockstep" and recorded.sha256 == program.sha256:
+            return self._as_recorded(run, recorded, state) or run
+        return run
+
+    def _as_recorded(self, run: Shown, recorded: Recording, state: RunState) -> Shown | None:
+        """Return the recording where the kernel named does not read what was changed, and does the same in lockstep."""
+        program, kernel = run.program, state.kernel or ""
+        read = code_reads(program, kernel)
+        changed = {name for name, value in program.values.items() if recorded.constants.get(name) != value}
+        if read is None or read & changed:
+            return None
+        try:
+            before = replace(run, recording=self.run(program.with_constants(recorded.constants)))
+            same = is_same(run.launch(state), before.launch(state))
+        except SmemvizError:  # a launch was refused
+            return None
+        return replace(run, recording=recorded, why=None, others=run) if same else None
 
     def _show_text(self, texts: Texts, state: RunState) -> Shown:
         program = texts.program(state.file).with_constants(state.constants)
@@ -252,3 +273,13 @@ def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
             depth += 1
         names[name] = path.resolve()
     return names
+
+
+def is_same(one: Launch, other: Launch) -> bool:
+    """Tell whether two launches make the same requests and store the same, as far as lockstep knows."""
+    shape = ("kernel", "line", "grid", "block", "dynamic_shared", "shared_bytes", "sites", "missing")
+    if any(getattr(one, name) != getattr(other, name) for name in shape):
+        return False
+    names = ("site", "block", "warp", "step", "epoch", "addresses", "values")
+    pairs = ((getattr(one.requests, name), getattr(other.requests, name)) for name in names)
+    return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)

@@ -13,15 +13,16 @@ from smemviz.figures.elements import accessed, look_at
 from smemviz.figures.grammar import sentences
 from smemviz.figures.labels import count
 from smemviz.figures.moment import Moment, blocks, moment, playback_order
+from smemviz.figures.places import access_of, place_of, site_at
 from smemviz.figures.sectors import sectors
-from smemviz.figures.sentences import present
+from smemviz.figures.sentences import findings_of, present
 from smemviz.figures.served import Hardware
 from smemviz.figures.tile import tile
 from smemviz.figures.warps import warps
 from smemviz.figures.worst import worst_moment
 from smemviz.language import _
 from smemviz.model.devices import device
-from smemviz.recording import Launch
+from smemviz.recording import Launch, Recording
 
 PICTURES = ("tile", "warps", "request")
 LOOK_PROPERTIES = (
@@ -55,7 +56,7 @@ def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked |
     except SmemvizError:
         return None
     hardware = hardware_of(shown, state)
-    return Looked(shown, launch, hardware, look, moment_of(launch, hardware, look))
+    return Looked(shown, launch, hardware, look, moment_of(shown.recording, launch, hardware, look))
 
 
 def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
@@ -111,15 +112,27 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
                 "launch": [str(number) for number in numbers] if len(numbers) > 1 else [],
             },
         },
-        "present.data": {"position": now.position, "site": at_site},
+        "present.data": {
+            "position": now.position,
+            "site": at_site,
+            "at": place_of(launch, at_site) if at_site is not None else None,
+        },
     }
 
 
-def moment_of(launch: Launch, hardware: Hardware, look: LookState) -> Moment:
-    """Return the moment that is looked at: the one named, else the one that wastes the most."""
-    if look.site is look.warp is look.step is None:
-        return worst_moment(launch, hardware, look.block)
-    return moment(launch, look.block, look.warp, look.step, look.site)
+def moment_of(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> Moment:
+    """Return the moment that is looked at: the one named, else a mistake, else the one that wastes the most."""
+    site = look.site if look.site is not None else site_at(recording, launch, look.at)
+    if not look.site is look.warp is look.step is None:
+        return moment(launch, look.block, look.warp, look.step, site)
+    elsewhere = look.site is None and look.at not in (place_of(launch, i) for i in range(len(launch.sites)))
+    if elsewhere and look.block is None:
+        found = (access_of(recording, launch, finding) for finding in findings_of(recording, launch))
+        access = next(filter(None, found), None)
+        if access is not None:
+            at, block, warp = access
+            return moment(launch, block, warp, None, at)
+    return worst_moment(launch, hardware, look.block, site)
 
 
 def view_order(library: Library, query: Query, block: str | None) -> dict[str, list[int]] | None:

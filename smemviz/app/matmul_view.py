@@ -10,7 +10,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.matmul_data import COUNTED, DEFAULT_PICTURED, PICTURED, Products, ProductState
+from smemviz.app.matmul_data import COUNTED, DEFAULT_PICTURED, LARGEST, PICTURED, Products, ProductState
 from smemviz.app.matmul_page import PATH
 from smemviz.app.matmul_tables import (
     ceiling_table,
@@ -33,6 +33,7 @@ from smemviz.figures.quoted import FAILED_LAUNCH, beside
 from smemviz.figures.roofline import roofline
 from smemviz.figures.sweep import measured_sizes, sweep_lines
 from smemviz.language import N_, _, ngettext
+from smemviz.model.matmul import Size
 from smemviz.sweep_file import CUBLAS, LOOPS, NUMPY, Sweep, digests
 
 # What has to be counted: until it is, what stands there is of another size or tile.
@@ -97,17 +98,21 @@ def view_measured(data: Products, query: Query, theme: str, linked: bool) -> Fil
     """Show what was measured, for which nothing has to run; ``linked`` where the file of mistakes can be opened."""
     try:
         state = ProductState.read(query, data.recorded)
-        sweep, _here = data.sweep(state.size, state.tile)
-    except SmemvizError:  # said where the counts would stand
-        return {"products-notices.children": [], "products-sizes.children": []}
+    except SmemvizError:  # said where the counts would stand; the sizes that were measured are a way out
+        state = ProductState.read({**query, "SIZE": str(LARGEST)}, data.recorded)
+        return {
+            "products-notices.children": [],
+            "products-sizes.children": _sizes(None, state.tile, data.sweep()[0], query),
+        }
+    sweep, _here = data.sweep(state.size, state.tile)
     points = points_at(sweep, state.size, state.tile) if sweep else {}
     figure = sweep_lines(sweep, state.tile, theme=LookState.read({"theme": theme}).theme)
     return {
-        "products-notices.children": _notices(data, sweep),
-        "products-sizes.children": _sizes(state, sweep, query),
+        "products-notices.children": _notices(sweep),
+        "products-sizes.children": _sizes(state.size, state.tile, sweep, query),
         "sweep.figure": figure,
         "sweep.style": {"height": figure.layout.height},
-        "skipped-note.children": skipped_note(points.values()),
+        "skipped-note.children": _together(skipped_note(points.values()), _changed(data, sweep)),
         "ceilings-table.children": ceiling_table(sweep) if sweep else _("No card was measured."),
         "quoted-table.children": quoted_table(beside(sweep), sweep, linked),
         "quoted-note.children": _(FAILED_LAUNCH),
@@ -248,25 +253,35 @@ def _measured(sweep: Sweep, here: bool) -> str:
     )
 
 
-def _notices(data: Products, sweep: Sweep | None) -> list[Component]:
-    notices: list[Component] = []
+def _together(one: list[Component | str], other: list[Component]) -> list[Component | str]:
+    """Write two notes on lines of their own."""
+    return [*one, *[html.Br()] * bool(one and other), *other]
+
+
+def _changed(data: Products, sweep: Sweep | None) -> list[Component]:
+    """Say which kernels are others than those that were measured."""
     now = digests(data.program)
     changed = [name for name in now if sweep and name in sweep.kernels and sweep.kernels[name] != now[name]]
-    if changed:
-        text = _("{kernels} changed since; the times are of what stood there before.", kernels=names(*changed))
-        notices.append(dmc.Alert(text, title=_("Measured of another version"), color="yellow", variant="light"))
+    if not changed:
+        return []
+    text = _("{kernels} changed since; the times are of what stood there before.", kernels=names(*changed))
+    return [html.Span(text)]
+
+
+def _notices(sweep: Sweep | None) -> list[Component]:
+    notices: list[Component] = []
     if sweep and sweep.notes:
         failures = [part for note in sweep.notes for part in (html.Br(), retold(note))][1:]
         notices.append(dmc.Alert(failures, title=_("main() failed while measuring"), color="yellow"))
     return notices
 
 
-def _sizes(state: ProductState, sweep: Sweep | None, query: Query) -> list[Component]:
-    """Link every size that was measured with this tile."""
+def _sizes(shown: Size | None, tile: int, sweep: Sweep | None, query: Query) -> list[Component]:
+    """Link every size that was measured with a tile."""
     links: list[Component] = []
     kept = "".join(f"&{name}={query[name]}" for name in ("TILE", "PICTURED") if name in query)
-    for size in measured_sizes(sweep, state.tile) if sweep else []:
-        current = size == state.size
+    for size in measured_sizes(sweep, tile) if sweep else []:
+        current = size == shown
         links.append(
             dcc.Link(
                 size.name,

@@ -15,12 +15,13 @@ from smemviz.app.controls import knob_note
 from smemviz.app.facts import fact
 from smemviz.app.library import Library, Shown
 from smemviz.app.rich import retold, rich
-from smemviz.app.source_view import source_view
+from smemviz.app.source_view import refused_source, source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
-from smemviz.errors import PlaceError, SmemvizError
+from smemviz.errors import LaunchError, PlaceError, SmemvizError
 from smemviz.figures.grammar import capital, sentences
 from smemviz.figures.labels import finding_name
+from smemviz.figures.places import access_of
 from smemviz.figures.sentences import degree_of, facts, findings_of, headline_of, origin, rule, told_where
 from smemviz.figures.served import H200, Hardware
 from smemviz.language import _, ngettext
@@ -46,21 +47,21 @@ RUN_PROPERTIES = (
 )
 
 
-def view_run(library: Library, query: Query, before: str | None = None) -> Filling:
-    """Run what the query asks for; a refusal leaves what is there, the launch ``before``, and says so."""
+def view_run(library: Library, query: Query, before: str | None = None, *, own: bool = False) -> Filling:
+    """Run what the query asks for; a refusal leaves what is there, the launch ``before``, and says so.
+
+    ``own`` is whether that is with the file's own constants.
+    """
     state = RunState.read(query)
     shown = None
     try:
         shown = library.show(state)
         launch = shown.launch(state)
     except SmemvizError as error:
-        refused: Filling = {
-            "headline.children": _("This cannot be launched"),
-            "origin.children": "",
-            "notices.children": _refusal(error, before, shown),
-            "results.className": "columns stale" if before else "columns nothing",
-        }
-        return refused | (_around(shown, query, state, before) if shown else {})
+        program = shown.program if shown else None
+        texts = (program.source, program.file) if program else ("", "")
+        refused = refusal(error, before, *texts, own=own)
+        return refused | (_around(shown, query, state, before, error) if shown else {})
     hardware = hardware_of(shown, state)
     found = findings_of(shown.recording, launch)
     return {
@@ -68,7 +69,7 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
         "eyebrow.children": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
         "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, launch, hardware),
-        "notices.children": _notices(shown, launch, found),
+        "notices.children": _notices(shown, launch, found, query),
         "source.children": source_view(
             shown.recording, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
         ),
@@ -79,12 +80,19 @@ def view_run(library: Library, query: Query, before: str | None = None) -> Filli
     }
 
 
-def _around(shown: Shown, query: Query, state: RunState, before: str | None) -> Filling:
-    """Return the ways to other kernels and, where nothing is shown yet, what makes the knobs work."""
+def _around(shown: Shown, query: Query, state: RunState, before: str | None, error: SmemvizError) -> Filling:
+    """Return the ways to other kernels, what makes the knobs work, and the source where another stands there."""
     hardware = hardware_of(shown, state)
+    filling: Filling = {"shown-run.data": _shown_run(shown, before or "", hardware)}
     links = _kernel_links(shown, None, query, hardware)
-    filling: Filling = {"kernels.children": links} if links else {}
-    return filling if before else filling | {"shown-run.data": _shown_run(shown, "", hardware)}
+    if links:
+        filling["kernels.children"] = links
+    kernel = shown.program.kernels.get(state.kernel or next(iter(shown.refused()), ""))
+    if kernel is not None and kernel.name != before and isinstance(error, LaunchError):
+        filling["source.children"] = refused_source(shown.program.source, kernel, error.line)
+        filling["eyebrow.children"] = [Path(shown.program.file).name, " · ", html.Strong(kernel.name)]
+        filling["results.className"] = "columns stale refused" if before else "columns nothing refused"
+    return filling
 
 
 def hardware_of(shown: Shown, state: RunState) -> Hardware:
@@ -103,6 +111,8 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
 
     Constants and hardware stay as they are; without a launch it is the kernel of the query that is current.
     """
+    here = next(((one.kernel, nth) for one, nth in shown.numbered() if one is launch), None)
+    shown = shown.others or shown
     if not shown.recording.launches:
         return []
     links = []
@@ -110,7 +120,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
     kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
     for alike in shown.groups():
         worst, nth = worst_of(shown, alike, hardware)
-        current = any(other is launch for other, _nth in alike)
+        current = any((other.kernel, number) == here for other, number in alike)
         links.append(
             dcc.Link(
                 [html.Span(group_name(alike)), launch_badge(shown, worst, hardware)],
@@ -182,7 +192,7 @@ def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:
     return sentences(*said, shown.why or "")
 
 
-def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding]) -> list[Component]:
+def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Query) -> list[Component]:
     """Say what is missing from the recording, and what went wrong while it was made."""
     notices: list[Component] = []
     if launch.missing:
@@ -192,13 +202,25 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding]) -> list[
             launch.missing,
         )
         notices.append(dmc.Alert(text, title=_("Not every request is logged"), color="yellow", variant="light"))
-    found = dict.fromkeys(
-        (finding.kind, finding.line, told_where(finding, shown.recording), finding.message) for finding in findings
-    )
-    return notices + [
-        dmc.Alert(_told(line, where, message), title=capital(finding_name(kind)), color="orange")
-        for kind, line, where, message in found
-    ]
+    found: dict[tuple[str, int, str, str], Finding] = {}
+    for finding in findings:
+        where = told_where(finding, shown.recording)
+        found.setdefault((finding.kind, finding.line, where, finding.message), finding)
+    for kind, line, where, message in found:
+        said: list[Component | str] = [*_told(line, where, message)]
+        access = access_of(shown.recording, launch, found[kind, line, where, message])
+        if access is not None:
+            said += [" ", _access_link(access, query)]
+        notices.append(dmc.Alert(said, title=capital(finding_name(kind)), color="orange"))
+    return notices
+
+
+def _access_link(access: tuple[int, int, int | None], query: Query) -> Component:
+    """Lead to the access that a mistake was met in."""
+    names = zip(("site", "block", "warp"), access, strict=True)
+    named = {name: str(value) for name, value in names if value is not None}
+    href = f"{page_of(query.get('file', ''))}?{urlencode(query | named)}"
+    return dcc.Link(_("Show the access"), href=href, className="access-link")
 
 
 def _told(line: int, where: str, message: str) -> list[Component | str]:
@@ -209,17 +231,39 @@ def _told(line: int, where: str, message: str) -> list[Component | str]:
     return rich("Line {line}: {where}: {message}", line=line, where=where, message=what)
 
 
-def _refusal(error: SmemvizError, before: str | None, shown: Shown | None) -> Component:
-    """Say what is wrong and in which line, and what the pictures are of that are still there."""
+def refusal(error: SmemvizError, before: str | None, source: str = "", file: str = "", *, own: bool = False) -> Filling:
+    """Say why there is nothing to show, ``source`` being the text of ``file``; the launch ``before`` stays, greyed.
+
+    ``own`` is whether that is with the file's own constants.
+    """
+    launched = isinstance(error, LaunchError)
+    return {
+        "headline.children": _("This cannot be launched") if launched else _("This cannot be run"),
+        "origin.children": "",
+        "notices.children": _refusal(error, _still_there(before, own) if before else "", source, file),
+        "results.className": "columns stale" if before else "columns nothing",
+    }
+
+
+def _still_there(kernel: str, own: bool) -> str:
+    """Say what the pictures are of that are still there."""
+    if own:
+        return _("The pictures below are of {kernel} with the constants as the file has them.", kernel=kernel)
+    return _("The pictures below are of the last run that worked, {kernel}.", kernel=kernel)
+
+
+def _refusal(error: SmemvizError, still_there: str, source: str, file: str) -> Component:
+    """Say what is wrong and in which line, and what the pictures are of."""
     text = f"{Path(error.file).name}:{error.line}: {error.what}" if isinstance(error, PlaceError) else str(error)
+    lines = lines_of(source)
     line = ""
-    if shown and isinstance(error, PlaceError) and error.file == shown.program.file:
-        line = lines_of(shown.program.source)[error.line - 1].strip()
+    if isinstance(error, PlaceError) and error.file == file and 0 < error.line <= len(lines):
+        line = lines[error.line - 1].strip()
     said = [retold(text)]
     if line:
         said += [html.Br(), html.Code(line)]
-    if before:
-        said.append(html.P(_("The pictures below are of the last run that worked, {kernel}.", kernel=before)))
+    if still_there:
+        said.append(html.P(still_there))
     return dmc.Alert(said, color="red", id="error", className="refusal")
 
 

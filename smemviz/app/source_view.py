@@ -19,7 +19,7 @@ from smemviz.figures.sentences import badge
 from smemviz.language import _
 from smemviz.model.summary import SiteSummary
 from smemviz.program import find_function, lines_of
-from smemviz.recording import Finding, Launch, Recording
+from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording, Site
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
 
@@ -66,7 +66,18 @@ def _file_view(
         for number in range(first, min(last, len(lines)) + 1):
             here = [i for i in sites if launch.sites[i].line == number]
             kinds = tuple(mistakes.get(number, ()))
-            shown.append(_line(number, lines[number - 1], classes[number - 1], launch, here, rows, kinds))
+            shown.append(_line(number, lines[number - 1], classes[number - 1], launch.sites, here, rows, kinds))
+    return shown
+
+
+def refused_source(source: str, kernel: ast.FunctionDef, line: int) -> list[Component]:
+    """Show a kernel that was not launched, and the line that would have launched it, marked."""
+    lines, classes = lines_of(source), _token_classes(source)
+    ((first, last),) = spans(source, kernel, ())
+    shown = [_line(n, lines[n - 1], classes[n - 1], (), [], (), ()) for n in range(first, min(last, len(lines)) + 1)]
+    if 0 < line <= len(lines) and not first <= line <= last:
+        launched = _line(line, lines[line - 1], classes[line - 1], (), [], (), (LAUNCH_REFUSED,))
+        shown += [html.Li("⋯", className="gap", **{"aria-hidden": "true"}), launched]
     return shown
 
 
@@ -88,14 +99,14 @@ def _line(
     number: int,
     text: str,
     classes: list[str],
-    launch: Launch,
+    sites: tuple[Site, ...],
     here: list[int],
     rows: tuple[SiteSummary, ...],
     mistakes: tuple[str, ...],
 ) -> Component:
     """Show one line: its number, its text with sites underlined, below it what was found wrong and its badges."""
     kinds = [
-        (name, any(_covers(launch, i, number, column) for i in here))
+        (name, any(_covers(sites[i], number, column) for i in here))
         for column, name in enumerate(classes[: len(text)] + [""] * (len(text) - len(classes)))
     ]
     parts: list[Component] = []
@@ -103,7 +114,7 @@ def _line(
         written = "".join(character for character, _ in run)
         parts.append(html.Span(written, className=f"tok-{name}" * bool(name) + " site" * site))
     badges = [html.Span(finding_name(kind), className="mistake") for kind in mistakes]
-    badges += [_badge(i, launch, rows[i]) for i in here]
+    badges += [_badge(i, sites[i], rows[i]) for i in here]
     return html.Li(
         [
             html.Span(str(number), className="line-number"),
@@ -114,14 +125,12 @@ def _line(
     )
 
 
-def _covers(launch: Launch, i: int, line: int, column: int) -> bool:
-    site = launch.sites[i]
+def _covers(site: Site, line: int, column: int) -> bool:
     return (site.line, site.column) <= (line, column) < (site.end_line, site.end_column)
 
 
-def _badge(i: int, launch: Launch, row: SiteSummary) -> Component:
+def _badge(i: int, site: Site, row: SiteSummary) -> Component:
     """A button that selects a site; a conflict has a mark besides its colour."""
-    site = launch.sites[i]
     state = "conflict" if row.excess else "plain"
     said = badge(site, row)
     if site.calls:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from smemviz.errors import InputError
+from smemviz.figures.places import is_place
 from smemviz.figures.served import Hardware
 from smemviz.figures.style import ThemeName
 from smemviz.figures.tile import View
@@ -47,6 +48,7 @@ class LookState:
     site: int | None = None
     warp: int | None = None
     step: int | None = None
+    at: str = ""  # where the access stands in the source that was shown before a knob or the kernel changed
     view: View = "declared"
     banks: int | None = None
     array: str | None = None
@@ -63,6 +65,7 @@ class LookState:
             _integer(query, "site"),
             _integer(query, "warp"),
             _integer(query, "step"),
+            query.get("at", "") if is_place(query.get("at", "")) else "",
             "physical" if query.get("view") == "physical" else "declared",
             banks if banks is not None and 1 <= banks <= MOST_BANKS else None,
             _name(query, "array"),

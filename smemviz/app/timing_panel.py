@@ -37,8 +37,8 @@ JOB_PROPERTIES = (
     "poll.disabled",
 )
 _BANDS = N_(
-    "Below, the samples under a lens: the pale band is the 5th to 95th percentile, the strong one the 95 % interval "
-    "of the median."
+    "In the lower plot, the samples under a lens: the pale band is the 5th to 95th percentile, the strong one the "
+    "95 % interval of the median."
 )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.errors import InputError
@@ -25,6 +26,8 @@ _CHARACTER, _MONO = 0.62, 0.605  # widths, in font sizes: of a bold digit, of an
 _SCREEN, _FLATTEST = 700, 0.65  # pixels a plot is wide on a screen; rows of cells become no flatter than that
 _NARROWEST = 120  # pixels of a plot, in which nothing overlaps
 _BETWEEN = 1.5  # pixels free between the texts of two cells
+_STROKE, _INSIDE = 0.1, 0.9  # of a cell: its frame is as wide at most, and so far apart are the frame's two sides
+_LOWER = 0.12  # font sizes by which numerals in the middle of a line stand above the middle of its cell
 _AVERAGE = 0.54  # of the letters of a sentence
 _CAPTION, _CAPTION_LINE = 11, 15
 _KEY_LINE, _KEY_ENTRY, _KEY_TYPE = 19, 42, 11.5  # pixels: a row of the key, its symbol with its gaps, its type
@@ -78,13 +81,16 @@ def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: 
     if plot < _NARROWEST:
         raise _too_narrow()
     smallest = _LEAST_POINTS * _POINT / sheet.scale
-    for trace in printed.data:
-        _fit(trace, printed.layout, plot, smallest)
-    _fit_pairs(printed, plot)
     if any(trace.type == "heatmap" for trace in printed.data):
         rows = printed.layout.height - margin.t - margin.b
         printed.layout.height -= rows - rows * min(max(plot / _SCREEN, _FLATTEST), 1)
+    stroke = _thin(printed, plot)
+    for trace in printed.data:
+        _fit(trace, printed.layout, plot, smallest, stroke)
+    _fit_pairs(printed, plot)
+    _close_up(printed)
     printed = in_vectors(printed, plot)
+    _lower(printed)
     top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot) - 1))
     lines = _wrapped(caption, width)
     below = len(lines) * _CAPTION_LINE + 10 if lines else 0
@@ -113,8 +119,39 @@ def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: 
     return Pressed(printed, width, height, sheet.scale)
 
 
-def _fit(trace: Any, layout: Any, plot: float, smallest: float) -> None:
-    """Shrink the texts of a trace to the cells or characters they stand in."""
+def _thin(figure: go.Figure, plot: float) -> float:
+    """Draw frames round cells with strokes that leave room for what stands in them; return the widest, 0 for none."""
+    if figure.layout.xaxis.range is None or all(trace.type != "heatmap" for trace in figure.data):
+        return 0
+    most = _STROKE * plot / abs(figure.layout.xaxis.range[1] - figure.layout.xaxis.range[0])
+    frames = [t for t in figure.data if t.type == "scatter" and t.mode == "lines" and t.line.width]
+    for trace in frames:
+        trace.line.width = min(trace.line.width, most)
+    return max((trace.line.width for trace in frames), default=0)
+
+
+def _close_up(figure: go.Figure) -> None:
+    """Let lines of text stand as close as their type is small."""
+    sizes = [trace.textfont.size for trace in figure.data if trace.meta == CHARACTERS]
+    if sizes:
+        margin = figure.layout.margin
+        lines = figure.layout.height - margin.t - margin.b
+        figure.layout.height -= lines * (1 - min(max(sizes) / _BODY, 1))
+
+
+def _lower(figure: go.Figure) -> None:
+    """Put the numerals of cells, which have nothing below the line, into the middle of their cells."""
+    layout = figure.layout
+    if layout.yaxis.range is None:
+        return
+    down = (layout.yaxis.range[0] - layout.yaxis.range[1]) / (layout.height - layout.margin.t - layout.margin.b)
+    for trace in figure.data:
+        if trace.type == "scatter" and trace.mode == "text" and trace.textposition in (None, "middle center"):
+            trace.y = np.asarray(trace.y, float) + _LOWER * trace.textfont.size * down
+
+
+def _fit(trace: Any, layout: Any, plot: float, smallest: float, stroke: float) -> None:
+    """Shrink the texts of a trace to the cells or characters they stand in; ``stroke`` is the width of their frames."""
     is_cells = trace.type == "heatmap" and trace.texttemplate
     is_text = trace.type == "scatter" and trace.mode == "text" and trace.text is not None and len(trace.text) > 0
     if not (is_cells or is_text) or layout.xaxis.range is None:
@@ -124,18 +161,19 @@ def _fit(trace: Any, layout: Any, plot: float, smallest: float) -> None:
         trace.textfont.size = _possible(min(trace.textfont.size, unit / _MONO))
     elif is_cells or trace.textposition in (None, "middle center"):
         texts = [str(t) for row in trace.text for t in row] if is_cells else [str(t) for t in trace.text]
-        size = min(trace.textfont.size, _largest(texts, unit))
+        room = unit - _BETWEEN if not stroke else _INSIDE * unit - stroke
+        size = min(trace.textfont.size, _largest(texts, room))
         if size < smallest and trace.meta == LANES:  # numbers alone: cells this small have no others in them
             trace.text = [text.removeprefix("L") for text in texts]
-            size = min(trace.textfont.size, _largest(trace.text, unit))
+            size = min(trace.textfont.size, _largest(trace.text, room))
         trace.textfont.size = max(size, 1)
         if size < smallest:
             trace.update(texttemplate="") if is_cells else trace.update(visible=False)
 
 
-def _largest(texts: Sequence[str], unit: float) -> float:
-    """Return the size at which texts fit into cells ``unit`` pixels wide."""
-    return (unit - _BETWEEN) / (_CHARACTER * (max(map(characters, texts), default=0) or 1))
+def _largest(texts: Sequence[str], room: float) -> float:
+    """Return the size at which texts fit side by side into ``room`` pixels each."""
+    return room / (_CHARACTER * (max(map(characters, texts), default=0) or 1))
 
 
 def _fit_pairs(figure: go.Figure, plot: float) -> None:

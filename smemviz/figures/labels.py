@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date
 
@@ -116,8 +117,12 @@ def lanes_named(lanes: Collection[int]) -> str:
 
 def lanes_briefly(lanes: Collection[int]) -> str:
     """Write lanes in at most five characters: ``3``, ``4-7``, or the first and the last with dots between."""
-    text = lane_ranges(lanes)
-    return text if len(text) <= 5 else f"{min(lanes)}…{max(lanes)}"
+    return ranges_briefly(lane_ranges(lanes))
+
+
+def ranges_briefly(text: str) -> str:
+    """Write what ``lane_ranges`` gives in at most five characters."""
+    return text if len(text) <= 5 else "…".join(re.findall(r"^\d+|\d+$", text))
 
 
 COUNTED: Mapping[str, Callable[[int], str]] = {

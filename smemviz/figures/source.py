@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -20,6 +21,7 @@ from smemviz.recording import Launch, Recording
 _LINE, _BADGE, _GAP = 18, 16, 9  # pixels
 _GUTTER = 6  # characters left of the first column
 _SIZE, _BADGE_SIZE = 12, 11
+_WIDEST, _HANGING = 68, 4  # characters of a line, so that it can be read on paper; by how many its rest is indented
 
 
 @dataclass(frozen=True)
@@ -51,18 +53,25 @@ def source(
     numbers, code, badges = [], [], []
     y = 0.0
     for number, ends in _shown(recording, launch, file):
-        line = lines[number - 1]
+        line = lines[number - 1].rstrip()
         here = [i for i, one in enumerate(launch.sites) if (one.line, recording.file_of(launch, one)) == (number, file)]
-        y += _LINE
-        numbers.append(_Row(y, str(number), 0))
-        code.append(_Row(y, _underlined(line, launch, rows, here, colours), characters(line)))
+        numbers.append(_Row(y + _LINE, str(number), 0))
+        kinds = _kinds(line, launch, rows, here)
         indent = len(line) - len(line.lstrip())
+        for first, end in _pieces(line, indent):
+            y += _LINE
+            before = " " * (indent + _HANGING) if first else ""
+            text = _plain(before) + _marked(line[first:end], kinds[first:end], colours)
+            code.append(_Row(y, text, characters(before + line[first:end])))
         for i in here:
-            y += _BADGE
             bad = bool(rows[i].excess)
             said = f"{'▲ ' if bad else ''}{launch.sites[i].source}  {badge(launch.sites[i], rows[i])}"
-            text = _plain(" " * indent + said)
-            badges.append(_Row(y, f"<b>{text}</b>" if i == site else text, indent + characters(said), bad))
+            whole = " " * indent + said
+            for first, end in _pieces(whole, indent):
+                y += _BADGE
+                piece = (" " * (indent + _HANGING) if first else "") + whole[first:end]
+                text = f"<b>{_plain(piece)}</b>" if i == site else _plain(piece)
+                badges.append(_Row(y, text, characters(piece), bad))
         y += _GAP if ends else 0
     widest = max(row.length for row in (*code, *badges))
     return go.Figure(
@@ -95,13 +104,29 @@ def _shown(recording: Recording, launch: Launch, file: str) -> list[tuple[int, b
     ]
 
 
-def _underlined(line: str, launch: Launch, rows: tuple[SiteSummary, ...], here: list[int], colours: Theme) -> str:
-    """Write a line with its accesses underlined, those with excess in the colour of a conflict."""
+def _pieces(line: str, indent: int) -> Iterator[tuple[int, int]]:
+    """Yield where the pieces of a line begin and end that each fit the width, broken behind a space where one is."""
+    first, room = 0, _WIDEST
+    while len(line) - first > room:
+        space = line.rfind(" ", first + indent + 1, first + room)
+        end = space + 1 if space > 0 else first + room
+        yield first, end
+        first, room = end, max(_WIDEST - indent - _HANGING, _WIDEST // 2)
+    yield first, len(line)
+
+
+def _kinds(line: str, launch: Launch, rows: tuple[SiteSummary, ...], here: list[int]) -> list[str]:
+    """Tell of every character of a line whether it is of an access, and of one with excess."""
     kinds = [""] * len(line)
     for i in sorted(here, key=lambda i: bool(rows[i].excess)):
         site = launch.sites[i]
         end = site.end_column if site.end_line == site.line else len(line)
         kinds[site.column : end] = ["bad" if rows[i].excess else "plain"] * (min(end, len(line)) - site.column)
+    return kinds
+
+
+def _marked(line: str, kinds: list[str], colours: Theme) -> str:
+    """Write a piece of a line with its accesses underlined, those with excess in the colour of a conflict."""
     parts = []
     for kind, run in groupby(zip(line, kinds, strict=True), key=lambda pair: pair[1]):
         text = _plain("".join(character for character, _ in run))

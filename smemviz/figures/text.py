@@ -31,8 +31,10 @@ def fitting_size(longest: float, columns: float, height: float, width: int = PLO
 
 def lane_badge(lanes: str, room: float = inf) -> str:
     """Mark lanes as such, ``L3`` or ``L0-7``, "" where there are none; just that some are where they need more room."""
-    badge = f"L{lanes}" if lanes else ""
-    return badge if len(badge) * _CHARACTER * _SMALLEST <= room else "L…"
+    if not lanes:
+        return ""
+    badges = (f"L{lanes}", f"L{ranges_briefly(lanes)}")
+    return next((badge for badge in badges if len(badge) * _CHARACTER * _SMALLEST <= room), "L…")
 
 
 def cell_text(

@@ -146,8 +146,14 @@ def layout_of(text: str) -> Layout:
     """
     first, options = read_options(text, _OPTIONS)
     sizes, _, dtype = first.partition(" ")
-    shape = tuple(whole("shape", size) for size in sizes.lower().split("x"))
-    return Layout(shape, dtype.strip() or "float32", **options)  # type: ignore[arg-type]
+    return Layout(_shape(sizes), dtype.strip() or "float32", **options)  # type: ignore[arg-type]
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    sizes = text.lower().split("x")
+    if not all(map(_is_whole, sizes)):
+        raise InputError(said("{text} is no shape; write whole numbers with x between them, as 32x33", text=repr(text)))
+    return tuple(map(int, sizes))
 
 
 Reader = Callable[[str, str], object]
@@ -177,9 +183,13 @@ def read_options(text: str, readers: Mapping[str, Reader]) -> tuple[str, dict[st
 
 def whole(name: str, text: str) -> int:
     """Read a whole number; refuse anything else by name."""
-    if not (text.isascii() and text.isdigit() and len(text) < 8):
+    if not _is_whole(text):
         raise InputError(said("{name} is {text}; write a whole number", name=name, text=repr(text)))
     return int(text)
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 8
 
 
 def _sizes(shape: tuple[int, ...]) -> str:

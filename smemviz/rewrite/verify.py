@@ -6,7 +6,7 @@ promised, and no new mistake is found.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -121,7 +121,9 @@ class Verifier:
             return Check(self.engine, (), said("it does not run: {what}", what=error))
         if [one.kernel for one in before.launches] != [one.kernel for one in after.launches]:
             return Check(self.engine, (), said("{main} makes other launches", main="main()"))
-        problem = _new_mistake(before, after) or _other_output(before, after)
+        problem, notes = _new_mistake(before, after), []
+        if problem is None:
+            problem, notes = self._outputs(before, after)
         places = {number: place for place, number in enumerate(self._numbers(kernels))}
         numbers: list[int] = []
         promised = [promise for one in suggested for promise in one.promises]
@@ -132,14 +134,30 @@ class Verifier:
                 return Check(self.engine, (), said("{kernel} has other accesses", kernel=now.kernel))
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
                 note = said("not counted: {engine} logs other blocks", engine=self.engine)
-                return Check(self.engine, (), problem, (note,))
+                return Check(self.engine, (), problem, (*notes, note))
             wanted, counts = (list(_counts(launch, self.cc, blocks)) for launch in (was, now))
             own = [promise for promise in promised if promise.launch == number]
             for promise in own:
                 wanted[promise.site] = promise.after.wavefronts
             problem = problem or _not_as_promised(now, wanted, counts)
             numbers += [counts[promise.site] or 0 for promise in own]
-        return Check(self.engine, tuple(numbers), problem, tuple(self._elsewhere(before, after, kernels)))
+        return Check(self.engine, tuple(numbers), problem, (*notes, *self._elsewhere(before, after, kernels)))
+
+    def _outputs(self, before: _Ran, after: _Ran) -> tuple[str | None, list[str]]:
+        """Say in which kernel the arrays come out otherwise, or, in a note, why that cannot be told."""
+        other = _other_output(before, after)
+        if other is None or self.engine != "lockstep":  # on the GPU it was run twice, for atomics of floats
+            return other, []
+        again = self._again.left
+        if [one.kernel for one in again] != [one.kernel for one in before.left]:
+            return said("{main} makes other launches each time it runs; seed its random numbers", main="main()"), []
+        steady = replace(before, left=tuple(map(_same, before.left, again)))
+        return _other_output(steady, after), list(_unsteady(steady))
+
+    @cached_property
+    def _again(self) -> _Ran:
+        """The file as it is, run once more: what then differs differs by itself."""
+        return _run(self.program, self.engine, self.kernels, self.progress)
 
     def _numbers(self, kernels: Collection[str]) -> list[int]:
         """Return which launches of the recording are run here, in order."""
@@ -232,6 +250,16 @@ def _other_output(before: _Ran, after: _Ran) -> str | None:
         if any(was and was != now for was, now in zip(one.arrays, other.arrays, strict=True)):
             return said("{kernel} leaves something else in its arrays", kernel=one.kernel)
     return None
+
+
+def _unsteady(ran: _Ran) -> Iterator[str]:
+    """Say which kernels leave something else each time the file runs as it is."""
+    for kernel in dict.fromkeys(one.kernel for one in ran.left if "" in one.arrays):
+        yield said(
+            "{kernel} leaves something else each time the file runs as it is, so that was not compared; seed its "
+            "random numbers",
+            kernel=kernel,
+        )
 
 
 def _not_as_promised(launch: Launch, wanted: Sequence[int | None], counted: Sequence[int | None]) -> str | None:

@@ -14,7 +14,7 @@ from smemviz.app.cache import size_of
 from smemviz.app.editor_page import run_asked
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import parse_text
-from smemviz.errors import BusyError, InputError
+from smemviz.errors import BusyError, InputError, KernelFileError
 
 SHORT = """from numba import cuda, float32
 import numpy as np
@@ -43,7 +43,8 @@ def texts() -> Iterator[Texts]:
 
 
 def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:
-    said, printed = run_asked(texts, SHORT)
+    said, printed, refused = run_asked(texts, SHORT)
+    assert refused is None
     assert re.fullmatch(r"text-[0-9a-f]{16}", said["file"])
     assert re.fullmatch(r"Ran in \d+\.\d\d s: 1 launch\.", said["said"])
     assert printed == "stride 2\n"
@@ -52,7 +53,8 @@ def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:
 
 
 def test_what_is_wrong_is_marked_at_its_line(texts: Texts) -> None:
-    said, printed = run_asked(texts, SHORT.replace("a[i]", "a[i"))
+    said, printed, refused = run_asked(texts, SHORT.replace("a[i]", "a[i"))
+    assert isinstance(refused, KernelFileError)
     assert said["file"] is None
     assert [mark["line"] for mark in said["marks"]] == [11]
     assert said["said"].startswith("Line 11: is not valid Python")
@@ -60,7 +62,7 @@ def test_what_is_wrong_is_marked_at_its_line(texts: Texts) -> None:
 
 
 def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(texts: Texts) -> None:
-    said, _ = run_asked(texts, SHORT.replace("np.zeros(32,", "np.zeros(16,"))
+    said, *_ = run_asked(texts, SHORT.replace("np.zeros(32,", "np.zeros(16,"))
     assert said["file"]
     assert said["said"].endswith("1 launch, 1 mistake.")
     assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "warning")]
@@ -131,13 +133,36 @@ def test_a_text_is_run_by_ctrl_enter_and_shown_as_any_kernel_is(quiet: Page) -> 
 
 
 @pytest.mark.browser
-def test_an_error_is_underlined_and_the_last_picture_stays(quiet: Page) -> None:
+def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_comes_back(quiet: Page) -> None:
     open_with(quiet, SHORT)
     expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
     write(quiet, SHORT.replace("threadIdx.x", "threadIdx.q"))
     status(quiet, "Line 10:")
     expect(quiet.locator(".cm-lintRange-error")).to_have_text("i = cuda.threadIdx.q")
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("This cannot be run")
+    expect(quiet.locator(".refusal")).to_contain_text("The pictures below are of the last run that worked, strided.")
+    expect(quiet.locator("#results")).to_have_class("columns stale")
+    quiet.get_by_role("link", name="Gallery").click()
+    quiet.get_by_role("link", name="Editor").click()
+    expect(quiet.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("i = cuda.threadIdx.q")
+    write(quiet, SHORT)
     expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
+    expect(quiet.locator("#results")).to_have_class("columns")
+
+
+@pytest.mark.browser
+def test_a_reload_and_a_copied_link_show_what_was_there(quiet: Page) -> None:
+    open_with(quiet, SHORT)
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
+    quiet.get_by_label("STRIDE", exact=True).fill("8")
+    quiet.get_by_label("STRIDE", exact=True).press("Enter")
+    shown = "8-way conflict: 8 wavefronts where 1 would do"
+    expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
+    for show in (quiet.reload, lambda: quiet.goto(quiet.url.replace("file=", "nothing="))):
+        show()
+        expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
+        expect(quiet.get_by_label("STRIDE", exact=True)).to_have_value("8")
+        expect(quiet.locator("#tile .main-svg").first).to_be_visible()
 
 
 @pytest.mark.browser

@@ -94,7 +94,11 @@ def test_known_layouts_cost_what_is_known_of_them(query: dict[str, str], said: s
 @pytest.mark.parametrize(
     ("query", "field", "said"),
     [
-        ({"A": "32y32 float32"}, ("shape", 0), "shape is '32y32'; write a whole number"),
+        (
+            {"A": "32y32 float32"},
+            ("shape", 0),
+            "'32y32' is no shape; write whole numbers with x between them, as 32x33",
+        ),
         ({"A": "32x32 float31"}, ("dtype", 0), "'float31' is no dtype"),
         ({"A": "32x32; pitch=31"}, ("pitch", 0), "pitch is 31; a row has 32 elements"),
         ({"A": "32x32 float64; base=4"}, ("base", 0), "base is byte 4; float64 starts at a multiple of 8"),

@@ -10,9 +10,11 @@ from threading import Barrier, Event
 
 import pytest
 
+import smemviz
 from smemviz.app import library as library_module
 from smemviz.app.cache import size_of
 from smemviz.app.library import Library
+from smemviz.app.run_view import view_run
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts, page_of
 from smemviz.engines import run
@@ -289,3 +291,69 @@ def test_for_other_machines_the_gallery_runs_within_the_limits_of_the_editor(tex
     assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
     with pytest.raises(InputError, match="the editor gives an array 67,108,864"):
         served.show(RunState("transpose", constants={"ROWS": "10000000"}))
+
+
+def test_a_constant_that_a_kernel_does_not_read_keeps_its_recording() -> None:
+    library = Library([kernels_dir() / "square.py"])
+    changed = {"IPAD": "0"}
+    shown = library.show(RunState("square", "set_row_read_col", constants=changed))
+    assert (shown.recording.engine, shown.from_file, shown.why) == ("gpu", True, None)
+    assert shown.program.values["IPAD"] == 0
+    # The other kernels of the page are run with it.
+    assert shown.others is not None
+    assert shown.others.recording.engine == "lockstep"
+    assert shown.others.recording.constants["IPAD"] == 0
+    read = library.show(RunState("square", "set_row_read_col_pad", constants=changed))
+    assert (read.recording.engine, read.others) == ("lockstep", None)
+    # Its code reads no pad, but its launch does.
+    launched = library.show(RunState("square", "set_row_read_col_dyn", constants={"BDIMX": "16"}))
+    assert launched.recording.engine == "lockstep"
+    # Whoever names no kernel may mean all of them.
+    assert library.show(RunState("square", constants=changed)).recording.engine == "lockstep"
+    asked = library.show(RunState("square", "set_row_read_col", constants=changed, source="lockstep"))
+    assert asked.recording.engine == "lockstep"
+
+
+def test_the_links_of_such_a_page_say_what_the_other_kernels_do_now() -> None:
+    library = Library([kernels_dir() / "square.py"])
+    links = view_run(library, {"file": "square", "kernel": "set_row_read_col", "IPAD": "0"})["kernels.children"][:-1]
+    badges = {link.children[0].children: link.children[1].children for link in links}
+    assert badges["set_row_read_col_pad"] == "32-way"
+    assert [link.children[0].children for link in links if "current" in link.className] == ["set_row_read_col"]
+
+
+def test_a_launch_that_only_looks_untouched_is_run_again(tmp_path: Path) -> None:
+    """What a kernel is given may follow from a constant that neither it nor its launch names."""
+    path = tmp_path / "given.py"
+    path.write_text(GIVEN, encoding="utf-8")
+    (tmp_path / "recordings" / "here").mkdir(parents=True)
+    smemviz.run(path, engine="lockstep").save(tmp_path / "recordings" / "here" / "given.smem.npz")
+    library = Library([path])
+    assert library.show(RunState("given", "second", constants={"UNUSED": "2"})).from_file
+    assert not library.show(RunState("given", "second", constants={"STEP": "2"})).from_file
+
+
+GIVEN = """
+import numpy as np
+from numba import cuda, int32
+
+STEP = 1
+UNUSED = 1
+
+
+@cuda.jit
+def first(places):
+    places[cuda.threadIdx.x] = cuda.threadIdx.x * STEP
+
+
+@cuda.jit
+def second(places):
+    held = cuda.shared.array(64, int32)
+    held[places[cuda.threadIdx.x]] = 1
+
+
+def main():
+    places = cuda.to_device(np.zeros(32, np.int32))
+    first[1, 32](places)
+    second[1, 32](places)
+"""

@@ -103,14 +103,19 @@ def test_a_refused_size_leaves_a_sentence(data: Products) -> None:
     filling = view_counted(data, {"SIZE": "huge"}, "light", True)
     assert filling["products-headline.children"] == "This cannot be shown"
     assert filling["products-results.hidden"] is True
+    links = view_measured(data, {"SIZE": "huge"}, "light")["products-sizes.children"][1:]
+    assert [(link.children, link.className) for link in links] == [(size.name, "kernel-link") for size in SIZES]
 
 
 def test_a_kernel_that_changed_since_is_named(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert view_measured(data, {}, "light", True)["products-notices.children"] == []
+    before = view_measured(data, {}, "light", True)["skipped-note.children"]
     other = {**digests(data.program), "tiled": "0" * 16}
     monkeypatch.setattr(Products, "recorded", replace(known(), sha256="0" * 64, kernels=other))
-    (notice,) = view_measured(data, {}, "light", True)["products-notices.children"]
-    assert notice.children == "tiled changed since; the times are of what stood there before."
+    filling = view_measured(data, {}, "light", True)
+    assert filling["products-notices.children"] == []  # a note by the times, not the first thing on the page
+    *others, note = filling["skipped-note.children"]
+    assert others[: len(before)] == before
+    assert note.children == "tiled changed since; the times are of what stood there before."
 
 
 def test_without_a_sweep_the_page_still_counts(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:

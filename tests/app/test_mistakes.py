@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.gallery_page import gallery_page
+from smemviz.app.jobs import Job
+from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
 from smemviz.app.run_view import view_run
 from smemviz.app.state import RunState
+from smemviz.app.stopwatch import Stopwatch
+from smemviz.commands.progress import LINES as LINES_OF_PROGRESS
 from smemviz.errors import InputError, LaunchError
 from smemviz.resources import kernels_dir
 
@@ -73,7 +78,20 @@ def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: st
     for notice, finding in zip(shown["notices.children"], findings, strict=True):
         assert notice.title == kind.capitalize()
         assert text(notice).startswith(f"Line {finding.line}: {kind} in {kernel}, block {finding.block}, thread")
-        assert text(notice).endswith(finding.message)
+        said, *link = notice.children
+        assert text(said).endswith(finding.message)
+        launch = served.show(RunState("mistakes")).recording[kernel]
+        if finding.kind == "barrier_divergence":  # at no access
+            assert link == []
+        else:
+            query = dict(parse_qsl(urlsplit(link[1].href).query))
+            site = launch.sites[int(query["site"])]
+            assert (site.line, finding.message.startswith(site.array)) == (finding.line, True)
+            assert (query["kernel"], query["block"], link[1].children) == (
+                kernel,
+                str(finding.block[0]),
+                "Show the access",
+            )
 
 
 def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Library) -> None:
@@ -101,6 +119,34 @@ def test_a_kernel_that_was_refused_says_why_and_keeps_the_way_back(served: Libra
     assert said.endswith(LINES[line - 1].strip())
     current = [link for link in shown["kernels.children"] if "current" in link.className]
     assert [text(link) for link in current] == ["too_many_threadsrefused"]
+    source = text(shown["source.children"])
+    assert "def too_many_threads(values):" in source
+    assert "values[row, column] = 0" in source
+    assert marked(shown["source.children"]) == [(str(line), "launch refused")]
+    assert shown["results.className"] == "columns nothing refused"
+    assert text(shown["eyebrow.children"]) == "mistakes.py · too_many_threads"
+
+
+def test_a_refusal_by_a_knob_shows_the_values_that_were_refused_and_greys_what_was_there(served: Library) -> None:
+    query = {"file": "square", "kernel": "set_row_read_col", "BDIMX": "64"}
+    refused = view_run(served, query, "set_row_read_col")
+    assert refused["shown-run.data"]["title"] == "set_row_read_col"
+    assert {name: refused["shown-run.data"]["values"][name] for name in ("BDIMX", "BDIMY", "PITCH")} == {
+        "BDIMX": 64,
+        "BDIMY": 64,
+        "PITCH": 65,
+    }
+    assert "source.children" not in refused
+
+    page = kernel_page(served, Stopwatch(Job(environment=LINES_OF_PROGRESS)), query, {"theme": "light"})
+    assert page["results"].className == "columns stale"
+    said = "The pictures below are of set_row_read_col with the constants as the file has them."
+    assert text(page["notices"]).endswith(said)
+    assert "a block of 64 x 64 x 1 has 4096 threads" in text(page["notices"])
+    assert len(page["kernels"].children) > 1
+    assert "tile[tx, ty]" in text(page["source"].children)
+    assert page["tile"].figure.data[0].z.shape == (32, 32)
+    assert page["drawn-run"].data == {"file": "square", "kernel": "set_row_read_col"}
 
 
 def test_a_constant_with_which_nothing_is_launched_leaves_the_links_as_they_are(served: Library) -> None:

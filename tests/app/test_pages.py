@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dash import dcc
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app import create_app
@@ -17,7 +17,7 @@ from smemviz.app.state import RunState
 from smemviz.app.stopwatch import Stopwatch
 from smemviz.errors import InputError
 from smemviz.recording import Recording
-from smemviz.resources import gallery
+from smemviz.resources import gallery, kernels_dir, recording_for
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,8 @@ def test_apps_can_be_built_one_after_the_other() -> None:
 def test_a_kernel_file_that_cannot_run_has_a_card_that_says_why(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("def main(:\n")
-    (_, cards) = gallery_page(Library([broken, *gallery()]))
-    first, *others = cards.children
+    page = gallery_page(Library([broken, *gallery()]))
+    first, *others = (part for part in parts(page) if isinstance(part, html.Article))
     assert "is not valid Python" in text(first)
     assert len(others) == len(gallery())
 
@@ -150,7 +150,7 @@ def test_launches_that_are_alike_take_one_entry_with_their_number_and_the_worst_
     path = tmp_path / "often.py"
     path.write_text(OFTEN)
     library = Library([path])
-    card = gallery_page(library)[1].children[0]
+    (card,) = (part for part in parts(gallery_page(library)) if isinstance(part, html.Article))
     (entries,) = (part for part in parts(card) if getattr(part, "className", "") == "card-kernels")
     assert [text(entry) for entry in entries.children] == ["fill × 3004-way", "fill (2)2-way"]  # noqa: RUF001
     page = kernel_page(library, Stopwatch(), {"file": "often", "launch": "4"}, {"theme": "light"})
@@ -174,3 +174,35 @@ def main():
     for i in range(301):
         fill[2 if i == 1 else 1, 32](out, 1 + i % 4 if i != 4 else 4)
 """
+
+
+def test_the_gallery_says_once_what_holds_of_most_cards_and_how_own_files_come_here() -> None:
+    page = gallery_page(Library(gallery()))
+    recorded = "Requests recorded on NVIDIA H200"
+    assert text(page).count(recorded) == 1
+    (own,) = (part for part in parts(page) if "own-files" in str(getattr(part, "className", "")))
+    assert "smemviz mine.py" in text(own)
+    (mistakes,) = (part for part in parts(page) if isinstance(part, html.Article) and "mistakes" in text(part)[:12])
+    assert "Requests run by the lockstep engine" in text(mistakes)
+
+
+def test_the_card_of_a_recording_says_that_it_is_one() -> None:
+    recording = recording_for(kernels_dir() / "square.py")
+    assert recording is not None
+    library = Library([recording, kernels_dir() / "reverse.py"])
+    titles = [text(part) for part in parts(gallery_page(library)) if isinstance(part, html.H2)]
+    assert titles == ["square recording", "reverse"]
+
+
+def test_the_knobs_that_a_kernel_does_not_read_are_folded(served: Library) -> None:
+    page = kernel_page(served, Stopwatch(), {"file": "square", "kernel": "set_row_read_col"}, {"theme": "light"})
+    *shown, folded = page["knobs"].children
+    assert [knob.id["name"] for knob in shown] == ["BDIMX", "BDIMY"]
+    assert isinstance(folded, html.Details)
+    assert text(folded.children[0]) == "Not read by this kernel: IPAD, PITCH"
+    assert folded.open is False
+    assert page["knobs-of"].data[2] == ["IPAD", "int", "folded"]
+    padded = kernel_page(served, Stopwatch(), {"file": "square", "kernel": "set_row_read_col_pad"}, {"theme": "light"})
+    assert [knob.id["name"] for knob in padded["knobs"].children] == ["BDIMX", "BDIMY", "IPAD", "PITCH"]
+    query = {"file": "square", "kernel": "set_row_read_col", "IPAD": "0"}
+    assert kernel_page(served, Stopwatch(), query, {"theme": "light"})["knobs"].children[-1].open is True

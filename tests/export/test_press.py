@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import pytest
 from strategies import totals
@@ -13,6 +14,8 @@ from smemviz.export.pictures import FIGURES, Picture, picture
 from smemviz.export.press import Sheet, press
 from smemviz.language import speaking
 from smemviz.recording import Recording
+from smemviz.recording_file import load
+from smemviz.resources import kernels_dir
 
 TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
 POINTS = 0.75  # of a CSS pixel
@@ -150,3 +153,34 @@ def test_names_left_of_a_figure_take_no_more_room_than_they_need(square: Recordi
     assert printed.layout.margin.l == pytest.approx(8 + 0.6 * 11 * len("out[0]"))
     assert shown.layout.margin.l == 112
     assert {str(lane) for lane in range(32)} <= set(texts_of(printed))  # there is room for the lanes
+
+
+def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(square: Recording) -> None:
+    for name in ("tile", "warps"):
+        shown = press(drawn(square, name).figure, Sheet())
+        layout = shown.figure.layout
+        cell = (shown.width - layout.margin.l - layout.margin.r) / abs(layout.xaxis.range[1] - layout.xaxis.range[0])
+        frames = [t for t in shown.figure.data if t.mode == "lines" and t.line.width]
+        stroke = max(t.line.width for t in frames)
+        texts = [t for t in shown.figure.data if t.mode == "text" and t.textposition is None and len(t.x)]
+        assert texts
+        for trace in texts:
+            widest = max(map(len, map(str, trace.text))) * 0.62 * trace.textfont.size
+            assert widest <= 0.92 * cell - stroke
+            row = (shown.height - layout.margin.t - layout.margin.b) / abs(
+                layout.yaxis.range[1] - layout.yaxis.range[0]
+            )
+            lower = (np.asarray(trace.y, float) - np.rint(np.asarray(trace.y, float))) * row
+            assert lower == pytest.approx(0.12 * trace.textfont.size, rel=0.01)
+
+
+def test_code_is_broken_so_that_it_can_be_read_at_8_cm() -> None:
+    recording = load(kernels_dir() / "recordings" / "h200" / "matmul.smem.npz")
+    shown = press(picture(recording, "source", Wanted(kernel="double_buffered")).figure, Sheet())
+    sizes = {trace.textfont.size * shown.scale * POINTS for trace in shown.figure.data if trace.text}
+    assert min(sizes) >= 4.8
+    code = [str(text).replace("\N{NO-BREAK SPACE}", " ") for text in shown.figure.data[1].text]
+    assert '    """Two tiles of each matrix: while a block multiplies one pair, ' in code
+    assert code[code.index('    """Two tiles of each matrix: while a block multiplies one pair, ') + 1] == (
+        "        the next is on its way from global memory."
+    )

@@ -11,7 +11,10 @@ from synthetic import SHARED, requests, square_launch, square_recording
 from smemviz.figures.moment import Moment, moment
 from smemviz.figures.served import Hardware, bank_layout, serve_request
 from smemviz.figures.tile import tile
+from smemviz.figures.worst import worst_moment
 from smemviz.recording import Launch
+from smemviz.recording_file import load as load_recording
+from smemviz.resources import kernels_dir
 
 RECORDING = square_recording()
 PLAIN, CONFLICT = "lane of this request", "lane in conflict"
@@ -210,3 +213,17 @@ def test_a_tile_of_1024_values_is_built_in_a_blink() -> None:
         tile(now, "tile")
         durations.append(time.process_time() - start)
     assert min(durations) < 0.06  # 12 ms on an idle machine
+
+
+def test_many_lanes_of_one_cell_are_written_short_and_told_in_full() -> None:
+    recording = load_recording(kernels_dir() / "recordings" / "h200" / "histogram.smem.npz")
+    skewed = [launch for launch in recording.launches if launch.kernel == "weigh_in_shared_memory"][1]
+    shown = tile(worst_moment(skewed), "held")
+    lanes = [trace for trace in shown.data if trace.type == "scatter" and trace.mode == "text"]
+    written = [str(text) for trace in lanes for text in trace.text]
+    assert "0…31" in written
+    longest = max(map(len, written))
+    assert longest <= 5
+    # They fit the 32nd part of the least width that a tile is shown at.
+    assert max(longest * 0.58 * trace.textfont.size for trace in lanes) <= 700 / 32
+    assert any("this request: lane 0, " in text for row in shown.data[0].hovertext for text in row)

@@ -98,8 +98,8 @@ def test_any_layout_is_read_back_from_its_text(layout: Layout) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "shape is ''; write a whole number"),
-        ("32x", "shape is ''"),
+        ("", "'' is no shape; write whole numbers with x between them, as 32x33"),
+        ("32x", "'32x' is no shape"),
         ("0x4", "a shape has one to four sizes of at least 1, not 0x4"),
         ("1x1x1x1x1", "a shape has one to four sizes"),
         ("32x32 float33", "'float33' is no dtype"),

@@ -142,3 +142,18 @@ def test_a_promise_that_is_not_kept_is_said(wrong: str, problem: str) -> None:
         two = Rewriting(program, recording.launches[0].shared_arrays[0]).rewrite(Pad(32, 2))
         bad = replace(other, rewrite=two)
     assert Verifier(program, recording, "lockstep", (), (9, 0)).check([bad]).problem == problem
+
+
+def test_a_file_that_differs_by_itself_is_told_from_one_that_a_suggestion_changed() -> None:
+    steady = transposing("held = cuda.shared.array((32, 32), float32)\n" + TURN)
+    unseeded = parse_program(steady.source.replace("np.zeros((32, 32), np.float32)", "np.random.rand(32, 32)"), "a.py")
+    assert unseeded.source != steady.source
+    recording = run(unseeded, engine="lockstep")
+    one, _ = found(unseeded)
+    assert isinstance(one, Suggestion)
+    check = Verifier(unseeded, recording, "lockstep", (), (9, 0)).check([one])
+    assert (check.problem, sum(check.counted)) == (None, 64)
+    assert check.notes == (
+        "turn leaves something else each time the file runs as it is, so that was not compared; seed its random "
+        "numbers",
+    )

@@ -55,7 +55,8 @@ class Calls(Expressions):
         target = self.names.constant(node.func)
         dtype = None if isinstance(target, str) else as_dtype(target)
         if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
-            raise self.refuse(node, f"{short(node.func)}(...)")
+            known = (*names.CALLS, *names.ARRAYS)
+            raise self.unknown(node, f"{short(node.func)}(...)", self.canonical(node.func), known)
         return rules.apply(names.conversion(target, dtype), self, node, [self.value(node.args[0])])
 
     def is_used(self, node: ast.expr) -> bool:

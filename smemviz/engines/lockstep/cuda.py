@@ -23,6 +23,7 @@ from smemviz.engines.lockstep import names, vectors
 from smemviz.engines.lockstep.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
+from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.random import Random
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.said import said
@@ -57,7 +58,11 @@ class Cuda(ModuleType):
         if meant is not None:  # made when a file asks for it, there are hundreds
             found = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
             return vars(self).setdefault(name, found)
-        text = said("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
+        near = neighbour(name, dir(type(self)))
+        if near is None:
+            text = said("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
+        else:
+            text = said("{what} is not known; did you mean {near}?", what=f"cuda.{name}", near=f"cuda.{near}")
         if sys._getframe(1).f_code.co_filename == self._file:
             raise UnsupportedError(*launch_place(self._file), text)
         raise AttributeError(text)

@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.device_array import DeviceArray, kernel_view
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import View
+from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.operations import Operations, short
 from smemviz.engines.lockstep.records import is_known
 from smemviz.engines.lockstep.typing import BOOL, INT64_MAX, Value
@@ -75,7 +76,11 @@ class Expressions(Operations):
         try:
             value = self.function.lookup(node.id)
         except KeyError:
-            raise self.wrong(node, said("the name {name} is not known", name=node.id)) from None
+            near = neighbour(node.id, self.names.locals)
+            if near is None:
+                raise self.wrong(node, said("the name {name} is not known", name=node.id)) from None
+            what = said("the name {name} is not known; did you mean {near}?", name=node.id, near=near)
+            raise self.wrong(node, what) from None
         return self.host_value(node, value)
 
     def host_value(self, node: ast.expr, value: object) -> Value:
@@ -105,7 +110,7 @@ class Expressions(Operations):
             if rule is not None:
                 return rule(self.machine)
             if name.startswith(("cuda.", "math.")):
-                raise self.refuse(node, name)
+                raise self.unknown(node, name, name, names.VALUES)
             return self.host_value(node, self.host_object(node))
         value = self.names.constant(node)
         if value is not None:

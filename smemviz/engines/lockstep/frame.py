@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.memory import View
 from smemviz.engines.lockstep.merging import CannotMergeError, merge
+from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.typing import Value
 from smemviz.errors import UnsupportedError
 from smemviz.said import said
@@ -45,6 +47,13 @@ class Frame:
     def refuse(self, node: ast.AST, what: str) -> UnsupportedError:
         """Return the error for a construct that this engine does not know."""
         return self.wrong(node, said("{what} is not executed in lockstep; run with engine gpu", what=what))
+
+    def unknown(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> UnsupportedError:
+        """Return the error for ``what``, whose ``name`` is none of those known: it may be misspelt."""
+        near = neighbour(name, known)
+        if near is None:
+            return self.refuse(node, what)
+        return self.wrong(node, said("{what} is not known; did you mean {near}?", what=what, near=near))
 
     def wrong(self, node: ast.AST, what: str) -> UnsupportedError:
         """Return an error at a node."""

@@ -180,6 +180,7 @@ VALUES |= {name: _constant(value) for name, value in (mathematics.CONSTANTS | uf
 
 _EXACT_POWER = 22  # 10**22 is the highest power of ten that a float64 holds exactly
 
+ARRAYS = ("cuda.shared.array", "cuda.local.array")  # declared, not called
 CALLS: dict[str, Rule] = {
     "builtins.abs": plain(_abs, 1),
     "builtins.complex": plain(_complex, 1, 2),

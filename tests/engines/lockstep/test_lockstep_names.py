@@ -1,0 +1,52 @@
+"""Names that are misspelt get the one that was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import smemviz
+from smemviz.errors import SmemvizError
+
+FILE = """
+import math
+import numpy as np
+from numba import cuda, int32
+
+@cuda.jit
+def kernel(out):
+    thread = cuda.threadIdx.x
+    {line}
+    out[thread] = thread
+
+def main():
+    kernel[1, 32](cuda.{array}(32, np.int32))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("cuda.syncthread()", "cuda.syncthread(...) is not known; did you mean cuda.syncthreads?"),
+        ("x = cuda.threadidx.x", "cuda.threadidx.x is not known; did you mean cuda.threadIdx.x?"),
+        ("x = cuda.shared.arra(2, int32)", "cuda.shared.arra(...) is not known; did you mean cuda.shared.array?"),
+        ("x = math.sqr(2)", "math.sqr(...) is not known; did you mean math.sqrt?"),
+        ("x = thred", "the name thred is not known; did you mean thread?"),
+        # One that is real is not taken for another, nor is one that is like none.
+        ("x = math.isqrt(4)", "math.isqrt(...) is not executed in lockstep; run with engine gpu"),
+    ],
+)
+def test_a_misspelt_name_in_a_kernel_gets_its_neighbour(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(FILE.format(line=line, array="device_array"), encoding="utf-8")
+    with pytest.raises(SmemvizError) as met:
+        smemviz.run(path, engine="lockstep")
+    assert str(met.value) == f"{path}:9: {said}"
+
+
+def test_a_misspelt_name_in_main_gets_its_neighbour(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(FILE.format(line="pass", array="device_aray"), encoding="utf-8")
+    with pytest.raises(SmemvizError, match=r"cuda.device_aray is not known; did you mean cuda.device_array\?"):
+        smemviz.run(path, engine="lockstep")

@@ -1,0 +1,84 @@
+"""The access that is shown is found again: by its place, in another kernel by how it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from smemviz.app.look_view import moment_of
+from smemviz.app.state import LookState
+from smemviz.engines import run
+from smemviz.figures.places import access_of, place_of, site_at
+from smemviz.figures.sentences import findings_of
+from smemviz.figures.served import H200
+from smemviz.figures.worst import worst_moment
+from smemviz.program import read_program
+from smemviz.recording import Launch, Recording
+from smemviz.resources import kernels_dir
+
+
+def recorded(file: str, **constants: int) -> Recording:
+    return run(read_program(kernels_dir() / f"{file}.py").with_constants(constants), engine="lockstep")
+
+
+def shown(recording: Recording, launch: Launch, **query: str) -> str:
+    row = moment_of(recording, launch, H200, LookState.read(query)).row
+    assert row is not None
+    site = launch.sites[launch.requests.site[row]]
+    return f"{site.op} {site.source}"
+
+
+@pytest.fixture(scope="module")
+def square() -> Recording:
+    return recorded("square")
+
+
+def test_without_a_conflict_the_padded_column_is_shown(square: Recording) -> None:
+    launch = square["set_row_read_col_pad"]
+    assert shown(square, launch) == "load tile[tx, ty]"
+    row = worst_moment(launch).row
+    assert row is not None
+    assert sorted(launch.requests.addresses[row] // 4 % 32) == list(range(32))
+
+
+def test_a_pad_that_goes_and_comes_back_shows_one_access(square: Recording) -> None:
+    launch = square["set_row_read_col_pad"]
+    place = place_of(launch, site_of(launch, "tile[ty, tx]"))
+    bare = recorded("square", IPAD=0)
+    assert shown(bare, bare["set_row_read_col_pad"]) == "load tile[tx, ty]"
+    assert shown(bare, bare["set_row_read_col_pad"], at=place) == "store tile[ty, tx]"
+    assert shown(bare, bare["set_row_read_col_pad"], at="nowhere") == "load tile[tx, ty]"
+
+
+def test_another_kernel_shows_the_access_that_is_written_alike(square: Recording) -> None:
+    launch, other = square["set_row_read_row"], square["set_row_read_col"]
+    load = site_of(launch, "tile[ty, tx]", "load")
+    assert other.sites[site_at(square, other, place_of(launch, load)) or 0].source == "tile[tx, ty]"  # the same array
+    store = site_of(launch, "tile[ty, tx]", "store")
+    found = other.sites[site_at(square, other, place_of(launch, store)) or 0]
+    assert (found.op, found.source) == ("store", "tile[ty, tx]")
+    assert site_at(square, other, "1:0") is None
+
+
+def test_a_function_that_is_reached_twice_has_two_places() -> None:
+    recording = recorded("reduce")
+    for launch in recording.launches:
+        places = [place_of(launch, i) for i in range(len(launch.sites))]
+        assert [site_at(recording, launch, place) for place in places] == list(range(len(places)))
+
+
+def test_a_kernel_with_a_mistake_shows_where_it_was_met() -> None:
+    recording = recorded("mistakes")
+    launch = recording["no_second_barrier"]
+    first = findings_of(recording, launch)[0]
+    assert first.message.startswith("b_tile[0, 0] is loaded by thread (0, 2, 0)")
+    assert access_of(recording, launch, first) == (site_of(launch, "b_tile[ty, tx]", "store"), 0, 0)
+    assert shown(recording, launch) == "store b_tile[ty, tx]"
+    other = recording["block_smaller_than_tile"]
+    place = place_of(other, site_of(other, "a_tile[ty, tx]", "store"))
+    assert shown(recording, launch, at=place) == "store b_tile[ty, tx]"  # the mistake before what is merely alike
+    barrier = recording["barrier_in_a_branch"]
+    assert access_of(recording, barrier, findings_of(recording, barrier)[0]) is None
+
+
+def site_of(launch: Launch, source: str, op: str = "") -> int:
+    return next(i for i, site in enumerate(launch.sites) if site.source == source and site.op.startswith(op))
