@@ -248,6 +248,19 @@ def test_run_hands_the_file_the_constants_and_the_engine_on(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_run_refuses_a_pipe_as_output_before_it_runs(
+    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls, path = pretended_run(a_recording()), tmp_path / "pipe.npz"
+    os.mkfifo(path)
+    assert cli.main(["run", "a.py", "-o", str(path)]) == 2
+    said = "cannot be written: it is no regular file; name another; nothing was run"
+    assert capsys.readouterr().err == f"smemviz: {path}: {said}\n"
+    assert calls == []
+    assert path.is_fifo()
+
+
 @pytest.mark.parametrize("setting", ["IPAD", "=2", "IPAD="])
 def test_run_refuses_what_is_no_setting(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
