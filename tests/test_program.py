@@ -116,6 +116,7 @@ def test_line_numbers_survive_an_override():
         ),
         ({"WIDTH": "1.5"}, "kernels/mine.py:4: WIDTH is an integer (64); '1.5' is not"),
         ({"WIDTH": True}, "kernels/mine.py:4: WIDTH is an integer (64); True is not"),
+        ({"WIDTH": "{[]}"}, "kernels/mine.py:4: WIDTH is an integer (64); '{[]}' is not"),
         ({"SCALE": "wide"}, "kernels/mine.py:7: SCALE is a number (1.5); 'wide' is not"),
         (
             {"DTYPE": "float33"},
@@ -163,7 +164,7 @@ def test_a_file_that_lacks_a_part_says_which(source, message):
     [
         *("2**99999999", "1 << 99999999999", "1 / 0", "-'a'", "[1][0]", "open('f.py')"),
         *("round(5, -99999999)", "float32 * 300000000", "max(float32, 1)", "0x" + "f" * 5000),
-        *("+".join("1" * 400), "-" * 400 + "1", "math" + ".a" * 900),
+        *("+".join("1" * 400), "-" * 400 + "1", "math" + ".a" * 900, "1 if 1 else x" + ".x" * 900, "2 @ 3"),
     ],
     ids=lambda text: text[:20],
 )
