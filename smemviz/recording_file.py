@@ -74,13 +74,13 @@ def load(path: str | Path) -> Recording:
         RecordingError: when there is no such file, or it is not a complete recording of a schema known here.
     """
     path = Path(path)
-    if not path.exists():
-        raise RecordingError(f"{path}: no such file")
-    if not path.is_file():
-        raise RecordingError(f"{path}: is not a file; name a *.smem.npz file")
-    if path.suffix == ".py":
-        raise RecordingError(f"{path}: is a kernel file; record it with smemviz run")
     try:
+        if not path.exists():
+            raise RecordingError(f"{path}: no such file")
+        if not path.is_file():
+            raise RecordingError(f"{path}: is not a file; name a *.smem.npz file")
+        if path.suffix == ".py":
+            raise RecordingError(f"{path}: is a kernel file; record it with smemviz run")
         with path.open("rb") as file, open_archive(file) as archive:
             return _read(archive)
     except OSError as error:

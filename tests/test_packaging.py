@@ -13,7 +13,7 @@ import pytest
 import smemviz
 from smemviz import resources
 
-HEAVY = {"dash", "flask", "numba", "numba_cuda", "numpy", "plotly", "rich", "scipy", "pandas"}
+HEAVY = {"dash", "dataclasses", "logging", "flask", "numba", "numba_cuda", "numpy", "plotly", "rich", "scipy", "pandas"}
 
 
 def modules_after(statement: str) -> set[str]:

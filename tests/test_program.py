@@ -1,5 +1,6 @@
 """A kernel file as data: constants are knobs, mistakes are one line that names the place."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,6 +199,17 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path):
         with pytest.raises(InputError, match=why.split(";")[0]) as caught:
             read_program(path)
         assert str(caught.value) == f"{path}: {why}"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero here")
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "endless.py").symlink_to("/dev/zero")
+
+    for path in (tmp_path / "pipe.py", tmp_path / "endless.py"):
+        with pytest.raises(InputError) as caught:
+            read_program(path)
+        assert str(caught.value) == f"{path}: is not a file; name a Python file with @cuda.jit kernels"
 
 
 def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path):
