@@ -469,7 +469,7 @@ def test_metadata_of_another_type_or_range_is_refused(path: Path, change: dict[s
         ({"dtype": "i4,i4"}, "an array of no possible type or shape: tile"),
         ({"shape": [-1, 32]}, "an array of no possible type or shape: tile"),
         ({"shape": [32]}, "an array whose shape and strides differ in length: tile"),
-        ({"shape": [10**9, 10**9]}, "a shared array larger than any GPU's: tile"),
+        ({"shape": [10**9, 10**9]}, "an array that no GPU's shared memory holds: tile"),
     ],
 )
 def test_an_array_that_no_gpu_has_is_refused(path: Path, change: dict[str, object], said: str) -> None:

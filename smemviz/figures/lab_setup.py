@@ -17,7 +17,7 @@ from smemviz.model.accesses import Access, Lanes, Totals, lanes, requests, total
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.devices import device
 from smemviz.model.layouts import Layout
-from smemviz.model.operations import MATRICES
+from smemviz.operation_names import MATRICES
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
 from reading import bold, cells, written
 from synthetic import square_launch, square_recording
 
 from smemviz.figures.banks import banks
 from smemviz.figures.moment import moment
+from smemviz.figures.served import BankLayout, Hardware, serve_lanes
+from smemviz.model.banks import count
 
 RECORDING = square_recording()
 
@@ -50,3 +54,11 @@ def test_an_atomic_that_loops_says_why_it_has_no_wavefronts() -> None:
     site = replace(launch.sites[1], op="atomic_add", dtype="float32")
     figure = banks(moment(replace(launch, sites=(launch.sites[0], site, launch.sites[2])), warp=0, step=1))
     assert figure.layout.annotations[0].text.startswith("A float atomic is a compare-and-swap loop")
+
+
+@pytest.mark.parametrize("hardware", [Hardware(), Hardware((3, 5)), Hardware((3, 5), 8)], ids=lambda one: one.key)
+def test_what_lies_before_the_first_array_is_served_as_well(hardware: Hardware) -> None:
+    """An index out of bounds on a GPU; the array starts at byte 1024, and lane i goes to byte 8 i."""
+    addresses = np.arange(32, dtype=np.int64) * 8
+    served = serve_lanes(addresses, 4, "load", BankLayout(32, hardware.bank_bytes, 1024), hardware)
+    assert served.wavefronts == count(addresses, 4, "load", hardware.cc, hardware.bank_bytes).wavefronts
