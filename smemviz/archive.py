@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import re
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -28,15 +29,40 @@ _NPY_HEADER = re.compile(rb"\{'descr': '([^']+)', 'fortran_order': False, 'shape
 _MAX_NPY_HEADER = 1000  # NumPy writes 118
 
 
+def replaceable(path: Path) -> Path:
+    """Return where a path leads, which is a regular file or nothing yet; root could replace a device.
+
+    Raises:
+        OSError: when it is anything else.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return target
+    if stat.S_ISLNK(mode):  # realpath leaves a circle of links alone
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is no regular file; name another")
+    return target
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path to write to that takes the place of ``path`` when it is complete, and goes when it is not."""
-    if not path.name:  # "." or "/"
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    """Give a path to write to that takes the place of ``path`` when it is complete, and goes when it is not.
+
+    Of a symlink, what it points at is replaced. A device, a pipe or a folder is left as it is.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    target = replaceable(path)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         yield partial
-        partial.replace(path)
+        partial.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
             partial.unlink()

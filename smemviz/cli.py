@@ -15,7 +15,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
-from smemviz.errors import InputError, SmemvizError
+from smemviz.errors import InputError, MissingError, SmemvizError
+from smemviz.printable import one_line
+from smemviz.version import __version__
 
 VERBS = ("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export", "handout")
 INTERRUPTED = 130  # as a shell reports SIGINT
@@ -32,24 +34,57 @@ def main(argv: Sequence[str] | None = None) -> int:
     own, script = _split(arguments) if verb == "run" else (arguments, None)
     parsed = _parser(verb, command).parse_args(own)
     parsed.arguments = script
+    before = _identity(parsed)
     try:
         code: int = command.execute(parsed)
         if sys.stdout is not None:
             sys.stdout.flush()
     except SmemvizError as error:
-        print(f"smemviz: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        if verb:  # the server has said that this is how to stop it
-            print("smemviz: stopped before it was done; nothing was saved", file=sys.stderr)
-        return INTERRUPTED
-    except OSError as error:  # of standard output; commands name every file they cannot use
+        return _fail(str(error), error.exit_code)
+    except MemoryError:
+        return _fail("this machine has not enough memory for that", MissingError.exit_code)
+    except (Exception, KeyboardInterrupt) as error:
+        if _interrupted(error):
+            saved = "nothing was saved" if _identity(parsed) == before else f"{parsed.output} was saved before"
+            # The server has said that this is how to stop it.
+            return _fail(f"stopped before it was done; {saved}", INTERRUPTED) if verb else INTERRUPTED
+        if isinstance(error, OSError):
+            return _output_failed(error)
+        raise
+    return code
+
+
+def _fail(said: str, code: int) -> int:
+    print(one_line(f"smemviz: {said}"), file=sys.stderr)
+    return code
+
+
+def _identity(parsed: argparse.Namespace) -> tuple[int, int] | None:
+    """Tell the file that a verb writes from the one that replaces it; None where there is none."""
+    try:
+        found = os.stat(parsed.output)
+    except (AttributeError, TypeError, OSError):
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error; extensions written in C make others of it."""
+    while error and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _output_failed(error: OSError) -> int:
+    """Say why standard output cannot be written, or what else the system refused; commands name files themselves."""
+    try:
+        sys.stdout.flush()  # what could not be written is still waiting
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
         if error.errno in (errno.EPIPE, errno.EINVAL):  # whoever read our output has left; EINVAL on Windows
             return BROKEN_PIPE
-        print(f"smemviz: standard output cannot be written: {error.strerror}", file=sys.stderr)
-        return InputError.exit_code
-    return code
+        return _fail(f"standard output cannot be written: {error.strerror}", InputError.exit_code)
+    return _fail(f"the system refused something: {error}", MissingError.exit_code)
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
@@ -68,11 +103,14 @@ def _parser(verb: str | None, command: ModuleType) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    if not verb:
+        parser.add_argument("--version", action="version", version=f"smemviz {__version__}")
     command.add_arguments(parser)
     return parser
 
 
 def _list_of_verbs() -> str:
     modules = {verb: import_module(f"smemviz.commands.{verb}") for verb in VERBS}
-    lines = [f"  smemviz {verb:9} {(module.__doc__ or '').splitlines()[0]}" for verb, module in modules.items()]
+    # Under python -OO no module has a docstring.
+    lines = [f"  smemviz {verb:9} {(module.__doc__ or ' ').splitlines()[0]}" for verb, module in modules.items()]
     return "verbs:\n" + "\n".join(lines) + "\n\n`smemviz VERB --help` says more. A file named like a verb is ./VERB."

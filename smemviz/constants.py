@@ -94,7 +94,7 @@ def _misfit(constant: Constant, value: object) -> str:
 def _number(text: str) -> object:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # TypeError of {[]}
         return text
 
 
@@ -171,8 +171,12 @@ def dotted_name(node: ast.expr) -> str:
 
 def evaluate(node: ast.expr, scope: Mapping[str, object]) -> object:
     """Evaluate a constant expression; ``None`` for anything that is not one."""
+    if _nests_deeper(
+        node, _MAX_DEPTH
+    ):  # in a branch not taken, too: whoever shows the expression goes through all of it
+        return None
     try:
-        return _evaluate(node, scope, _MAX_DEPTH)
+        return _evaluate(node, scope)
     except (_NotConstantError, ArithmeticError, TypeError, ValueError):
         return None
 
@@ -181,17 +185,21 @@ class _NotConstantError(Exception):
     pass
 
 
-def _evaluate(node: ast.expr, scope: Mapping[str, object], depth: int) -> Any:
-    """Evaluate an expression that nests no deeper than ``depth``."""
-    if not depth:
-        raise _NotConstantError
-    value = _worth(node, scope, depth - 1)
+def _nests_deeper(node: ast.expr, depth: int) -> bool:
+    level: list[ast.AST] = [node]
+    while level and depth:
+        level, depth = [child for one in level for child in ast.iter_child_nodes(one)], depth - 1
+    return bool(level)
+
+
+def _evaluate(node: ast.expr, scope: Mapping[str, object]) -> Any:
+    value = _worth(node, scope)
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         raise OverflowError
     return value
 
 
-def _worth(node: ast.expr, scope: Mapping[str, object], depth: int) -> Any:
+def _worth(node: ast.expr, scope: Mapping[str, object]) -> Any:
     match node:
         case ast.Constant(value=bool() | int() | float()):
             return node.value
@@ -204,22 +212,22 @@ def _worth(node: ast.expr, scope: Mapping[str, object], depth: int) -> Any:
             last = name.rpartition(".")[2]
             if last in DTYPES:
                 return DtypeName(last)
-        case ast.BinOp():
-            return _BINARY[type(node.op)](_number_of(node.left, scope, depth), _number_of(node.right, scope, depth))
+        case ast.BinOp() if type(node.op) in _BINARY:
+            return _BINARY[type(node.op)](_number_of(node.left, scope), _number_of(node.right, scope))
         case ast.UnaryOp():
-            return _UNARY[type(node.op)](_number_of(node.operand, scope, depth))
+            return _UNARY[type(node.op)](_number_of(node.operand, scope))
         case ast.IfExp():
-            return _evaluate(node.body if _evaluate(node.test, scope, depth) else node.orelse, scope, depth)
+            return _evaluate(node.body if _evaluate(node.test, scope) else node.orelse, scope)
         case ast.Compare(ops=[op], comparators=[right]) if type(op) in _COMPARE:
-            return _COMPARE[type(op)](_evaluate(node.left, scope, depth), _evaluate(right, scope, depth))
+            return _COMPARE[type(op)](_evaluate(node.left, scope), _evaluate(right, scope))
         case ast.Call(keywords=[]) if dotted_name(node.func) in _CALLS:
-            return _CALLS[dotted_name(node.func)](*(_number_of(a, scope, depth) for a in node.args))
+            return _CALLS[dotted_name(node.func)](*(_number_of(a, scope) for a in node.args))
     raise _NotConstantError
 
 
-def _number_of(node: ast.expr, scope: Mapping[str, object], depth: int) -> Any:
+def _number_of(node: ast.expr, scope: Mapping[str, object]) -> Any:
     """Evaluate an operand, which is a number: a dtype's name is text to Python, and grows when it is multiplied."""
-    value = _evaluate(node, scope, depth)
+    value = _evaluate(node, scope)
     if isinstance(value, str):
         raise _NotConstantError
     return value

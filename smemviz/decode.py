@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -16,6 +17,8 @@ def decode(kind: Any, value: object, where: str) -> Any:
         ValueError: when the value is of another kind; the message starts with ``where`` it stands.
     """
     origin, arguments = get_origin(kind), get_args(kind)
+    if float not in arguments:  # a constant may be any number
+        _check_number(value, where)
     if isinstance(kind, type) and is_dataclass(kind):
         return kind(**decode_fields(kind, value, where))
     if origin is Literal:
@@ -38,6 +41,13 @@ def decode(kind: Any, value: object, where: str) -> Any:
     elif type(value) is kind:  # exact: JSON's true is no integer
         return value
     raise ValueError(f"{where} has the wrong type")
+
+
+def _check_number(value: object, where: str) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{where} is not a finite number")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"{where} is a number of more than 64 bits")
 
 
 def decode_fields(kind: type, value: object, where: str, without: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -14,11 +14,16 @@ SmemvizError
 
 from __future__ import annotations
 
+from smemviz.printable import one_line
+
 
 class SmemvizError(Exception):
     """Base of every error a user can meet; its text is one line: what, where, what to do."""
 
     exit_code = 2
+
+    def __init__(self, text: str) -> None:
+        super().__init__(one_line(text))
 
 
 class InputError(SmemvizError):

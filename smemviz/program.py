@@ -11,6 +11,7 @@ import ast
 import copy
 import hashlib
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -145,7 +146,10 @@ def read_source(path: str | Path) -> str:
     if path.suffix == ".npz":
         raise InputError(said("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path))
     try:
-        if path.stat().st_size > _MAX_SOURCE_BYTES:
+        found = path.stat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # a pipe would be waited for
+            raise InputError(said("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
+        if found.st_size > _MAX_SOURCE_BYTES:
             raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
         return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
     except FileNotFoundError:

@@ -18,23 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.archive import Archive, open_archive, write_archive, write_members
-from smemviz.constants import DTYPES
 from smemviz.decode import decode_fields
 from smemviz.errors import InputError, RecordingError
 from smemviz.recording import WARP_SIZE, Launch, Recording, Requests, Totals
+from smemviz.recording_checks import check_addresses, check_launch, check_recording, check_totals
 
 SCHEMA = 1
 MAX_REQUESTS = 1 << 18  # logged in one file: 141 MB once loaded
 MAX_METADATA_BYTES = 6 << 20
 MAX_TOTALS_ROWS = 1 << 16
-MAX_SHARED_ELEMENTS = 1 << 20
 
 _METADATA = "metadata.json"
 _COLUMNS = {f.name: f"{f.name}.npy" for f in fields(Requests)}
 _TOTALS = {f.name: f"totals_{f.name}.npy" for f in fields(Totals)}
 _SECOND_AXIS = {"addresses": WARP_SIZE, "values": WARP_SIZE, "degrees": WARP_SIZE + 1}
 _INTEGERS = ("|i1", "<i2", "<i4", "<i8")
-_WIDTHS = (1, 2, 4, 8, 16)
 
 _Columns = dict[str, NDArray[Any]]
 
@@ -81,7 +79,12 @@ def _members(recording: Recording, path: str | Path) -> dict[str, bytes]:
     logged = sum(len(launch.requests) for launch in recording.launches)
     if logged > MAX_REQUESTS:
         raise RecordingError(f"{path}: {logged} logged requests; a file holds {MAX_REQUESTS}. Launch fewer blocks")
-    metadata = json.dumps(_metadata(recording), ensure_ascii=False, indent=1).encode()
+    try:
+        metadata = json.dumps(_metadata(recording), ensure_ascii=False, indent=1).encode()
+    except UnicodeEncodeError:
+        raise RecordingError(
+            f"{path}: the name of {recording.file} or of a file it uses is not UTF-8; rename it"
+        ) from None
     if len(metadata) > MAX_METADATA_BYTES:
         raise RecordingError(
             f"{path}: {len(metadata)} bytes of source and launches; a file holds {MAX_METADATA_BYTES}. "
@@ -103,13 +106,13 @@ def load(path: str | Path) -> Recording:
         RecordingError: when there is no such file, or it is not a complete recording of a schema known here.
     """
     path = Path(path)
-    if not path.exists():
-        raise RecordingError(f"{path}: no such file")
-    if not path.is_file():
-        raise RecordingError(f"{path}: is not a file; name a *.smem.npz file")
-    if path.suffix == ".py":
-        raise RecordingError(f"{path}: is a kernel file; record it with smemviz run")
     try:
+        if not path.exists():
+            raise RecordingError(f"{path}: no such file")
+        if not path.is_file():
+            raise RecordingError(f"{path}: is not a file; name a *.smem.npz file")
+        if path.suffix == ".py":
+            raise RecordingError(f"{path}: is a kernel file; record it with smemviz run")
         with path.open("rb") as file, open_archive(file) as archive:
             return _read(archive)
     except OSError as error:
@@ -157,11 +160,7 @@ def _read(archive: Archive) -> Recording:
         raise ValueError("metadata.launches is no list")
     decoded = [_decode_launch(data, f"metadata.launches[{i}]") for i, data in enumerate(launches)]
     kept = decode_fields(Recording, metadata, "metadata", without=("launches",))
-    for finding in kept.get("findings", ()):
-        if finding.launch is not None and not 0 <= finding.launch < len(decoded):
-            raise ValueError(f"it has a finding in launch {finding.launch} of {len(decoded)}")
-    if kept.get("unrecorded", 0) < 0:
-        raise ValueError("it counts fewer than no launches that were not recorded")
+    check_recording(kept, len(decoded))
     files = {"", kept["file"], *kept.get("sources", ())}
     named = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
     if not named <= files:
@@ -179,6 +178,7 @@ def _read(archive: Archive) -> Recording:
 
     columns = _read_columns(archive, _COLUMNS, rows)
     totals = _read_columns(archive, _TOTALS, totals_rows) if has_any_totals else {}
+    check_totals(totals)
     return Recording(**kept, launches=tuple(_assemble(decoded, columns, totals)))
 
 
@@ -189,6 +189,11 @@ def _parse(content: bytearray) -> dict[str, Any]:
         raise ValueError(f"{_METADATA} is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"{_METADATA} is not JSON in UTF-8 ({error})") from None
+    if b"\\ud" in content.lower():  # half of a letter, written as an escape, is JSON and no text
+        try:
+            json.dumps(metadata, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{_METADATA} holds text that is not Unicode") from None
     schema = metadata.get("schema") if isinstance(metadata, dict) else None
     if type(schema) is not int or schema < 1:
         raise ValueError(f"{_METADATA} names no schema")
@@ -205,20 +210,7 @@ def _decode_launch(data: object, where: str) -> tuple[dict[str, Any], int, bool]
     logged, has_totals = data.get("logged"), data.get("has_totals")
     if type(logged) is not int or logged < 0 or type(has_totals) is not bool:
         raise ValueError(f"{where} does not say how many requests are logged")
-    if min(launch["grid"] + launch["block"]) < 1 or math.prod(launch["block"]) > 1024:
-        raise ValueError(f"{where} has no possible grid or block")
-    for site in launch["sites"]:
-        if site.width not in _WIDTHS or site.line < 1:
-            raise ValueError(f"{where} has a site with a width of {site.width} bytes in line {site.line}")
-    if len(launch.get("hardware", ())) not in (0, len(launch["sites"])):
-        raise ValueError(f"{where} has hardware counts that do not fit its sites")
-    for array in launch["arrays"]:
-        if array.dtype not in DTYPES.values() or min(array.shape, default=0) < 0:
-            raise ValueError(f"{where} has an array of no possible type or shape: {array.name}")
-        if len(array.shape) != len(array.strides):
-            raise ValueError(f"{where} has an array whose shape and strides differ in length: {array.name}")
-        if array.space == "shared" and math.prod(array.shape) > MAX_SHARED_ELEMENTS:
-            raise ValueError(f"{where} has a shared array larger than any GPU's: {array.name}")
+    check_launch(launch, where)
     return launch, logged, has_totals
 
 
@@ -244,6 +236,7 @@ def _assemble(decoded: list[tuple[dict[str, Any], int, bool]], columns: _Columns
             limit = limits.get(name, 1 << 31)
             if logged and int(own[name].max()) >= limit:
                 raise ValueError(f"{launch.kernel} has a request whose {name} is not below {limit}")
+        check_addresses(launch.sites, own["site"], own["addresses"], launch.kernel)
         requests = Requests(**{name: column.astype(_dtype(name), copy=False) for name, column in own.items()})
         counted = None
         if has_totals:

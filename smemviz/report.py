@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from smemviz.model.devices import Basis, known
 from smemviz.model.operations import basis, predictable, weakest_basis
 from smemviz.model.summary import SiteSummary, summarize
 from smemviz.model.traffic import Traffic, traffic_of
+from smemviz.printable import printable
 from smemviz.recording import Launch, Recording, Site, SiteHardware, Timing
 from smemviz.sites.loaded import loaded_sites
 
@@ -235,11 +237,19 @@ def _notes(launch: dict[str, Any], cc: tuple[int, int]) -> list[str]:
 
 def output_console() -> Console:
     """Return a console on standard output, wide where that is no terminal."""
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     class Output(Console):
         def on_broken_pipe(self) -> None:
             raise
 
-    console = Output(emoji=False)  # "file.py:100:" is a place
-    return console if console.is_terminal else Output(emoji=False, width=_WIDTH_UNSEEN)
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            """Let nothing that a recording holds reach the terminal as a command."""
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    console = Output(emoji=False, markup=False)  # "file.py:100:" is a place, "[/a]" text
+    if not console.is_terminal:
+        console.width = _WIDTH_UNSEEN
+    return console

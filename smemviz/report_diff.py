@@ -14,6 +14,7 @@ from smemviz.figures.sentences import told
 from smemviz.figures.served import Hardware
 from smemviz.language import N_, _, ngettext
 from smemviz.model.diff import COUNTS, LaunchPair, SitePair, new_findings
+from smemviz.printable import printable
 from smemviz.recording import Finding, Recording, Site
 from smemviz.report import output_console
 
@@ -72,7 +73,7 @@ def print_diff(diff: Diff, form: Form) -> None:
         json.dump(diff_facts(diff), sys.stdout, indent=1)
         print()
     elif form == "markdown":
-        print(to_markdown(diff))
+        print(printable(to_markdown(diff)))
     else:
         _print_tables(diff)
 

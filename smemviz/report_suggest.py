@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from smemviz.figures.cures import change_said
 from smemviz.model.cure import Pad
 from smemviz.model.occupancy import blocks_per_multiprocessor
+from smemviz.printable import printable
 from smemviz.recording import Recording, Timing
 from smemviz.report import output_console, own_cc, time_facts
 from smemviz.rewrite import Answer, Refused, Rewrite, Suggestion, Verified
@@ -64,7 +65,8 @@ def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, a
         say(note)
     if found.diff:
         sys.stdout.flush()
-        print(f"\n{found.diff}", end="")
+        # What goes to a file is applied, as it is.
+        print(f"\n{printable(found.diff) if sys.stdout.isatty() else found.diff}", end="")
 
 
 def answer_facts(recording: Recording, found: Answer, notes: Sequence[str]) -> dict[str, Any]:

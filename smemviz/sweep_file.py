@@ -189,6 +189,8 @@ def load_sweep(path: Path) -> Sweep:
         InputError: when the file is none, or of another schema.
     """
     try:
+        if not path.is_file():
+            raise ValueError("it is no file")
         if path.stat().st_size > _MAX_BYTES:
             raise ValueError("it is too large")
         return parse_sweep(path.read_text(encoding="utf-8"))

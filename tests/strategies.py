@@ -76,7 +76,9 @@ def recordings(draw: st.DrawFn) -> Recording:
     launches = []
     for _ in range(draw(st.integers(0, 3))):
         launch = a_launch(draw(st.integers(0, 40)))
-        launch = replace(launch, kernel=draw(st.text(max_size=9)), dynamic_shared=draw(st.integers(0, 1 << 17)))
+        launch = replace(
+            launch, kernel=draw(st.text(min_size=1, max_size=9)), dynamic_shared=draw(st.integers(0, 1 << 17))
+        )
         launch = replace(launch, requests=requests(len(launch.requests), seed=draw(st.integers(0, 99))))
         if draw(st.booleans()):
             launch = replace(launch, totals=totals(launch))

@@ -26,6 +26,7 @@ from smemviz.commands import progress
 from smemviz.errors import KernelFileError, MissingError
 from smemviz.recording import Recording
 from smemviz.recording_file import load, save
+from smemviz.version import __version__
 
 KERNELS = resources.kernels_dir()
 SQUARE = resources.kernels_dir() / "recordings" / "h200" / "square.smem.npz"
@@ -285,6 +286,19 @@ def test_run_hands_the_file_the_constants_and_the_engine_on(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_run_refuses_a_pipe_as_output_before_it_runs(
+    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls, path = pretended_run(a_recording()), tmp_path / "pipe.npz"
+    os.mkfifo(path)
+    assert cli.main(["run", "a.py", "-o", str(path)]) == 2
+    said = "cannot be written: it is no regular file; name another; nothing was run"
+    assert capsys.readouterr().err == f"smemviz: {path}: {said}\n"
+    assert calls == []
+    assert path.is_fifo()
+
+
 @pytest.mark.parametrize("setting", ["IPAD", "=2", "IPAD="])
 def test_run_refuses_what_is_no_setting(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
@@ -455,6 +469,97 @@ def test_an_error_is_one_line_and_its_exit_code(
     pretended_run(error)
     assert cli.main(["run", "a.py"]) == code
     assert capsys.readouterr() == ("", said)
+
+
+def test_ctrl_c_inside_of_an_extension_is_ctrl_c(
+    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C code that goes on after an interrupt gets a SystemError from Python, caused by it."""
+    error = SystemError("<built-in method> returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+    pretended_run(error)
+    assert cli.main(["run", "a.py"]) == 130
+    assert capsys.readouterr().err == "smemviz: stopped before it was done; nothing was saved\n"
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
+    pretended_run: Callable[..., Calls],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    older: bool,
+) -> None:
+    def interrupted(*_: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    pretended_run(a_recording())
+    monkeypatch.setattr("smemviz.report.print_recording", interrupted)
+    path = tmp_path / "r.smem.npz"
+    if older:
+        save(a_recording(), path)
+    assert cli.main(["run", "a.py", "-o", str(path)]) == 130
+    assert capsys.readouterr().err == f"smemviz: stopped before it was done; {path} was saved before\n"
+    assert load(path).file == a_recording().file
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            OSError("libcublas.so: cannot open shared object file"),
+            "the system refused something: libcublas.so: cannot ",
+        ),
+        (OSError(12, "Cannot allocate memory"), "the system refused something: [Errno 12] Cannot allocate memory\n"),
+        (MemoryError(), "this machine has not enough memory for that\n"),
+    ],
+)
+def test_what_the_system_refuses_is_not_blamed_on_standard_output(
+    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str], error: BaseException, said: str
+) -> None:
+    pretended_run(error)
+    assert cli.main(["run", "a.py"]) == 3
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"smemviz: {said}")
+
+
+ESCAPES = "\x1b[2J\x1b]0;title\x07\x1b]52;c;Z29uZQ==\x07\x9b31m\x7f\r"
+
+
+def test_nothing_that_a_recording_holds_reaches_the_terminal_as_a_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launch = a_launch()
+    site = replace(launch.sites[0], source=f"tile[{ESCAPES}]")
+    launch = replace(launch, kernel=f"k{ESCAPES}", sites=(site, *launch.sites[1:]))
+    finding = replace(a_recording().findings[0], message=f"out{ESCAPES}[1024]")
+    recording = replace(a_recording(launch), constants={f"N{ESCAPES}": 3}, findings=(finding,))
+    save(recording, tmp_path / "a.smem.npz")
+    save(replace(recording, launches=(a_launch(),)), tmp_path / "b.smem.npz")
+    said = {}
+    for verb in ("show", "diff", "export", "suggest"):
+        more = {"diff": [str(tmp_path / "b.smem.npz")], "export": ["-o", str(tmp_path / "r.csv")]}.get(verb, [])
+        cli.main([verb, str(tmp_path / "a.smem.npz"), *more])
+        said[verb] = "".join(capsys.readouterr())
+        assert set(re.findall("[^ -~\n]", said[verb])) <= set("│┃━┏┓┡┩─└┘┳╇┴┬├┤┼╴╶…²◆")
+    assert "tile[[2J]0;title" in said["show"]
+
+
+def test_an_error_keeps_what_a_path_holds_to_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", f"no{ESCAPES}\nfile.smem.npz"]) == 2
+    assert capsys.readouterr().err == "smemviz: no[2J]0;title]52;c;Z29uZQ==31m file.smem.npz: no such file\n"
+
+
+def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"smemviz {__version__}\n"
+
+
+def test_help_answers_without_docstrings() -> None:
+    done = subprocess.run([sys.executable, "-OO", *COMMAND[1:], "--help"], capture_output=True, text=True, check=True)
+    assert re.search(r"\n  smemviz run +\n", done.stdout)
 
 
 def test_run_counts_in_lockstep(capsys: pytest.CaptureFixture[str]) -> None:

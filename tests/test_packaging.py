@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
 import sys
+import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,8 @@ import pytest
 import smemviz
 from smemviz import resources
 
-HEAVY = {"dash", "flask", "numba", "numba_cuda", "numpy", "plotly", "rich", "scipy", "pandas"}
+ROOT = Path(__file__).parents[1]
+HEAVY = {"dash", "dataclasses", "logging", "flask", "numba", "numba_cuda", "numpy", "plotly", "rich", "scipy", "pandas"}
 
 
 def modules_after(statement: str) -> set[str]:
@@ -30,6 +34,20 @@ def test_importing_smemviz_imports_nothing_heavy() -> None:
 def test_help_imports_nothing_heavy() -> None:
     helping = "import contextlib, smemviz.cli\nwith contextlib.suppress(SystemExit): smemviz.cli.main(['--help'])"
     assert modules_after(helping) & HEAVY == set()
+
+
+def test_whatever_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    declared = {re.split(r"[^\w-]", one)[0].replace("-", "_") for one in chain(*lists)}
+    declared |= {"pynvml"} if "nvidia_ml_py" in declared else set()
+    declared |= {"cuda"} if "numba_cuda" in declared else set()  # the bindings to a driver are its own
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "smemviz").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    roots = {name.partition(".")[0] for name in imported}
+    assert roots - set(sys.stdlib_module_names) - {"smemviz"} <= declared
 
 
 def test_every_public_name_is_there() -> None:

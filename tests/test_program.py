@@ -1,5 +1,6 @@
 """A kernel file as data: constants are knobs, mistakes are one line that names the place."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,6 +117,7 @@ def test_line_numbers_survive_an_override():
         ),
         ({"WIDTH": "1.5"}, "kernels/mine.py:4: WIDTH is an integer (64); '1.5' is not"),
         ({"WIDTH": True}, "kernels/mine.py:4: WIDTH is an integer (64); True is not"),
+        ({"WIDTH": "{[]}"}, "kernels/mine.py:4: WIDTH is an integer (64); '{[]}' is not"),
         ({"SCALE": "wide"}, "kernels/mine.py:7: SCALE is a number (1.5); 'wide' is not"),
         (
             {"DTYPE": "float33"},
@@ -163,7 +165,7 @@ def test_a_file_that_lacks_a_part_says_which(source, message):
     [
         *("2**99999999", "1 << 99999999999", "1 / 0", "-'a'", "[1][0]", "open('f.py')"),
         *("round(5, -99999999)", "float32 * 300000000", "max(float32, 1)", "0x" + "f" * 5000),
-        *("+".join("1" * 400), "-" * 400 + "1", "math" + ".a" * 900),
+        *("+".join("1" * 400), "-" * 400 + "1", "math" + ".a" * 900, "1 if 1 else x" + ".x" * 900, "2 @ 3"),
     ],
     ids=lambda text: text[:20],
 )
@@ -197,6 +199,17 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path):
         with pytest.raises(InputError, match=why.split(";")[0]) as caught:
             read_program(path)
         assert str(caught.value) == f"{path}: {why}"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero here")
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "endless.py").symlink_to("/dev/zero")
+
+    for path in (tmp_path / "pipe.py", tmp_path / "endless.py"):
+        with pytest.raises(InputError) as caught:
+            read_program(path)
+        assert str(caught.value) == f"{path}: is not a file; name a Python file with @cuda.jit kernels"
 
 
 def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -154,6 +155,42 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(path: Path, monkeypa
 def test_saving_under_no_name_is_one_line(path: str) -> None:
     with pytest.raises(InputError, match=r"cannot be written: Is a directory"):
         save(a_recording(), path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_a_pipe_or_a_device_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.smem.npz"
+    os.mkfifo(pipe)
+    link = tmp_path / "null.smem.npz"
+    link.symlink_to("/dev/null")
+    for path in (pipe, link):
+        before = path.stat()
+        with pytest.raises(InputError, match=r"cannot be written: it is no regular file; name another$"):
+            save(a_recording(), path)
+        assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert link.is_symlink()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets not everybody link")
+def test_what_a_symlink_points_at_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link, target = tmp_path / "link.smem.npz", tmp_path / "there" / "r.smem.npz"
+    link.symlink_to(target)
+    for _ in ("new", "replaced"):
+        save(a_recording(), link)
+        assert link.is_symlink()
+        assert_same(load(target), a_recording())
+    assert [path.name for path in target.parent.iterdir()] == ["r.smem.npz"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets not everybody link")
+def test_saving_to_links_that_go_in_a_circle_is_one_line(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.smem.npz", tmp_path / "other.smem.npz"
+    one.symlink_to(other)
+    other.symlink_to(one)
+    with pytest.raises(InputError, match=r"cannot be written: Too many levels of symbolic links$"):
+        save(a_recording(), one)
+    assert one.is_symlink()
 
 
 def test_saving_into_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
@@ -432,7 +469,7 @@ def test_metadata_of_another_type_or_range_is_refused(path: Path, change: dict[s
         ({"dtype": "i4,i4"}, "an array of no possible type or shape: tile"),
         ({"shape": [-1, 32]}, "an array of no possible type or shape: tile"),
         ({"shape": [32]}, "an array whose shape and strides differ in length: tile"),
-        ({"shape": [10**9, 10**9]}, "a shared array larger than any GPU's: tile"),
+        ({"shape": [10**9, 10**9]}, "an array that no GPU's shared memory holds: tile"),
     ],
 )
 def test_an_array_that_no_gpu_has_is_refused(path: Path, change: dict[str, object], said: str) -> None:

@@ -14,7 +14,7 @@ from smemviz.app.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_que
 from smemviz.constants import DTYPES
 from smemviz.language import N_, _
 from smemviz.model.accesses import PATTERNS
-from smemviz.model.operations import MATRICES, WIDTHS
+from smemviz.operation_names import MATRICES, WIDTHS
 
 PATH = "/lab"
 

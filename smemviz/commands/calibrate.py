@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure, keep, print."""
+    from dataclasses import asdict
+
     from smemviz.calibration import save_calibration
     from smemviz.commands.progress import progress_bar
     from smemviz.commands.settings import require_output
@@ -36,12 +37,12 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.measure.cycles import cycles
 
         calibration = calibrate(card, cycles, progress)
-    path = save_calibration(calibration, arguments.output)
+    arguments.output = save_calibration(calibration, arguments.output)
     if arguments.json:
         json.dump({"schema": 1} | asdict(calibration), sys.stdout, indent=1)
         print()
     else:
-        _print(calibration, path)
+        _print(calibration, arguments.output)
     return 0 if all(row.agrees for row in calibration.rows) else 1
 
 

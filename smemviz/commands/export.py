@@ -25,6 +25,7 @@ from smemviz.commands.settings import main_output, setting
 from smemviz.commands.show import hardware
 from smemviz.errors import InputError
 from smemviz.language import LANGUAGES, _, speaking
+from smemviz.printable import printable
 
 if TYPE_CHECKING:
     from smemviz.export.choice import Wanted
@@ -116,7 +117,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with speaking(arguments.lang or "en"):
         _write(recording, arguments, kind)
     lost = missing(recording, recording.launches)
-    print(f"{output}: {output.stat().st_size:,} bytes" + (f"; {lost}" if lost else ""))
+    print(printable(f"{output}: {output.stat().st_size:,} bytes" + (f"; {lost}" if lost else "")))
     return 0
 
 

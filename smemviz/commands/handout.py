@@ -15,6 +15,7 @@ from pathlib import Path
 from smemviz.commands.settings import setting
 from smemviz.errors import InputError
 from smemviz.language import LANGUAGES, speaking
+from smemviz.printable import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,5 +46,5 @@ def execute(arguments: argparse.Namespace) -> int:
     with speaking(arguments.lang):
         content = handout(lesson, values)
     write_bytes(output, content)
-    print(f"{output}: {len(content):,} bytes")
+    print(printable(f"{output}: {len(content):,} bytes"))
     return 0

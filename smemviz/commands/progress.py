@@ -15,6 +15,8 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import Progress
 
+from smemviz.printable import printable
+
 Callback = Callable[[int, int, str], None]
 
 LINES = {"SMEMVIZ_PROGRESS": "lines"}
@@ -48,7 +50,7 @@ class _Lines:
     """Prints a line per step."""
 
     def __call__(self, done: int, total: int, text: str) -> None:
-        print(f"{done}/{total} {text}", file=sys.stderr, flush=True)
+        print(printable(f"{done}/{total} {text}"), file=sys.stderr, flush=True)
 
     def expect(self, seconds: float, text: str) -> None:
         """Say that something will take long."""

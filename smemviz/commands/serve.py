@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import logging
 import signal
 import socket
 import sys
@@ -50,6 +49,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with listening:
         if not local:
             _say_what_is_off(arguments, editor)
+        import logging
         import webbrowser
 
         from smemviz.app import create_app

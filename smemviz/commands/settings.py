@@ -37,11 +37,17 @@ def require_output(path: Path | None, *endings: str, undone: str = "nothing was 
     Files that a verb replaces end as its results do, so that a name mistyped costs nobody a kernel file.
 
     Raises:
-        InputError: when it ends in none of ``endings``, or its folder is not there.
+        InputError: when it ends in none of ``endings``, its folder is not there, or it is no file.
     """
     if path is None:
         return
+    from smemviz.archive import replaceable
+
     if not path.name.endswith(endings):
         raise InputError(f"{path}: the result ends in {' or '.join(endings)}; {undone}")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; {undone}")
+    try:
+        replaceable(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}; {undone}") from None

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.commands.settings import add_file_and_settings, main_output
+from smemviz.commands.settings import add_file_and_settings, main_output, require_output
 from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
     _require_products(program)
+    require_output(arguments.output, "", undone="nothing was measured")
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
-    if arguments.output and not arguments.output.parent.is_dir():
-        raise InputError(f"{arguments.output}: there is no folder {arguments.output.parent}; nothing was measured")
     card = gpu_engine().device()
     if older and (older.device.name, older.sha256) != (card.name, program.sha256):
         raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Time, store, print."""
+    from dataclasses import asdict, replace
+
     from smemviz.commands.progress import progress_bar
     from smemviz.engines.choose import gpu_engine
     from smemviz.program import read_program

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +109,8 @@ def with_verdicts(
     recording: Recording, profiled: tuple[ProfiledLaunch, ...], reconciled: list[Reconciled]
 ) -> Recording:
     """Return the recording with verdicts and counters in its launches."""
+    from dataclasses import replace
+
     launches = tuple(
         replace(launch, hardware=one.hardware, counters=counted.metrics, unaccounted=one.unaccounted)
         for launch, counted, one in zip(recording.launches, profiled, reconciled, strict=True)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from smemviz.archive import replacing
+from smemviz.archive import replaceable, replacing
 from smemviz.errors import InputError
 from smemviz.export.choice import Wanted, every_launch, launch_name, launches
 from smemviz.export.images import FORMATS, Image, draw
@@ -59,6 +59,7 @@ def require_place(path: Path, force: bool) -> None:
             raise InputError(f"{path}: is a folder; name a file")
         if path.exists() and not force:
             raise InputError(f"{path}: is there already; --force overwrites it")
+        replaceable(path)
     except OSError as error:  # a name that is too long, a folder that may not be looked into
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 

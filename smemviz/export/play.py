@@ -6,6 +6,7 @@ the same. Such a *shape* is worked out here, once; a request is then a shape, th
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,11 @@ from smemviz.recording import Launch, Recording
 Played = dict[str, Any]
 
 
-def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, most: int) -> Played:
+def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, most: int, cells: int) -> Played:
     """Return a launch ready for JSON, with the blocks that ``most`` requests have room for, the worst one first.
 
-    ``left_out`` is how many logged requests there was no room for.
+    ``left_out`` is how many logged requests there was no room for. Of the shared arrays there are those that ``cells``
+    cells have room for.
     """
     where = bank_layout(launch, hardware)
     worst = worst_moment(launch, hardware)
@@ -49,7 +51,7 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
         "start": max(worst.position, 0),
         "files": _files(recording, launch),
         "sites": _sites(launch, hardware),
-        "arrays": _arrays(worst, where),
+        "arrays": _arrays(worst, where, cells),
         "globals": _globals(launch),
         "shapes": shapes.served,
         "blocks": sorted(parts, key=lambda part: int(part["block"])),
@@ -127,12 +129,14 @@ def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
     ]
 
 
-def _arrays(now: Moment, where: BankLayout) -> list[Played]:
-    """Return the cells of every shared array, row by row; ``address`` is -1 where there is no cell."""
+def _arrays(now: Moment, where: BankLayout, room: int) -> list[Played]:
+    """Return the cells of shared arrays, row by row; ``address`` is -1 where there is no cell."""
     found = []
     for array in now.launch.shared_arrays:
-        if not array.nbytes:
+        cells = math.prod(array.shape)
+        if not 0 < cells <= room:
             continue
+        room -= cells
         grid = declared(now, array, where)
         found.append(
             {

@@ -20,13 +20,14 @@ from smemviz.figures.labels import count, duration, efficiency_text, operation_n
 from smemviz.figures.sentences import facts, findings_of, headline_of, told
 from smemviz.figures.served import Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, blend, font, mono
-from smemviz.language import N_, _
+from smemviz.language import N_, _, ngettext
 from smemviz.model.devices import device
 from smemviz.model.summary import summarize
 from smemviz.model.traffic import traffic_of
 from smemviz.recording import Launch, Recording
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
+_MOST_CELLS = 400_000  # of the shared arrays of all launches; about 10 MB before they are packed
 _VERDICTS = {
     "agrees": N_("agrees"),
     "explained": N_("explained"),
@@ -44,7 +45,11 @@ def report_page(
 ) -> str:
     """Write launches, each with its number among those of its kernel, as a page; without a theme it is the reader's."""
     most = _MOST_REQUESTS // max(len(launches), 1)
-    parts = [played(recording, one, launch_name(one, number), hardware, most) for one, number in launches]
+    parts: list[Played] = []
+    cells = _MOST_CELLS
+    for one, number in launches:
+        parts.append(played(recording, one, launch_name(one, number), hardware, most, cells))
+        cells -= sum(len(array["address"]) for array in parts[-1]["arrays"])
     banks = device(hardware.cc).banks
     worst = max(range(len(parts)), key=lambda i: facts(launches[i][0], hardware).excess)
     data = json.dumps({"banks": banks, "worst": worst, "launches": parts}, separators=(",", ":"))
@@ -129,6 +134,16 @@ def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[P
     if left_out:
         requests = count(left_out, "logged request")
         said.append(_("{requests} are not played, to keep this file small; all are counted.", requests=requests))
+    undrawn = sum(bool(array.nbytes) for one in launches for array in one.shared_arrays)
+    undrawn -= sum(len(part["arrays"]) for part in parts)
+    if undrawn:
+        said.append(
+            ngettext(
+                "{n:,} shared array is not drawn, to keep this file small; --kernel and --launch choose what is.",
+                "{n:,} shared arrays are not drawn, to keep this file small; --kernel and --launch choose what is.",
+                undrawn,
+            )
+        )
     found = dict.fromkeys(
         _("Line {line}: {what}", line=finding.line, what=told(finding, recording))
         for launch in launches

@@ -19,10 +19,11 @@ from smemviz.model.banks import Counts
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.cure import Access, Cure, Pad, Swizzle, accesses, different, pads, smallest_cure, swizzles
 from smemviz.model.devices import device
-from smemviz.model.operations import POPULATION_COUNT, is_atomic, unpredictable
+from smemviz.model.operations import is_atomic, unpredictable
 from smemviz.model.pattern import Pattern, find_patterns, index_steps, mostly_irregular
 from smemviz.model.relative import relative_addresses
 from smemviz.model.sectors import bytes_used, sectors
+from smemviz.operation_names import POPULATION_COUNT
 from smemviz.recording import Launch, Site
 
 _MOST_NAMED = 3

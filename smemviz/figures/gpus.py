@@ -12,8 +12,9 @@ from smemviz.figures.labels import count, day, operation_name, ways
 from smemviz.figures.served import H200, Hardware
 from smemviz.language import N_, _, ngettext
 from smemviz.model.devices import BasisKind, ComputeCapability, device
-from smemviz.model.operations import MATRICES, came_with, unpredictable
+from smemviz.model.operations import came_with, unpredictable
 from smemviz.model.parts import Access, Cost, Part, Step, cost_on, on_every_part
+from smemviz.operation_names import MATRICES
 from smemviz.recording import Calibration, CalibrationRow
 
 GPU_HEADS = (N_("wavefronts"), N_("ideal"), N_("degree"), N_("difference"), N_("rests on"))

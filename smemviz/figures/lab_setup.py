@@ -17,7 +17,8 @@ from smemviz.model.accesses import Access, Lanes, Totals, lanes, requests, total
 from smemviz.model.banks import count as count_wavefronts
 from smemviz.model.devices import BasisKind, device
 from smemviz.model.layouts import Layout
-from smemviz.model.operations import MATRICES, weakest
+from smemviz.model.operations import weakest
+from smemviz.operation_names import MATRICES
 
 
 @dataclass(frozen=True)

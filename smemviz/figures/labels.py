@@ -17,7 +17,7 @@ _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
 
 def number(value: float) -> str:
     """Write a number as briefly as it can be told: integers whole, others to four digits."""
-    if value == int(value) and abs(value) < 1e7:
+    if abs(value) < 1e7 and value == int(value):
         return str(int(value))
     return f"{value:.4g}"
 

@@ -70,7 +70,7 @@ def matter(one: Measured, others: Iterable[Measured] = ()) -> Matter:
 
 def clock_mhz(time: Timing) -> float | None:
     """Return the clock of a multiprocessor while a time was taken, None when it was not read."""
-    read = re.fullmatch(r"(\d+(?:\.\d+)?) MHz", time.conditions.get("SM clock", ""))
+    read = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) MHz", time.conditions.get("SM clock", ""))
     return float(read[1]) if read else None
 
 

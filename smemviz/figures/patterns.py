@@ -13,8 +13,9 @@ from smemviz.figures.labels import count, lane_ranges
 from smemviz.figures.served import Served
 from smemviz.language import N_, _, ngettext
 from smemviz.model.devices import device
-from smemviz.model.operations import POPULATION_COUNT, is_atomic
+from smemviz.model.operations import is_atomic
 from smemviz.model.pattern import Level, Pattern
+from smemviz.operation_names import POPULATION_COUNT
 from smemviz.recording import Site
 
 _ROW_OF_BANKS = 128  # bytes, of compute capability 5.0 and later

@@ -71,9 +71,9 @@ def _latencies(recording: Recording) -> tuple[Published, ...]:
 def _cycles(recording: Recording, kernel: str) -> str:
     """Return the cycles of a step: the short chase taken off the long one, at the clock that both ran at."""
     times = [launch.time for launch in recording.launches if launch.kernel == kernel]
-    long, short = (float(str(recording.constants[name])) for name in ("LONG", "SHORT"))
-    match times:
-        case [first, second] if first and second and (mhz := clock_mhz(first)):
+    long, short = (recording.constants[name] for name in ("LONG", "SHORT"))
+    match long, short, times:
+        case int(), int(), [first, second] if first and second and long != short and (mhz := clock_mhz(first)):
             return count(round((second.median_us - first.median_us) * mhz / (long - short)), "cycle")
     return _("not measured")
 
@@ -158,12 +158,12 @@ def _scopes() -> Published:
 
 
 def _rectangle(recording: Recording) -> tuple[Published, ...]:
-    older = summarize(recording["set_col_read_col"], *_KEPLER)[0]
+    older = next(iter(summarize(recording["set_col_read_col"], *_KEPLER)), None)
     note = sentences(
         _(
             "{wavefronts} is what compute capability 3.x counts, in either bank mode; since 5.0 the 32 rows that a "
             "warp reads lie in 2 banks: 16-way.",
-            wavefronts=_each(older),
+            wavefronts=_each(older) if older else 0,
         ),
         _("The source repeats the figure of its book; its own GPU, of 7.5 or later, cannot have counted it."),
     )
@@ -235,7 +235,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _each(row: SiteSummary) -> str:
-    return f"{(row.wavefronts or 0) // row.requests}"
+    return f"{(row.wavefronts or 0) // max(row.requests, 1)}"
 
 
 def _shared(launch: Launch) -> list[SiteSummary]:

@@ -12,9 +12,10 @@ from smemviz.errors import InputError
 from smemviz.figures.moment import Moment
 from smemviz.language import _
 from smemviz.model.devices import device
-from smemviz.model.operations import MATRICES, unpredictable
+from smemviz.model.operations import unpredictable
 from smemviz.model.rules import shared_rule
 from smemviz.model.serve import serve
+from smemviz.operation_names import MATRICES
 from smemviz.recording import Launch
 
 
@@ -58,6 +59,7 @@ class Hardware:
 
 
 H200 = Hardware()
+_WIDEST = 16  # bytes, of which every width of a bank is a divisor
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,10 @@ def serve_lanes(
         lanes = min(rule.phase_lanes, max(1, where.banks // rule.phase_words))
         merges = rule.merges and lanes == rule.phase_lanes
         rule = rule._replace(banks=where.banks, row_shift=rule.word_shift, phase_lanes=lanes, merges=merges)
-    served = serve(np.where(addresses >= 0, addresses - where.origin, -1), rule, assign=True)
+    # An index out of bounds may lie before the first array: whole rows of any bank mode change no bank.
+    row = where.banks * _WIDEST
+    origin = where.origin - -(-max(where.origin - int(address.min(initial=where.origin)), 0) // row) * row
+    served = serve(np.where(addresses >= 0, addresses - origin, -1), rule, assign=True)
     wavefront = served.assignment[lane, piece]
     phase = lane // rule.phase_lanes * words + piece // rule.phase_words
     if served.ideal < len(np.unique(phase)):  # the phases of a wide load were served two by two

@@ -9,6 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.labels import ranges_briefly
+
 PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is shown at
 _CHARACTER = 0.58  # width of a digit, in font sizes
 _LARGEST, _SMALLEST = 12, 6

@@ -16,9 +16,10 @@ from smemviz.model.devices import device
 from smemviz.model.formulas import formula
 from smemviz.model.lane_patterns import MATRIX_ROWS, Patch, in_line, matrix_patch, patched, patches, tile_patch
 from smemviz.model.layouts import Layout, read_options, whole
-from smemviz.model.operations import MATRICES, OPERATIONS, WIDTHS, unpredictable
+from smemviz.model.operations import unpredictable
 from smemviz.model.rules import WARP
 from smemviz.model.sectors import bytes_used
+from smemviz.operation_names import MATRICES, OPERATIONS, WIDTHS
 from smemviz.said import said
 
 Integers = NDArray[np.int64]

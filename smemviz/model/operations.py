@@ -9,21 +9,9 @@ from numpy.typing import DTypeLike
 
 from smemviz.errors import InputError
 from smemviz.model.devices import AS_MEASURED, BASES, Basis, BasisKind, device
+from smemviz.operation_names import ATOMICS, MATRICES, OPERATIONS, REDUCTIONS, WIDTHS
 from smemviz.recording import Launch
 from smemviz.said import said
-
-WIDTHS = (1, 2, 4, 8, 16)
-
-_ATOMIC_NAMES = ("add", "sub", "and", "or", "xor", "min", "max", "nanmin", "nanmax", "inc", "dec", "exch", "cas")
-ATOMICS = frozenset(f"atomic_{name}" for name in _ATOMIC_NAMES)
-
-# ``reduce_inc`` adds the constant 1 and is compiled to a population count; ``cuda.atomic.inc`` is ``atomic_inc``.
-POPULATION_COUNT = "reduce_inc"
-REDUCTIONS = frozenset(f"reduce_{name}" for name in _ATOMIC_NAMES if name not in ("exch", "cas"))
-
-# 8 x 8 matrices of 2-byte elements that one instruction moves.
-MATRICES = {f"{kind}_x{n}": n for kind in ("ldmatrix", "stmatrix") for n in (1, 2, 4)}
-OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES})
 
 NATIVE_ATOMICS_SINCE = (5, 0)
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from smemviz.errors import InputError
 from smemviz.model.devices import ComputeCapability, device
-from smemviz.model.operations import MATRICES, POPULATION_COUNT, check_operation, is_atomic
+from smemviz.model.operations import check_operation, is_atomic
+from smemviz.operation_names import MATRICES, POPULATION_COUNT
 from smemviz.said import said
 
 WARP = 32

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smemviz.errors import InputError
-from smemviz.model.operations import WIDTHS
 from smemviz.model.rules import Rule, piece_rule
 from smemviz.model.serve import serve
+from smemviz.operation_names import WIDTHS
 from smemviz.said import said
 
 SECTOR_BYTES = 32

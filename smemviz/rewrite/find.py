@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from smemviz.model.cure import Access, Cure, Layout, Score, accesses, pads, row_lengths, score, smallest_cure, swizzles
 from smemviz.model.devices import device
-from smemviz.model.operations import POPULATION_COUNT, is_atomic
+from smemviz.model.operations import is_atomic
 from smemviz.model.pattern import mostly_irregular
+from smemviz.operation_names import POPULATION_COUNT
 from smemviz.program import Program
 from smemviz.recording import ArrayInfo, Launch, Recording
 from smemviz.rewrite.rewriting import Rewrite, Rewriting

@@ -75,6 +75,15 @@ def test_blocks_there_is_no_room_for_are_left_out_and_that_is_said(
     assert "336 logged requests are not played, to keep this file small; all are counted." in text
 
 
+def test_arrays_there_is_no_room_for_are_not_drawn_and_that_is_said(
+    square: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "_MOST_CELLS", 3 * 32 * 32)
+    text = page_of(square)
+    assert [len(one["arrays"]) for one in data_of(text)["launches"]] == [1, 1, 1, 0, 0, 0]
+    assert "3 shared arrays are not drawn, to keep this file small; --kernel and --launch choose what is." in text
+
+
 def test_a_recording_that_was_cut_short_says_so(square: Recording) -> None:
     launch = square["set_row_read_col"]
     text = page_of(replace(square, launches=(replace(launch, totals=totals(launch, 100)),), unrecorded=1))

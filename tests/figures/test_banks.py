@@ -2,13 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
 from reading import bold, cells, written
 from synthetic import square_launch, square_recording
 
 from smemviz.figures.banks import banks, draw_banks
 from smemviz.figures.moment import moment
-from smemviz.figures.served import bank_layout, serve_request
+from smemviz.figures.served import BankLayout, Hardware, bank_layout, serve_lanes, serve_request
 from smemviz.figures.style import THEMES
+from smemviz.model.banks import count
 
 RECORDING = square_recording()
 
@@ -61,3 +64,11 @@ def test_lanes_that_share_a_word_are_named_where_the_banks_beside_them_are_idle(
     figure = draw_banks(serve_request(moment(launch, warp=0, step=1), where), 32, THEMES["light"], says="", width=410)
     lanes = {text for text in written(figure).values() if text.startswith("L")}
     assert lanes == {f"L{first}-{first + 3}" for first in range(0, 32, 4)}
+
+
+@pytest.mark.parametrize("hardware", [Hardware(), Hardware((3, 5)), Hardware((3, 5), 8)], ids=lambda one: one.key)
+def test_what_lies_before_the_first_array_is_served_as_well(hardware: Hardware) -> None:
+    """An index out of bounds on a GPU; the array starts at byte 1024, and lane i goes to byte 8 i."""
+    addresses = np.arange(32, dtype=np.int64) * 8
+    served = serve_lanes(addresses, 4, "load", BankLayout(32, hardware.bank_bytes, 1024), hardware)
+    assert served.wavefronts == count(addresses, 4, "load", hardware.cc, hardware.bank_bytes).wavefronts

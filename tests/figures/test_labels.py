@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from smemviz.figures.labels import count, day, duration, finding_name, lanes_named, operation_name, percent
+from smemviz.figures.labels import count, day, duration, finding_name, lanes_named, number, operation_name, percent
 from smemviz.language import speaking
 
 
@@ -22,6 +22,11 @@ from smemviz.language import speaking
 )
 def test_a_time_is_written_in_four_digits_and_its_unit(microseconds: float, text: str) -> None:
     assert duration(microseconds) == text
+
+
+def test_a_number_is_written_whole_where_it_is() -> None:
+    values = (3.0, -1e6, 1e7, 0.12345, float("inf"), float("-inf"), 1e300)
+    assert [number(value) for value in values] == ["3", "-1000000", "1e+07", "0.1235", "inf", "-inf", "1e+300"]
 
 
 def test_a_share_is_written_whole_and_below_one_percent_with_a_digit() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import smemviz
@@ -80,6 +81,21 @@ def test_the_overhead_of_a_dynamic_array_is_a_few_percent() -> None:
 @pytest.mark.parametrize("name", ["latency.py", "square.py", "reduce.py"])
 def test_other_files_have_nothing_published(name: str) -> None:
     assert published(replace(recorded("reduce"), file=name)) == ()
+
+
+@pytest.mark.parametrize(
+    "constants", [{"LONG": 7, "SHORT": 7}, {"LONG": float("inf"), "SHORT": 1}, {"LONG": "int8", "SHORT": 1}]
+)
+def test_without_two_lengths_there_are_no_cycles(constants: dict[str, object]) -> None:
+    assert {row.ours for row in published(replace(recorded("latency"), constants=constants))} == {"not measured"}
+
+
+def test_a_kernel_of_the_name_that_ran_nothing_has_no_wavefronts() -> None:
+    recording = recorded("rectangle")
+    idle = tuple(replace(one, requests=one.requests.select(np.zeros(0, np.intp))) for one in recording.launches)
+    assert {row.ours for row in published(replace(recording, launches=idle))} == {"0 and 0"}
+    bare = tuple(replace(one, sites=()) for one in idle)
+    assert {row.ours for row in published(replace(recording, launches=bare))} == {""}
 
 
 def test_without_times_there_are_no_cycles() -> None:

@@ -17,7 +17,7 @@ from smemviz.errors import InputError
 from smemviz.model import search
 from smemviz.model.accesses import PATTERNS, Access, access_of, elements, lanes, requests, totals
 from smemviz.model.layouts import Layout, layout_of
-from smemviz.model.operations import MATRICES
+from smemviz.operation_names import MATRICES
 
 LANES = np.arange(32)
 

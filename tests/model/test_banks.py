@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from smemviz.errors import InputError
 from smemviz.model.banks import assign, count, degree, ideal, wavefronts
 from smemviz.model.devices import known
-from smemviz.model.operations import OPERATIONS, WIDTHS, is_atomic
+from smemviz.model.operations import is_atomic
 from smemviz.model.rules import shared_rule
 from smemviz.model.serve import serve
+from smemviz.operation_names import OPERATIONS, WIDTHS
 
 LANE = np.arange(32)
 CC = (9, 0)

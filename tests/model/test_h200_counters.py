@@ -59,7 +59,8 @@ def test_the_hardware_never_beat_the_ideal(key: Key) -> None:
 
 
 def test_measured_are_exactly_the_operations_and_widths_in_the_file() -> None:
-    from smemviz.model.operations import OPERATIONS, WIDTHS, is_atomic
+    from smemviz.model.operations import is_atomic
+    from smemviz.operation_names import OPERATIONS, WIDTHS
 
     for op in OPERATIONS:
         for width in (16,) if "matrix" in op else (4,) if is_atomic(op) else WIDTHS:
