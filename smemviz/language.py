@@ -1,7 +1,8 @@
 """The language that people are spoken to in: English, Korean or Simplified Chinese, chosen per request or export.
 
 Messages are looked up by their English text with gettext's functions; ``locale/*.po`` holds the translations, which
-``tools/messages.py`` keeps up with the code. Field terms stay as the field says them in each language.
+``tools/messages.py`` keeps up with the code. Field terms stay as the field says them in each language. What nobody has
+translated yet is said in English, and as ``English``, so that a page can mark it as such.
 """
 
 from __future__ import annotations
@@ -21,6 +22,13 @@ LANGUAGES: Mapping[str, str] = {"en": "English", "ko": "한국어", "zh-Hans": "
 
 # How the catalogues mark messages that pages know again by their English.
 SAID = "Recorded and printed in English, and known by it: keep every {value}."
+
+
+class English(str):
+    """A text in English where another language is spoken, for want of a translation."""
+
+    __slots__ = ()
+
 
 _spoken: ContextVar[str] = ContextVar("language", default="en")
 
@@ -79,14 +87,14 @@ _ = gettext
 
 
 def script_messages(tag: str) -> dict[str, str]:
-    """Return the translations of what the browser's scripts say, by their English."""
+    """Return the translations of what the browser's scripts say, by their English; scripts say the others in that."""
     if tag == "en":
         return {}
     entries = _entries(tag)
     return {
         entry.id: entry.string
         for entry in entries
-        if isinstance(entry.id, str) and any(file.endswith(".js") for file, _line in entry.locations)
+        if isinstance(entry.id, str) and entry.string and any(file.endswith(".js") for file, _line in entry.locations)
     }
 
 
@@ -96,7 +104,23 @@ def said_messages(tag: str) -> list[str | tuple[str, str]]:
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:
-    return text.format_map(values) if values else text
+    if not values:
+        return text
+    filled = text.format_map(values)
+    return English(filled) if isinstance(text, English) else filled
+
+
+class _Untranslated(_gettext.NullTranslations):
+    """Gives back what a catalogue lacks, as English."""
+
+    def gettext(self, message: str) -> str:
+        return English(message)
+
+    def ngettext(self, one: str, many: str, n: int) -> str:
+        return English(one if n == 1 else many)
+
+    def pgettext(self, context: str, message: str) -> str:
+        return English(message)
 
 
 @cache
@@ -108,7 +132,9 @@ def _catalogue(tag: str) -> _gettext.NullTranslations:
     compiled = BytesIO()
     write_mo(compiled, _entries(tag))
     compiled.seek(0)
-    return _gettext.GNUTranslations(compiled)
+    catalogue = _gettext.GNUTranslations(compiled)
+    catalogue.add_fallback(_Untranslated())
+    return catalogue
 
 
 @cache
@@ -117,7 +143,11 @@ def _entries(tag: str) -> Any:
     from babel.messages.pofile import read_po
 
     with catalogue_file(tag).open("rb") as file:
-        return read_po(file, locale=tag.replace("-", "_"))
+        entries = read_po(file, locale=tag.replace("-", "_"))
+    for entry in entries:
+        if not all(entry.string):  # Babel would take the singular for a plural that has no translation
+            entry.string = ""
+    return entries
 
 
 def catalogue_file(tag: str) -> Path:

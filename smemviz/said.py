@@ -3,21 +3,27 @@
 Recordings, the command line and JSON hold English. Where a page shows such a text, it is known again by the message
 that it was made of: the values are taken out of it and put into the translation. ``tools/messages.py`` finds these
 messages by ``said`` and notes them in the catalogues, so that texts of recordings and other processes are known, too.
+
+A message that says little itself fits texts that were not made of it: ``{element} is {did} and {does}`` is half of
+what Python and Numba say. Such a one is known only where one of its values is a text of another message, or as a value
+of one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from string import Formatter
 from typing import Any
 
-from smemviz.language import N_, gettext, ngettext, said_messages, spoken
+from smemviz.language import N_, English, gettext, ngettext, said_messages, spoken
 
 Message = str | tuple[str, str]  # one with a plural has both forms
 
+_FEWEST_WORDS = 3  # with fewer of its own a message says little itself
+_WORD = re.compile(r"[A-Za-z]{2,}")
 _JOINTS = {"; ": N_("{before}; {after}"), " or ": N_("{before} or {after}")}
 # What a value looks like, by the end of its format, and how it is read.
 _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
@@ -43,46 +49,66 @@ def nsaid(one: str, many: str, n: int, /, **values: Any) -> str:
 
 
 def say(text: str) -> str | None:
-    """Return a text made by ``said`` in the spoken language, None where it is of no message that is known.
+    """Return a text made by ``said`` in the spoken language, None where it is of no message that is translated.
 
     So are texts of Python and Numba, and those of other versions. What a text is about stays before it, as in
     ``file:line: text``; several may be joined by semicolons, or by "or".
     """
-    if spoken() == "en":
-        return text
-    return _whole(text) or _about(text) or _joined(text)
+    return text if spoken() == "en" else _say(text, within=False)
 
 
-def recognised(text: str) -> tuple[Message, dict[str, Any]] | None:
-    """Return the message that an English text was made of, and its values; of several the one that says most itself."""
-    for pattern in _patterns(spoken()):
-        values = pattern.values(text)
-        if values is not None:
-            return pattern.message, values
-    return None
+def recognised(text: str, *, within: bool = False) -> tuple[Message, dict[str, Any]] | None:
+    """Return the message that an English text was made of, and its values.
+
+    Of several it is one that stands around a text of another message, else the one that says most itself. ``within`` is
+    for a text that is a value of another message.
+    """
+    found = [
+        (pattern, values)
+        for pattern in _patterns(spoken())
+        if (values := pattern.values(text)) is not None
+        and (within or not (pattern.general and pattern.open) or _telling(values.values()))
+    ]
+    around = (one for one in found if one[0].around and _telling([one[1]["what"]]))
+    pattern, values = next(around, found[0] if found else (None, {}))
+    return (pattern.message, values) if pattern else None
 
 
-def _whole(text: str) -> str | None:
-    message, values = recognised(text) or (None, {})
+def _telling(values: Iterable[Any]) -> bool:
+    """Tell whether one of some values is, or begins with, a text that can be of one message only."""
+    return any(_is_telling(value.partition("; ")[0]) for value in values if isinstance(value, str))
+
+
+def _is_telling(text: str) -> bool:
+    fits = ((pattern, pattern.values(text)) for pattern in _patterns(spoken()))
+    return any(values is not None and (not pattern.general or _telling(values.values())) for pattern, values in fits)
+
+
+def _say(text: str, *, within: bool) -> str | None:
+    return _whole(text, within) or _about(text, within) or _joined(text, within)
+
+
+def _whole(text: str, within: bool) -> str | None:
+    message, values = recognised(text, within=within) or (None, {})
     if message is None:
         return None
-    values = {name: (say(value) or value) if isinstance(value, str) else value for name, value in values.items()}
-    if isinstance(message, str):
-        return gettext(message, **values)
-    return ngettext(*message, values.pop("n"), **values)
+    texts = {name: _say(value, within=True) for name, value in values.items() if isinstance(value, str)}
+    values |= {name: told for name, told in texts.items() if told}
+    told = gettext(message, **values) if isinstance(message, str) else ngettext(*message, values.pop("n"), **values)
+    return None if isinstance(told, English) else told
 
 
-def _about(text: str) -> str | None:
+def _about(text: str, within: bool) -> str | None:
     about, colon, rest = text.partition(": ")
-    what = say(rest) if colon else None
+    what = _say(rest, within=within) if colon else None
     return what and f"{about}: {what}"
 
 
-def _joined(text: str) -> str | None:
+def _joined(text: str, within: bool) -> str | None:
     for joint, message in _JOINTS.items():
         for place in re.finditer(joint, text):
-            before = _whole(text[: place.start()])
-            after = say(text[place.end() :]) if before else None
+            before = _whole(text[: place.start()], within)
+            after = _say(text[place.end() :], within=within) if before else None
             if before and after:
                 return gettext(message, before=before, after=after)
     return None
@@ -90,11 +116,19 @@ def _joined(text: str) -> str | None:
 
 @dataclass(frozen=True)
 class Pattern:
-    """What the texts of a message look like. ``anchor`` is the longest piece that all of them have."""
+    """What the texts of a message look like.
+
+    ``anchor`` is the longest piece that all of them have, ``own`` how much the message says itself: when that is next
+    to nothing it is ``general``. An ``open`` one has values that can be any text, one that stands ``around`` another
+    text begins with it, as its ``{what}``.
+    """
 
     message: Message
     anchor: str
     own: int
+    general: bool
+    open: bool
+    around: bool
     text: re.Pattern[str]
     readers: Mapping[str, Callable[[str], Any]]
 
@@ -115,7 +149,18 @@ def pattern_of(message: Message, form: str) -> Pattern:
         elif name is not None:
             looks, readers[name] = _READERS[(spec or "")[-1:]]
             pieces += f"(?P<{name}>{looks})"
-    return Pattern(message, max(literals, key=len), len("".join(literals)), re.compile(pieces, re.DOTALL), readers)
+    texts = sum(reader is str for reader in readers.values())
+    words = len(_WORD.findall(" ".join(literals))) + len(readers) - texts  # a number tells as much as a word
+    return Pattern(
+        message,
+        anchor=max(literals, key=len),
+        own=len("".join(literals)),
+        general=words < _FEWEST_WORDS,
+        open=texts > 0,
+        around=form.startswith("{what}"),
+        text=re.compile(pieces, re.DOTALL),
+        readers=readers,
+    )
 
 
 @cache

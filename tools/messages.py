@@ -1,20 +1,23 @@
 """Bring the catalogues in ``smemviz/locale`` up to date with the messages in the code: ``python tools/messages.py``.
 
-Translations that are there are kept, messages that are gone are dropped, and new ones stand untranslated until somebody
-translates them; the tests fail until then.
+Translations of messages that are as they were are kept, messages that are gone are dropped, and new ones stand
+untranslated: pages show them in English until somebody translates them. ``--share`` says how many of the code's
+messages each catalogue translates; ``--release`` fails unless that is all of them. Both write nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
+import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
@@ -79,19 +82,36 @@ def _note(source: str, line: int) -> list[str]:
     return []
 
 
-def updated(tag: str) -> Catalog:
-    """Return the catalogue of a language with the messages that the code has now."""
-    path = catalogue_file(tag)
-    if path.is_file():
-        with path.open("rb") as file:
-            catalogue = read_po(file, locale=tag.replace("-", "_"))
-    else:
-        catalogue = Catalog(locale=tag.replace("-", "_"), charset="utf-8", fuzzy=False)
-    terms = catalogue.header_comment
-    catalogue.update(extracted(), no_fuzzy_matching=True, update_creation_date=False)
+def read(tag: str) -> Catalog:
+    """Return the catalogue of a language as it is, an empty one where there is none."""
+    path, locale = catalogue_file(tag), tag.replace("-", "_")
+    if not path.is_file():
+        return Catalog(locale=locale, charset="utf-8", fuzzy=False)
+    with path.open("rb") as file:
+        return read_po(file, locale=locale)
+
+
+def updated(catalogue: Catalog, messages: Catalog) -> Catalog:
+    """Bring a catalogue up to date with messages, and return it; what was translated from other words is dropped."""
+    terms, was = catalogue.header_comment, {_key(entry): entry.string for entry in catalogue}
+    catalogue.update(messages, no_fuzzy_matching=True, update_creation_date=False)
     catalogue.header_comment = terms
     catalogue.obsolete.clear()
+    for entry in catalogue:
+        if entry.id and _key(entry) not in was:  # Babel knows a plural again by its singular alone
+            entry.string = ""
+            entry.flags.discard("fuzzy")
     return catalogue
+
+
+def untranslated(catalogue: Catalog, messages: Catalog) -> list[Message]:
+    """Return the messages that a catalogue does not translate, wholly and with certainty."""
+    there = {_key(entry) for entry in catalogue if entry.string and all(entry.string) and not entry.fuzzy}
+    return [entry for entry in messages if entry.id and _key(entry) not in there]
+
+
+def _key(entry: Message) -> tuple[Any, str | None]:
+    return (tuple(entry.id) if isinstance(entry.id, (list, tuple)) else entry.id), entry.context
 
 
 def written(catalogue: Catalog) -> bytes:
@@ -104,18 +124,38 @@ def written(catalogue: Catalog) -> bytes:
     return re.sub(about, b"", file.getvalue())
 
 
-def main() -> int:
-    """Write the catalogues and say how much each lacks."""
+def shares() -> Iterator[tuple[str, int, int]]:
+    """Yield for each language but English its tag, how many messages are translated, and how many there are."""
+    messages = extracted()
     for tag in LANGUAGES:
-        if tag == "en":
-            continue
-        catalogue, path = updated(tag), catalogue_file(tag)
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(written(catalogue))
-        missing = sum(not entry.string for entry in catalogue if entry.id)
-        print(f"{path.relative_to(ROOT)}: {len(catalogue)} messages, {missing} not translated")
-    return 0
+        if tag != "en":
+            yield tag, len(messages) - len(untranslated(read(tag), messages)), len(messages)
+
+
+def update() -> None:
+    """Write the catalogues."""
+    for tag in LANGUAGES:
+        if tag != "en":
+            path = catalogue_file(tag)
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(written(updated(read(tag), extracted())))
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Write the catalogues unless only asked how much they hold, and say it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--share", action="store_true", help="say how much is translated, and write nothing")
+    only.add_argument("--release", action="store_true", help="fail unless all is translated, and write nothing")
+    asked = parser.parse_args(arguments)
+    if not asked.share and not asked.release:
+        update()
+    complete = True
+    for tag, done, all_of_them in shares():
+        complete &= done == all_of_them
+        print(f"{tag}: {done:,} of {all_of_them:,} messages translated, {math.floor(100 * done / all_of_them)} %")
+    return 1 if asked.release and not complete else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -23,9 +23,10 @@ from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import InputError, PlaceError, SmemvizError
 from smemviz.figures.labels import count
 from smemviz.figures.served import H200
-from smemviz.language import _, spoken
+from smemviz.language import English, _, speaking, spoken
 from smemviz.recording import Finding
 from smemviz.resources import gallery
+from smemviz.said import say
 
 _FIRST = "square"
 _UNREAD = "columns nothing unread"  # no text has run yet, so there are no constants either
@@ -106,17 +107,19 @@ def run_asked(texts: Texts, source: str) -> Asked:
     """Run a text.
 
     The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
-    with its language: errors are in English.
+    with its language: what Python says is in English.
     """
     began = time.perf_counter()
     try:
         text = texts.add(source)
         ran = texts.run(text.name, {})
     except PlaceError as error:
-        told = _refused(f"Line {error.line}: {error.what}", _mark(error.line, error.what, "error"))
-        return Asked(told, refused=error)
+        what, tag = _in_words(error.what)
+        with speaking(tag):
+            said = _("Line {line}: {message}", line=error.line, message=what)
+        return Asked(_refused(said, tag, _mark(error.line, what, "error")), refused=error)
     except SmemvizError as error:
-        return Asked(_refused(str(error)), refused=error)
+        return Asked(_refused(*_in_words(str(error))), refused=error)
     recording = ran.recording
     values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
     if recording.findings:
@@ -125,15 +128,22 @@ def run_asked(texts: Texts, source: str) -> Asked:
     else:
         said = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = list(map(_of_finding, recording.findings))
-    return Asked({"file": text.name, "marks": marks, "said": said, "lang": spoken()}, ran.printed)
+    tag = "en" if isinstance(said, English) else spoken()
+    return Asked({"file": text.name, "marks": marks, "said": said, "lang": tag}, ran.printed)
 
 
-def _refused(said: str, *marks: dict[str, Any]) -> dict[str, Any]:
-    return {"file": None, "marks": list(marks), "said": said, "lang": "en"}
+def _in_words(text: str) -> tuple[str, str]:
+    """Return what went wrong in the spoken language, else in English, and the tag of which it is."""
+    told = say(text)
+    return (text, "en") if told is None else (told, spoken())
+
+
+def _refused(said: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:
+    return {"file": None, "marks": list(marks), "said": said, "lang": tag}
 
 
 def _of_finding(finding: Finding) -> dict[str, Any]:
-    return _mark(finding.line, finding.message, "warning")
+    return _mark(finding.line, _in_words(finding.message)[0], "warning")
 
 
 def _mark(line: int, message: str, severity: str) -> dict[str, Any]:

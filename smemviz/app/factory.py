@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from smemviz.app import (
 )
 from smemviz.app import follow as following
 from smemviz.app.callers import refuse_strangers
+from smemviz.app.english import marked, marks_english
 from smemviz.app.frame import above, below, drawn
 from smemviz.app.headers import add_headers, script_hash
 from smemviz.app.jobs import Job
@@ -59,14 +60,20 @@ class _App(Dash):  # type: ignore[misc]
 
     editor = True
 
+    def callback(self, *dependencies: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+        """Connect a function as Dash does; English among another language is marked in what it returns."""
+        outputs = dependencies[:1] if isinstance(dependencies[0], list | tuple) else _outputs(dependencies)
+        connect = super().callback(*dependencies, **options)
+        return lambda function: connect(marks_english(outputs, function))
+
     def interpolate_index(self, **kwargs: Any) -> str:
         page: str = super().interpolate_index(**kwargs)
         parts = {
             "language": spoken(),
             "theme": f"<script>{_THEME_SCRIPT}</script>",
             "messages": f"{messages_element()}\n<script>{language_script()}</script>",
-            "above": markup(above(request.path, editor=self.editor)),
-            "below": markup(below()),
+            "above": markup(marked(above(request.path, editor=self.editor))),
+            "below": markup(marked(below())),
         }
         for name, text in parts.items():
             page = page.replace(f"{{{{{name}}}}}", text)
@@ -142,7 +149,7 @@ def create_app(
     refuse_garbage(app)
     app.server.before_request(_speak)
     app.editor = editor
-    app.layout = drawn
+    app.layout = lambda: marked(drawn())
     browser.add_callbacks(app)
     gallery_page.add_callbacks(app, library)
     kernel_callbacks.add_callbacks(app, library)
@@ -158,12 +165,16 @@ def create_app(
     if texts:
         editor_page.add_callbacks(app, texts)
 
-    @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))  # type: ignore[untyped-decorator]
+    @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
         return _page(library, stopwatch, place, run, look, follow)
 
     add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])
     return app
+
+
+def _outputs(dependencies: Sequence[Any]) -> tuple[Output, ...]:
+    return tuple(one for one in dependencies if isinstance(one, Output))
 
 
 def _speak() -> None:

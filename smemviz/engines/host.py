@@ -173,7 +173,7 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
     except SystemExit as error:
         if error.code:
             raise KernelFileError(
-                file, _line_in(file, error), said("exits with {code}", code=repr(error.code))
+                file, _line_in(file, error), said("exits with status {code}", code=repr(error.code))
             ) from None
     except Exception as error:
         raise KernelFileError(file, _line_in(file, error), one_line(error)) from error

@@ -38,7 +38,7 @@ def execute(program: Program, arguments: Sequence[str], *, has_gpu: bool) -> Non
             raise
         except SystemExit as error:
             if error.code:
-                raise _failure(program.file, error, said("exits with {code}", code=repr(error.code))) from None
+                raise _failure(program.file, error, said("exits with status {code}", code=repr(error.code))) from None
         except Exception as error:
             if not has_gpu and type(error).__name__ == "CudaSupportError":
                 asked = _failure(program.file, error, said("asks the driver itself; run it on a GPU"))

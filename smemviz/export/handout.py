@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from smemviz.errors import MissingError
 from smemviz.export.images import Image, draw, require_browser
-from smemviz.export.page import document
+from smemviz.export.page import document, text_of
 from smemviz.export.press import Pressed, Sheet, press
 from smemviz.figures.style import MONO, THEMES, font
 from smemviz.language import _
@@ -54,19 +54,19 @@ def handout_page(
     number = LESSONS.index(lesson) + 1
     place = _("Lesson {number} of {count}", number=number, count=len(LESSONS))
     drawn = "".join(
-        f"<figure><h2>{escape(title)}</h2>"
+        f"<figure><h2>{text_of(title)}</h2>"
         f'<img alt="{escape(said)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}"></figure>'
         for title, said, svg in pictures
     )
     body = f"""<main>
-<section><p class="place">smemviz · {escape(place)}</p><h1>{escape(_(lesson.title))}</h1>
+<section><p class="place">smemviz · {escape(place)}</p><h1>{text_of(_(lesson.title))}</h1>
 {"".join(f"<p>{_paragraph(said)}</p>" for said in lesson.text)}
-<p class="set">{escape(lesson.set_to(values))}</p>
-<h2>{escape(_("Question"))}</h2><p class="question">{escape(stage.question.text)}</p>
-<h2>{escape(_("Your answer"))}</h2>{_room(stage.question)}</section>
+<p class="set">{text_of(lesson.set_to(values))}</p>
+<h2>{text_of(_("Question"))}</h2><p class="question">{text_of(stage.question.text)}</p>
+<h2>{text_of(_("Your answer"))}</h2>{_room(stage.question)}</section>
 <section><p class="place">smemviz · {escape(place)}: {escape(_(lesson.title))}</p>
-<h1>{escape(_("It is {answer}.", answer=stage.answer))}</h1><p>{escape(stage.because)}</p>
-{drawn}<p class="place">{escape(stage.origin)}</p></section></main>"""
+<h1>{text_of(_("It is {answer}.", answer=stage.answer))}</h1><p>{text_of(stage.because)}</p>
+{drawn}<p class="place">{text_of(stage.origin)}</p></section></main>"""
     return document(_(lesson.title), body, _style(), [], theme="light")
 
 

@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs
 
 from smemviz.export.scripts import embedded, language_script, messages_element, table_script
 from smemviz.figures.style import THEMES, ThemeName, font
-from smemviz.language import _, spoken
+from smemviz.language import English, _, spoken
 
 # Nothing of a figure leaves the file: no upload button, no server to upload to.
 CONFIG: Mapping[str, Any] = {
@@ -54,6 +54,11 @@ def document(title: str, body: str, style: str, scripts: Sequence[str], *, theme
 """
 
 
+def text_of(said: str) -> str:
+    """Write what stands between tags; English among another language is marked as such."""
+    return f'<span lang="en">{escape(said)}</span>' if isinstance(said, English) else escape(said)
+
+
 def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = "light") -> str:
     """Write a figure that answers to the mouse, with its caption and its table, as one file that works offline."""
     colours = THEMES[theme]
@@ -71,7 +76,7 @@ def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = 
     )
     told = (figure.layout.meta or {}).get("says", title)
     said = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
-    table = f'<button type="button" data-table="{escape(title)}" aria-expanded="false">{escape(_("Table"))}</button>'
+    table = f'<button type="button" data-table="{escape(title)}" aria-expanded="false">{text_of(_("Table"))}</button>'
     body = f"""{messages_element()}<main><h1>{escape(title)}</h1>
 {table}<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}">\
 <div id="figure" role="group" aria-label="{escape(told)}"></div></div>

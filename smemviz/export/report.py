@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from smemviz.export.choice import launch_name
-from smemviz.export.page import document
+from smemviz.export.page import document, text_of
 from smemviz.export.pictures import missing, provenance
 from smemviz.export.play import Played, played
 from smemviz.export.scripts import messages_element, report_scripts
@@ -60,15 +60,15 @@ def report_page(
     footer = _("smemviz {version}. This file loads nothing and sends nothing.", version=recording.version)
     body = "\n".join(
         (
-            f"<header><div><h1>{escape(name)}</h1>{''.join(f'<p>{escape(line)}</p>' for line in said)}</div>"
-            f'<button id="theme" type="button" hidden>{escape(_("Dark"))}</button></header>',
+            f"<header><div><h1>{text_of(name)}</h1>{''.join(f'<p>{text_of(line)}</p>' for line in said)}</div>"
+            f'<button id="theme" type="button" hidden>{text_of(_("Dark"))}</button></header>',
             "<main>",
             _notices(recording, [launch for launch, _ in launches], parts),
             _overview(launches, hardware),
             _player(),
             _sites(recording, launches, hardware),
             "</main>",
-            f"<footer><p>{escape(footer)}</p></footer>",
+            f"<footer><p>{text_of(footer)}</p></footer>",
             messages_element(),
             f'<script type="application/octet-stream" id="data">{packed}</script>',
         )
@@ -84,9 +84,9 @@ def _player() -> str:
         f'<option value="{pace}"{" selected" * (pace == 4)}>{escape(name)}</option>' for pace, name in paces.items()
     )
     return f"""<section id="player" hidden aria-labelledby="player-title">
-<div class="head"><h2 id="player-title">{escape(_("Request by request"))}</h2>
-<label>{escape(_("Launch"))} <select id="launch"></select></label>
-<label>{escape(_("Block"))} <select id="block"></select></label></div>
+<div class="head"><h2 id="player-title">{text_of(_("Request by request"))}</h2>
+<label>{text_of(_("Launch"))} <select id="launch"></select></label>
+<label>{text_of(_("Block"))} <select id="block"></select></label></div>
 <p id="headline" class="headline"></p>
 <p id="left-out" class="note"></p>
 <div class="controls" role="group" aria-label="{escape(_("Playback"))}">
@@ -96,27 +96,27 @@ def _player() -> str:
 {_button("next", "&#x25B7;", _("Next request"))}
 {_button("last", "&#x23ED;", _("Last request"))}
 <input type="range" id="place" min="0" value="0" step="1" aria-label="{escape(_("Request"))}">
-<label>{escape(_("Pace"))} <select id="pace">{paced}</select></label>
+<label>{text_of(_("Pace"))} <select id="pace">{paced}</select></label>
 </div>
 <p id="present" aria-live="polite"></p>
-<p class="note">{escape(_("Left and right step, Home and End go to the ends, space plays."))}</p>
+<p class="note">{text_of(_("Left and right step, Home and End go to the ends, space plays."))}</p>
 <div class="pictures">
-<div><h3 id="source-title">{escape(_("Source"))}</h3>
+<div><h3 id="source-title">{text_of(_("Source"))}</h3>
 <div class="scroller" tabindex="0" role="region" aria-labelledby="source-title"><ol id="source"></ol></div></div>
 <div>
-{_picture("tile", _("Tile"), f'<label>{escape(_("Array"))} <select id="array"></select></label>')}
+{_picture("tile", _("Tile"), f'<label>{text_of(_("Array"))} <select id="array"></select></label>')}
 {_picture("banks", _("Banks by wavefront"))}
 {_picture("sectors", _("Sectors and lines"))}
 </div>
 </div>
 </section>
-<noscript><p>{escape(_("To play the requests this page needs its own script; the tables do not."))}</p></noscript>"""
+<noscript><p>{text_of(_("To play the requests this page needs its own script; the tables do not."))}</p></noscript>"""
 
 
 def _picture(identity: str, title: str, controls: str = "") -> str:
     """Return the place of a picture, with the button that opens its table."""
-    table = f'data-table="{escape(title)}" aria-expanded="false">{escape(_("Table"))}'
-    return f"""<div id="{identity}-picture"><div class="head"><h3 id="{identity}-title">{escape(title)}</h3>{controls}
+    table = f'data-table="{escape(title)}" aria-expanded="false">{text_of(_("Table"))}'
+    return f"""<div id="{identity}-picture"><div class="head"><h3 id="{identity}-title">{text_of(title)}</h3>{controls}
 <button type="button" class="text-button" {table}</button></div>
 <div class="scroller" tabindex="0" role="region" aria-labelledby="{identity}-title">\
 <div id="{identity}" class="own-figure"></div></div>
@@ -149,7 +149,7 @@ def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[P
         for launch in launches
         for finding in findings_of(recording, launch)
     )
-    lines = [f"<li>{escape(text)}</li>" for text in (*said, *found) if text]
+    lines = [f"<li>{text_of(text)}</li>" for text in (*said, *found) if text]
     return f'<ul class="notices">{"".join(lines)}</ul>' if lines else ""
 
 
@@ -196,14 +196,14 @@ def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardw
 
 def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]], kind: str = "") -> str:
     """Write a table that scrolls by itself; rows with excess are marked by more than their colour."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    head = "".join(f'<th scope="col">{text_of(name)}</th>' for name in heads)
     lines = "".join(
-        f"<tr{' class=conflict' if excess else ''}>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        f"<tr{' class=conflict' if excess else ''}>{''.join(f'<td>{text_of(cell)}</td>' for cell in cells)}</tr>"
         for cells, excess in rows
     )
     return (
         f'<div class="scroller" tabindex="0" role="region" aria-label="{escape(caption)}"><table class="{kind}">'
-        f"<caption><span>{escape(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+        f"<caption><span>{text_of(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
 
 

@@ -95,7 +95,7 @@ def changed(subject: Subject, left_out: str, width: int, found: Work, instructio
     cost = getattr(after, f"{unit}s")
     values = {"what": "; ".join(parts), "before": subject.requests, "after": plural(after.requests, "request")}
     if not after.requests:
-        return said("{what}: {before:,} -> {after}", **values)
+        return said("{what}: {before:,} -> 0 requests", **values)
     if cost % after.requests == 0 and len(found) == 1:
         amount = plural(cost // after.requests, unit)
         return said("{what}: {before:,} -> {after}, {amount} each", amount=amount, **values)

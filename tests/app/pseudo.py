@@ -120,6 +120,8 @@ def names_in(program: Program, recording: Recording) -> list[str]:
         words.append(recording.device.name)
     for launch in recording.launches:
         words += [launch.kernel, *(array.name for array in launch.arrays), *(site.source for site in launch.sites)]
+        words += [name for site in launch.hardware or () for name in names_said(site.because)]
+        words += [name for text in launch.unaccounted for name in names_said(text)]
         words += [*launch.counters, *(site.op.partition("_")[2] for site in launch.sites)]
     for finding in recording.findings:
         words += [finding.kernel, *names_said(finding.message)]
@@ -127,10 +129,18 @@ def names_in(program: Program, recording: Recording) -> list[str]:
 
 
 def names_said(text: str) -> list[str]:
-    """Return what an English text that was recorded holds of the code: the values of its message."""
-    _message, values = recognised(text) or ("", {})
-    texts = [value for value in values.values() if isinstance(value, str)]
-    return [part for value in texts for part in (names_said(value) or [value])]
+    """Return what an English text that was recorded holds of the code: the values of its messages."""
+    with pseudo():
+        return _names_said(text, within=False)
+
+
+def _names_said(text: str, *, within: bool) -> list[str]:
+    known = recognised(text, within=within)
+    if known is None:
+        parts = re.split("; | or ", text)
+        return [name for part in parts for name in _names_said(part, within=within)] if len(parts) > 1 else []
+    texts = [value for value in known[1].values() if isinstance(value, str)]
+    return [name for value in texts for name in (_names_said(value, within=True) or [value])]
 
 
 def _outside(text: str) -> str:

@@ -164,7 +164,7 @@ def test_what_is_shown_of_changes(changed: Library, query: Query) -> None:
     with pseudo():
         parts = view_changes(changed, {"file": "mine", **query})
         assert parts
-        assert forgotten(parts, [*names(changed), "fill"]) == []
+        assert forgotten(parts, [*names(changed), "fill", "WIDE", changed.program("mine").file]) == []
 
 
 def test_changes_have_every_kind_of_row(changed: Library) -> None:

@@ -53,6 +53,9 @@ def test_what_the_lab_shows(query: dict[str, str]) -> None:
         assert forgotten(list(view_found(query).values()), CODE) == []
 
 
+NO_KERNEL_RUNS = "from numba import cuda\n\n\n@cuda.jit\ndef k():\n    pass\n\n\ndef main():\n    1 / 0\n"
+
+
 @pytest.fixture
 def texts() -> Iterator[Texts]:
     made = Texts()
@@ -75,4 +78,7 @@ def test_the_editor_and_what_it_says_of_a_run(texts: Texts) -> None:
         assert re.fullmatch(r"⟦Ran in ⟧\d+\.\d\d⟦ s: ⟧1⟦ launch⟧⟦\.⟧", said["said"])
         assert said["lang"] == TAG
         refused, _printed = run_asked(texts, "def main(:")
-        assert (refused["said"], refused["lang"]) == ("Line 1: is not valid Python: invalid syntax", "en")
+        assert forgotten(refused["said"], ["invalid syntax"]) == []
+        assert (refused["lang"], refused["marks"][0]["message"]) == (TAG, "⟦is not valid Python: ⟧invalid syntax")
+        raised, _printed = run_asked(texts, NO_KERNEL_RUNS)
+        assert (raised["said"], raised["lang"]) == ("Line 10: ZeroDivisionError: division by zero", "en")

@@ -1,0 +1,108 @@
+"""Texts that are known again: each of its own message, and nothing that was said by others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import Formatter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from extracting import messages_said
+from pseudo import pseudo
+
+from smemviz.engines.lockstep.races import _message, _what
+from smemviz.said import pattern_of, recognised, said, say
+
+FORMS = [(one, form) for one in messages_said() for form in ([one] if isinstance(one, str) else one)]
+# What stands in texts: code, a name, a sentence of Python, and some of our own.
+VALUES = (
+    *("tile[ty, tx + 1]", "kernel", "np.zeros((32, 32), np.float32)", "'NoneType' object is not callable"),
+    *("(32, 1, 1)", "/tmp/kernels/mine.py", "which array x is cannot be told", "all 3 loads of a were left out"),
+)
+NUMBERS = {",": 1024, "d": 7, "f": 3.5, "g": 2.5}
+
+
+@pytest.fixture(autouse=True)
+def _bracketed() -> Iterator[None]:
+    with pseudo():
+        yield
+
+
+def texts(form: str) -> Iterator[str]:
+    """Yield texts of a message, each with another of the values."""
+    fields = [(name, (spec or "")[-1:]) for _, name, spec, _ in Formatter().parse(form) if name is not None]
+    for first in range(len(VALUES)):
+        values = {name: NUMBERS.get(kind, VALUES[(first + i) % len(VALUES)]) for i, (name, kind) in enumerate(fields)}
+        yield form.format_map(values)
+
+
+def test_no_text_of_a_message_is_known_as_one_of_another() -> None:
+    wrong = {}
+    for message, form in FORMS:
+        for text in texts(form):
+            known = recognised(text)
+            if known and known[0] != message:
+                wrong[form] = (text, known[0])
+    assert wrong == {}
+
+
+def test_the_texts_of_all_but_the_most_general_messages_are_known() -> None:
+    general = {pattern.message for pattern in (pattern_of(*one) for one in FORMS) if pattern.general and pattern.open}
+    unknown = {message for message, form in FORMS if any(recognised(text) is None for text in texts(form))}
+    assert unknown <= general
+    assert len(general) < 25
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TypeError: 'tile' is a list and not an array",
+        "x is a list and y",
+        "the array is read-only and cannot be changed",
+        "SyntaxError: assignment to yield expression not possible",
+        "line 3: invalid syntax",
+        "square.py, line 3: invalid syntax",
+        "Failed: 12 -> 13",
+        "the text was cut off here",
+    ],
+)
+def test_a_text_of_others_is_not_known(text: str) -> None:
+    assert recognised(text) is None
+    assert say(text) is None
+
+
+def site(op: str, line: int) -> Any:
+    return SimpleNamespace(op=op, line=line)
+
+
+def test_a_race_is_known_with_what_each_thread_did() -> None:
+    what = _what("tile[3]", site("store", 5), (3, 0, 0), site("load", 9), (4, 0, 0))
+    assert what == "tile[3] is stored by thread (3, 0, 0) at line 5 and loaded by thread (4, 0, 0) at line 9"
+    text = _message(what, one_place=False, apart=True, at_once=False)
+    message, values = recognised(text) or ("", {})
+    assert (message, values) == (
+        "{what} with no barrier between. Put cuda.syncthreads() between them.",
+        {"what": what},
+    )
+    assert recognised(what) == (
+        "{element} is {did} and {does}",
+        {
+            "element": "tile[3]",
+            "did": "stored by thread (3, 0, 0) at line 5",
+            "does": "loaded by thread (4, 0, 0) at line 9",
+        },
+    )
+    assert str(say(text)).count("⟦stored by thread ⟧") == 1
+
+
+def test_what_the_compiler_left_out_is_known_in_its_short_sentences() -> None:
+    accesses = said("{n:,} loads of {source}", n=1024, source="a[i]")
+    what = said("all {accesses} were left out, because {why}", accesses=accesses, why="nothing loads a")
+    text = said("{what}: {before:,} -> 0 requests", what=f"{what}; {what}", before=1024)
+    assert recognised(text) == ("{what}: {before:,} -> 0 requests", {"what": f"{what}; {what}", "before": 1024})
+    merged = said("{accesses} became one {instruction}", accesses=accesses, instruction="LDS.128")
+    each = said(
+        "{what}: {before:,} -> {after}, {amount} each", what=merged, before=4, after="1 request", amount="4 sectors"
+    )
+    assert (recognised(each) or ("",))[0] == "{what}: {before:,} -> {after}, {amount} each"
