@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from smemviz.engines.choose import Engine, Progress, assembled, chosen, gpu_engine
 from smemviz.engines.host import main_failed
@@ -20,7 +20,7 @@ from smemviz.program import Program
 from smemviz.recording import Finding, Launch, Recording
 from smemviz.said import said
 
-_running: list[str] = []  # the engine of each recording that is under way, the innermost last
+_running: list[Literal["gpu", "lockstep"]] = []  # the engine of each recording that is under way, the innermost last
 
 
 class Recorder(Protocol):
@@ -82,7 +82,11 @@ def run_script(
 
 @contextmanager
 def _seeing(
-    kind: str, find: Callable[[FunctionType], Function], progress: Progress | None, log_bytes: int, picker: Picker
+    kind: Literal["gpu", "lockstep"],
+    find: Callable[[FunctionType], Function],
+    progress: Progress | None,
+    log_bytes: int,
+    picker: Picker,
 ) -> Iterator[Recorder]:
     """Let a recorder see every launch of this process."""
     recorder: Any
