@@ -22,6 +22,7 @@ from smemviz.version import __version__
 VERBS = ("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export", "handout")
 INTERRUPTED = 130  # as a shell reports SIGINT
 BROKEN_PIPE = 141  # and SIGPIPE
+_OF_OUTPUT = (errno.EPIPE, errno.EINVAL, errno.ENOSPC, errno.EIO, errno.EBADF)  # how writing may fail
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,9 +78,7 @@ def _interrupted(error: BaseException | None) -> bool:
 
 def _output_failed(error: OSError) -> int:
     """Say why standard output cannot be written, or what else the system refused; commands name files themselves."""
-    try:
-        sys.stdout.flush()  # what could not be written is still waiting
-    except OSError:
+    if error.filename is None and error.errno in _OF_OUTPUT:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
         if error.errno in (errno.EPIPE, errno.EINVAL):  # whoever read our output has left; EINVAL on Windows
             return BROKEN_PIPE

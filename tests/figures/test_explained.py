@@ -158,7 +158,7 @@ def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_sa
     )
     assert said.cure == (
         "Pad the row of tile by 2, (20, 32) -> (20, 34) (160 bytes more), "
-        "or swizzle to tile[r, c ^ ((r % 16) << 1)]: 16 of 364 wavefronts in excess are left."
+        "or swizzle to tile[r, c ^ ((r % 16) << 1)]: 16 of 364 excess wavefronts remain."
     )
     assert said.pad is not None
     assert [score.wavefronts for score in said.pad.before] == [20, 384]
@@ -178,7 +178,7 @@ def test_the_pad_of_a_square_whose_side_is_no_power_of_two(side: int, pad: str, 
 def test_of_a_square_of_12_no_pad_but_a_swizzle_helps() -> None:
     said = made("square", "set_row_read_col", BDIMX=12)["tile[tx, ty]", "load"]
     assert (said.pattern, said.pad) == ("irregular", None)
-    assert said.cure == "Swizzle to tile[r, c ^ ((r >> 3) << 1)]: 4 of 5 wavefronts in excess are left."
+    assert said.cure == "Swizzle to tile[r, c ^ ((r >> 3) << 1)]: 4 of 5 excess wavefronts remain."
 
 
 def test_what_is_irregular_and_has_no_conflict_is_not_put_down_to_data() -> None:

@@ -221,9 +221,9 @@ def test_many_lanes_of_one_cell_are_written_short_and_told_in_full() -> None:
     shown = tile(worst_moment(skewed), "held")
     lanes = [trace for trace in shown.data if trace.type == "scatter" and trace.mode == "text"]
     written = [str(text) for trace in lanes for text in trace.text]
-    assert "0…31" in written
+    assert "L0…31" in written
     longest = max(map(len, written))
-    assert longest <= 5
+    assert longest <= 6
     # They fit the 32nd part of the least width that a tile is shown at.
     assert max(longest * 0.58 * trace.textfont.size for trace in lanes) <= 700 / 32
     assert any("this request: lane 0, " in text for row in shown.data[0].hovertext for text in row)

@@ -195,7 +195,7 @@ def test_the_witness_of_columns_of_20_finds_the_pad() -> None:
     one = recording["set_row_read_col"]
     assert text(recording, one, "excess", 20).endswith(
         "  to pass: pad the row of tile by 1, (20, 32) -> (20, 33) (80 bytes more), "
-        "or swizzle to tile[r, c ^ ((r >> 1) << 1)]: 20 of 364 wavefronts in excess are left."
+        "or swizzle to tile[r, c ^ ((r >> 1) << 1)]: 20 of 364 excess wavefronts remain."
     )
 
 

@@ -56,7 +56,7 @@ def test_the_gallery_s_naive_kernels_are_cured() -> None:
             "set_col_read_col": (512, 32), "set_row_read_col": (272, 32), "set_row_read_col_dyn": (272, 32)
         }),
         ("reduce.py", {"neighbours_by_close_threads": (600, 180)}),
-        ("matmul.py", {"tiled_transposed": (16384, 8448)}),
+        ("matmul.py", {"tiled_transposed": (16384, 8448), "tiled_swapped": (16384, 8448)}),
         ("histogram.py", {}),
         ("reverse.py", {}),
     ],
