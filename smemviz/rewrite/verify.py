@@ -121,8 +121,8 @@ class Verifier:
             return Check(self.engine, (), said("it does not run: {what}", what=error))
         if [one.kernel for one in before.launches] != [one.kernel for one in after.launches]:
             return Check(self.engine, (), said("{main} makes other launches", main="main()"))
+        notes: list[str] = []
         problem = _new_mistake(before, after)
-        notes: Sequence[str] = ()
         if problem is None:
             problem, notes = self._outputs(before, after)
         places = {number: place for place, number in enumerate(self._numbers(kernels))}

@@ -58,7 +58,7 @@ def test_from_the_gallery_to_the_conflict_and_its_cure(quiet: Page) -> None:
     page.goto("/")
     card = page.get_by_role("article").filter(has=page.get_by_role("heading", name="square"))
     expect(card).to_contain_text("32-way at worst, 3,968 wavefronts in excess")
-    expect(card).to_contain_text("recorded on NVIDIA H200")
+    expect(page.locator("#of-most")).to_contain_text("recorded on NVIDIA H200")
     expect(card.locator(".heatmaplayer image").first).to_be_attached()
     expect(page.locator("nav [aria-current]")).to_have_text(["Gallery"])
     card.get_by_role("link", name="set_row_read_col", exact=True).click()
@@ -83,8 +83,10 @@ def test_from_the_gallery_to_the_conflict_and_its_cure(quiet: Page) -> None:
 
     page.get_by_role("link", name=re.compile("^set_row_read_col_pad")).click()
     headline(page, NO_CONFLICT)
+    now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")  # the access that was shown stays shown
     knob(page, "IPAD", 0)
     headline(page, CONFLICT)
+    now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")
     expect(page.get_by_label("PITCH", exact=True)).to_have_value("32")
     expect(page.locator("#origin")).to_contain_text("run by the lockstep engine")
     expect(page.locator("#origin")).to_contain_text("The GPU recording was made with other constants.")
@@ -185,9 +187,14 @@ def test_back_returns_to_the_constants_before(quiet: Page) -> None:
     page = quiet
     page.goto(PADDED)
     headline(page, NO_CONFLICT)
+    now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 1 wavefront")
     knob(page, "IPAD", 0)
     headline(page, CONFLICT)
+    now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")
     assert query(page)["IPAD"] == "0"
+    knob(page, "IPAD", 1)
+    now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 1 wavefront")  # which nobody clicked
+    page.go_back()
     page.go_back()
     headline(page, NO_CONFLICT)
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("1")

@@ -226,4 +226,6 @@ def test_many_lanes_of_one_cell_are_written_short_and_told_in_full() -> None:
     assert longest <= 6
     # They fit the 32nd part of the least width that a tile is shown at.
     assert max(longest * 0.58 * trace.textfont.size for trace in lanes) <= 700 / 32
-    assert any("this request: lane 0, " in text for row in shown.data[0].hovertext for text in row)
+    assert any(
+        "this request: lane 0-1, 11, 13-14, 18-22, 24, 31" in text for row in shown.data[0].hovertext for text in row
+    )
