@@ -96,7 +96,7 @@ def test_a_barrier_in_a_branch_is_found(found: tuple[Finding, ...]) -> None:
     assert finding.threads == tuple((x, 0, 0) for x in range(32, 40))
     assert finding.message == (
         "cuda.syncthreads() is reached by 32 threads of a block while 32 are elsewhere. "
-        "Move it to where every thread of the block gets."
+        "Move it to a place that every thread of the block reaches."
     )
 
 
