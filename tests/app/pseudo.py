@@ -100,7 +100,8 @@ def forgotten(shown: object, data: Iterable[str] = ()) -> list[str]:
     another language is skipped.
     """
     known = sorted({*data, *ALIKE}, key=len, reverse=True)
-    alike = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in known if word))
+    words = [rf"(?<!\w){re.escape(word)}(?!\w)" for word in known if word]
+    alike = re.compile("|".join([*words, r"(?<!\w)L(?=[\d…])"]))  # a lane is L5 in every language
     texts = {re.sub(r"[\d,.]+", "0", text): text for text in _texts(shown)}  # one of those that differ by numbers
     return [text for text in texts.values() if re.search("[A-Za-z]", alike.sub("", _outside(text)))]
 

@@ -28,7 +28,7 @@ from smemviz.figures.sentences import badge, degree_of, facts, findings_of, head
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.source import source
 from smemviz.figures.style import FONT, font, mono
-from smemviz.figures.text import CHARACTERS, characters
+from smemviz.figures.text import CHARACTERS, LANES, characters
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.figures.tile import tile
 from smemviz.figures.timeline import timeline
@@ -151,7 +151,11 @@ def read(shown: list[Any]) -> list[Any]:
     for one in shown:
         if isinstance(one, go.Figure):
             traces = [trace for trace in one.data if trace.meta != CHARACTERS]
-            found += [go.Figure(traces, one.layout), *strings(one.layout.meta), *(strings([t.meta for t in traces]))]
+            found += [
+                go.Figure(traces, one.layout),
+                *strings(one.layout.meta),
+                *strings([t.meta for t in traces if t.meta != LANES]),
+            ]
             # Of the source, what stands beside the lines: the badge after the access.
             found += [text.rpartition("\N{NO-BREAK SPACE}" * 2)[2] for text in badges(one)]
         else:
