@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from string import Formatter
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from extracting import messages_said
 from pseudo import pseudo
 
-from smemviz.engines.lockstep.races import _message, _what
 from smemviz.said import pattern_of, recognised, said, say
 
 FORMS = [(one, form) for one in messages_said() for form in ([one] if isinstance(one, str) else one)]
@@ -72,27 +69,14 @@ def test_a_text_of_others_is_not_known(text: str) -> None:
     assert say(text) is None
 
 
-def site(op: str, line: int) -> Any:
-    return SimpleNamespace(op=op, line=line)
-
-
 def test_a_race_is_known_with_what_each_thread_did() -> None:
-    what = _what("tile[3]", site("store", 5), (3, 0, 0), site("load", 9), (4, 0, 0))
-    assert what == "tile[3] is stored by thread (3, 0, 0) at line 5 and loaded by thread (4, 0, 0) at line 9"
-    text = _message(what, one_place=False, apart=True, at_once=False)
-    message, values = recognised(text) or ("", {})
-    assert (message, values) == (
-        "{what} with no barrier between. Put cuda.syncthreads() between them.",
-        {"what": what},
-    )
-    assert recognised(what) == (
-        "{element} is {did} and {does}",
-        {
-            "element": "tile[3]",
-            "did": "stored by thread (3, 0, 0) at line 5",
-            "does": "loaded by thread (4, 0, 0) at line 9",
-        },
-    )
+    did = said("stored by thread {thread} at line {line}", thread=(3, 0, 0), line=5)
+    does = said("loaded by thread {thread} at line {line}", thread=(4, 0, 0), line=9)
+    what = said("{element} is {did} and {does}", element="tile[3]", did=did, does=does)
+    message = "{what} with no barrier between. Put cuda.syncthreads() between them."
+    text = said(message, what=what)
+    assert recognised(text) == (message, {"what": what})
+    assert recognised(what) == ("{element} is {did} and {does}", {"element": "tile[3]", "did": did, "does": does})
     assert str(say(text)).count("⟦stored by thread ⟧") == 1
 
 
