@@ -62,7 +62,7 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
         Output("editor-start", "data"), Input("editor-choice", "value"), prevent_initial_call=True
     )
     def start(name: str | None) -> Any:
-        return _start(name) if name in _starts() else no_update
+        return _start(name) if name is not None and name in _starts() else no_update
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("editor-answer", "data"),
@@ -120,7 +120,7 @@ def _start(name: str) -> str:
     return _starts()[name].read_text(encoding="utf-8")
 
 
-def _starts() -> Mapping[str | None, Path]:
+def _starts() -> Mapping[str, Path]:
     return {path.stem: path for path in gallery()}
 
 

@@ -97,6 +97,7 @@ class Stopwatch:
         status = self._tasks.running()
         if status is None:
             return None
+        assert isinstance(status.key, _Task)
         said = _PROGRESS.fullmatch(status.said)
         return Running(status.key.path.name, status.seconds, int(said[1]) if said else 0, said[2] if said else "")
 
