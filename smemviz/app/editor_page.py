@@ -165,7 +165,7 @@ def _start(name: str) -> str:
     return _starts()[name].read_text(encoding="utf-8")
 
 
-def _starts() -> Mapping[str | None, Path]:
+def _starts() -> Mapping[str, Path]:
     return {path.stem: path for path in gallery()}
 
 

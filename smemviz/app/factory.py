@@ -19,6 +19,7 @@ from smemviz.app import (
     kernel_callbacks,
     measured_panels,
     numbers_page,
+    working,
 )
 from smemviz.app import follow as following
 from smemviz.app.callers import refuse_strangers
@@ -160,6 +161,8 @@ def create_app(
     add_learn_callbacks(app)
     gpus_page.add_callbacks(app, library)
     add_suggest_callbacks(app, library, Suggester(job))
+    if local:
+        working.add_callbacks(app, library)
     if follow:
         following.add_callbacks(app, library)
     if texts:
@@ -167,6 +170,7 @@ def create_app(
 
     @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
+        library.again()
         return _page(library, stopwatch, place, run, look, follow)
 
     add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])

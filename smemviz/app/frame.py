@@ -11,6 +11,7 @@ from smemviz.app.help import help_button, help_sheet
 from smemviz.app.lab_page import PATH as LAB
 from smemviz.app.learn_page import PATH as LEARN
 from smemviz.app.matmul_page import PATH as MATMUL
+from smemviz.app.working import working
 from smemviz.language import LANGUAGES, N_, _, spoken
 from smemviz.version import __version__
 
@@ -62,6 +63,7 @@ def drawn() -> Component:
             # The URL, taken apart: which page, what is run, what is looked at. Only what changed is written.
             *(dcc.Store(id=name) for name in ("place", "run", "look", "theme", "shown-block")),
             html.Main(html.P(_("Loading"), className="origin"), id="page", tabIndex=-1),
+            working(),
         ],
         id="provider",
         theme={

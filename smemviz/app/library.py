@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.app.cache import Cache
 from smemviz.app.helpers import forget, helper_hashes
-from smemviz.app.patience import Patience
+from smemviz.app.patience import Patience, StoppedError
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.constants import ConstantValue
@@ -29,6 +29,7 @@ _MOST_BYTES = 1 << 30  # of all runs together
 
 Helpers = tuple[tuple[str, str], ...]  # path and SHA-256 of each module that a kernel file imports
 RunKey = tuple[str, tuple[tuple[str, ConstantValue], ...]]
+_Run = tuple[RunKey, Helpers, bool]  # whether it is trusted
 
 
 @dataclass(frozen=True)
@@ -114,10 +115,12 @@ class Library:
         self.local = local
         self._sandbox = texts.supervisor if texts else Supervisor()
         self._paths = _names(paths)
-        self._runs: Cache[tuple[RunKey, Helpers, bool], Recording | SmemvizError] = Cache(_MOST_BYTES)
+        self._runs: Cache[_Run, Recording | SmemvizError] = Cache(_MOST_BYTES)
         self._files: dict[Path, tuple[int, Recording]] = {}
         self._programs: dict[Path, Program] = {}
         self._running = threading.Lock()
+        self.now: Patience | None = None  # the run in this process, and how far it is
+        self._stopped: list[_Run] = []
         self._loading = threading.Lock()
 
     @property
@@ -231,22 +234,44 @@ class Library:
         trusted = program.trusted and self.local
         helpers = helper_hashes(program) if trusted else ()
         key = ((program.sha256, tuple(program.values.items())), helpers, trusted)
-        result = self._runs.once(key, lambda: self._result_of(program, helpers, trusted))
+        result = self._runs.once(key, lambda: self._result_of(program, key))
         if isinstance(result, SmemvizError):
             raise result
         return result
 
-    def _result_of(self, program: Program, helpers: Helpers, trusted: bool) -> Recording | SmemvizError:
+    def stop(self) -> None:
+        """Have the run in this process end, for all who wait for it; it stays refused until ``again``."""
+        now = self.now
+        if now is not None and self.local:
+            now.stop()
+
+    def again(self) -> None:
+        """Have runs that were stopped run when they are next asked for."""
+        while self._stopped:
+            self._runs.forget(self._stopped.pop())
+
+    def _result_of(self, program: Program, key: _Run) -> Recording | SmemvizError:
+        _known, helpers, trusted = key
         try:
             if not trusted:
                 return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
             with self._running:  # it may import modules, which all of this process share
                 forget(path for path, _ in helpers)
-                return run(program, engine="lockstep", progress=Patience(program.file))
+                return self._run_here(program)
         except BusyError:
             raise  # another try may do better
+        except StoppedError as error:
+            self._stopped.append(key)
+            return error
         except SmemvizError as error:
             return error
+
+    def _run_here(self, program: Program) -> Recording:
+        self.now = Patience(program.file)
+        try:
+            return run(program, engine="lockstep", progress=self.now)
+        finally:
+            self.now = None
 
 
 def _changed(recording: Recording) -> str:

@@ -1,0 +1,22 @@
+// While a page waits for what was asked for, the server is asked how far the run for it is.
+(function () {
+  "use strict";
+
+  const { unchanged } = window.smemviz;
+
+  // What an answer is awaited for, which Dash marks; what asks here is marked too.
+  const awaited = () => [...document.querySelectorAll('[data-dash-is-loading="true"]')];
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.smemviz_working = {
+    watch() {
+      return false;
+    },
+
+    ask(asked) {
+      const waiting = awaited();
+      if (waiting.some((one) => !one.closest("#working"))) return [asked, false, unchanged()];
+      return waiting.length ? Array(3).fill(unchanged()) : [unchanged(), true, true];
+    },
+  };
+})();

@@ -1,0 +1,76 @@
+"""What is being run for a page, on every page: how far it is, and a button that stops it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, ctx, dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.library import Library
+from smemviz.app.run_view import Filling
+from smemviz.language import _
+
+_MILLISECONDS = 800  # who gets an answer sooner is not told to wait
+WORKING_PROPERTIES = ("working.hidden", "working-text.children", "working-done.value", "working-done.max")
+
+
+def working() -> Component:
+    """Lay out what is shown while something runs for longer than a moment."""
+    return html.Div(
+        [
+            html.Span(id="working-text", role="status"),
+            html.Progress(id="working-done", value="0", max="1", **{"aria-label": _("Blocks that have run")}),
+            html.Button(_("Stop"), id="stop-working", type="button", className="text-button"),
+            dcc.Interval(id="working-poll", interval=_MILLISECONDS, disabled=True),
+            dcc.Store(id="working-asked"),  # how often it was asked how far it is
+        ],
+        id="working",
+        className="working",
+        hidden=True,
+    )
+
+
+def add_callbacks(app: Dash, library: Library) -> None:
+    """Ask how far it is for as long as the page waits for an answer; ``assets/working.js`` knows when that is."""
+
+    def clientside(name: str, *dependencies: Input | Output, initially: bool = True) -> None:
+        function = ClientsideFunction("smemviz_working", name)
+        app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
+
+    clientside("watch", Output("working-poll", "disabled"), Input("run", "data"), Input("place", "data"))
+    clientside(
+        "ask",
+        Output("working-asked", "data"),
+        Output("working-poll", "disabled", allow_duplicate=True),
+        Output("working", "hidden", allow_duplicate=True),
+        Input("working-poll", "n_intervals"),
+        initially=False,
+    )
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in WORKING_PROPERTIES],
+        Input("working-asked", "data"),
+        Input("stop-working", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def show_working(asked: int | None, clicks: int | None) -> list[Any]:
+        if ctx.triggered_id == "stop-working" and clicks:
+            library.stop()
+        filling = view_working(library)
+        return [filling[name] for name in WORKING_PROPERTIES]
+
+
+def view_working(library: Library) -> Filling:
+    """Show what runs; nothing where nothing does."""
+    now = library.now
+    text = ""
+    if now is not None:
+        named = _("Running {file}: {kernel}", file=now.file, kernel=now.kernel)
+        text = named if now.kernel else _("Running {file}", file=now.file)
+    return {
+        "working.hidden": now is None,
+        "working-text.children": text,
+        "working-done.value": str(now.done if now else 0),
+        "working-done.max": str(now.total if now else 1),
+    }
