@@ -49,10 +49,6 @@ def scopes(file: str) -> list[Component]:
             ],
             className="scopes",
         ),
-        html.P(
-            _("In CUDA C++ the line stands in either box: the scope decides who knows the name, and no address."),
-            className="note",
-        ),
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from smemviz.figures.grammar import names, sentences
+from smemviz.figures.grammar import items, names
 from smemviz.figures.labels import number, percent
 from smemviz.language import N_, _
 from smemviz.model.matmul import Counted, Size, Traffic, intensity, scaled, shares
@@ -34,7 +34,7 @@ REGISTERS = N_(
     "min(TILE, a.shape[1] - first), keeps the compiler from unrolling it. Bounded by TILE like the others, it was "
     "measured at 4096 on an H200 with 31.97 ms instead of 48.78 ms in tiles of 8, and 23.09 ms instead of 33.26 ms in "
     "tiles of 16. In tiles of 32, unrolling takes 64 registers a thread instead of 32: one block of 1,024 threads fits "
-    "a multiprocessor instead of two, and 28.32 ms pass instead of 26.41 ms."
+    "a multiprocessor instead of two, and it takes 28.32 ms instead of 26.41 ms."
 )
 NO_INTEGER_BLAS = N_("cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it.")
 _NAMES = {LOOPS: N_("three loops")}  # of what is timed beside the kernels; the others are called alike everywhere
@@ -147,15 +147,14 @@ def filled_note(rows: Sequence[Product]) -> str:
     for row in rows:
         if row.filled:
             kernels.setdefault(row.filled, []).append(row.kernel)
-    return sentences(
-        *(
-            _(
-                "Zeros fill the matrices of {kernels} up to {size}; those are loaded, stored and counted as well.",
-                kernels=names(*of_size),
-                size=size.name,
-            )
-            for size, of_size in kernels.items()
-        )
+    if not kernels:
+        return ""
+    filled = (
+        _("to {size} for {kernels}", size=size.name, kernels=names(*of_size)) for size, of_size in kernels.items()
+    )
+    return _(
+        "Kernels without bounds checks get their matrices filled up with zeros, {filled}. The zeros are counted too.",
+        filled=items(*filled),
     )
 
 

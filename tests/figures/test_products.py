@@ -202,7 +202,7 @@ def test_matrices_that_zeros_fill_are_named() -> None:
         "tiled_dynamic": Counted(size, (4, 8, 1), moved, up_to),
     }
     assert filled_note(products(size, 32, live, None)) == (
-        "Zeros fill the matrices of tiled, tiled_dynamic up to 256x256x128; those are loaded, stored and counted as "
-        "well."
+        "Kernels without bounds checks get their matrices filled up with zeros, to 256x256x128 for tiled, "
+        "tiled_dynamic. The zeros are counted too."
     )
     assert filled_note(products(size, 32, {"tiled_any": live["tiled_any"]}, None)) == ""
