@@ -29,6 +29,7 @@ View = Literal["declared", "physical"]
 _MOST_ROWS, _MOST_COLUMNS = 64, 128  # what is drawn of a large array: a window around the present request
 _MOST_VALUES = 400  # values written into cells; more are a grey haze that hides the lanes, and slow to draw
 _ROW, _TOP, _BOTTOM = 17, 30, 44
+_INSIDE = 0.8  # of a cell: what is left between the sides of a bold frame
 _LEGIBLE = 9  # pixels of a font, below which lists of lanes are shortened
 
 
@@ -137,7 +138,8 @@ def _written(lanes: NDArray[np.object_], columns: float, width: int) -> tuple[ND
     """Return the lanes as they are written into cells, with the font size: many in one cell are shortened."""
 
     def size_of(texts: NDArray[np.object_]) -> int:
-        return fitting_size(max(map(len, texts.ravel().tolist())), columns, _ROW, width)
+        longest = max(map(len, texts.ravel().tolist()))
+        return fitting_size(longest, columns, _ROW, width if longest <= 2 else int(width * _INSIDE))
 
     size = size_of(lanes)
     if size >= _LEGIBLE:

@@ -168,8 +168,8 @@ def test_many_lanes_of_one_cell_are_written_short_and_told_in_full() -> None:
     assert "0…31" in written
     longest = max(map(len, written))
     assert longest <= 5
-    # They fit the 32nd part of the least width that a tile is shown at.
-    assert max(longest * 0.58 * trace.textfont.size for trace in lanes) <= 700 / 32
+    # Bold, they fit between the sides of a frame, which are 2.5 wide, in the 32nd part of the least width of a tile.
+    assert max(longest * 0.62 * trace.textfont.size for trace in lanes) <= 0.92 * 700 / 32 - 2.5
     assert any(
         "this request: lane 0-1, 11, 13-14, 18-22, 24, 31" in text for row in shown.data[0].hovertext for text in row
     )
