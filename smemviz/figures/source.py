@@ -65,11 +65,9 @@ def source(
             code.append(_Row(y, text, characters(before + line[first:end])))
         for i in here:
             bad = bool(rows[i].excess)
-            said = f"{'▲ ' if bad else ''}{launch.sites[i].source}  {badge(launch.sites[i], rows[i])}"
-            whole = " " * indent + said
-            for first, end in _pieces(whole, indent):
+            named, said = f"{'▲ ' if bad else ''}{launch.sites[i].source}", badge(launch.sites[i], rows[i])
+            for piece in _under(named, said, indent):
                 y += _BADGE
-                piece = (" " * (indent + _HANGING) if first else "") + whole[first:end]
                 text = f"<b>{_plain(piece)}</b>" if i == site else _plain(piece)
                 badges.append(_Row(y, text, characters(piece), bad))
         y += _GAP if ends else 0
@@ -102,6 +100,15 @@ def _shown(recording: Recording, launch: Launch, file: str) -> list[tuple[int, b
         for first, last in spans(text, kernel, sites)
         for number in range(first, min(last, count) + 1)
     ]
+
+
+def _under(named: str, said: str, indent: int) -> list[str]:
+    """Return the lines below a line of code that say what an access costs: one, or those of its name and one more."""
+    whole = f"{' ' * indent}{named}  {said}"
+    if characters(whole) <= _WIDEST:
+        return [whole]
+    line, hanging = " " * indent + named, " " * (indent + _HANGING)
+    return [*(hanging * bool(first) + line[first:end] for first, end in _pieces(line, indent)), hanging + said]
 
 
 def _pieces(line: str, indent: int) -> Iterator[tuple[int, int]]:

@@ -206,3 +206,11 @@ def test_the_knobs_that_a_kernel_does_not_read_are_folded(served: Library) -> No
     assert [knob.id["name"] for knob in padded["knobs"].children] == ["BDIMX", "BDIMY", "IPAD", "PITCH"]
     query = {"file": "square", "kernel": "set_row_read_col", "IPAD": "0"}
     assert kernel_page(served, Stopwatch(), query, {"theme": "light"})["knobs"].children[-1].open is True
+
+
+def test_the_chooser_of_launches_stands_with_the_name_of_the_kernel(served: Library) -> None:
+    query = {"file": "histogram", "kernel": "weigh_in_shared_memory"}
+    page = kernel_page(served, Stopwatch(), query, {"theme": "light"})
+    (line,) = (part for part in parts(page) if getattr(part, "className", "") == "eyebrow-line")
+    assert [part.id for part in line.children] == ["eyebrow", "launch-choice"]
+    assert page["shown-look"].data["options"]["launch"] == ["0", "1"]

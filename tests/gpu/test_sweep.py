@@ -12,7 +12,7 @@ from smemviz.model.matmul import traffic
 from smemviz.resources import kernels_dir
 from smemviz.sweep_file import load_sweep, parse_sweep
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 
 FILE = kernels_dir() / "matmul.py"
 
@@ -51,7 +51,6 @@ def test_every_product_is_right_and_timed():
             assert point.time.whole_us > point.time.median_us
 
 
-@pytest.mark.alone
 def test_ceilings_lie_below_what_the_parts_could_do():
     found = {ceiling.name: ceiling for ceiling in small().ceilings}
     assert list(found) == ["memory copy", "memory read", "L2 read", "shared read", "float32"]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv import driver
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from numpy.typing import NDArray
 
 from smemviz.engines.gpu import classes, probe
@@ -286,6 +287,8 @@ class Arguments:
             return tuple(self._on_device(item) for item in value)
         if isinstance(value, np.ndarray):
             return cuda.to_device(value)
+        if isinstance(value, DeviceNDArray):  # as_cuda_array would lose the fields of records
+            return value
         return cuda.as_cuda_array(value) if hasattr(value, "__cuda_array_interface__") else value
 
 

@@ -1,0 +1,52 @@
+"""Small things of the pages that only a browser shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from measured_app import serve
+from playwright.sync_api import Page, expect
+from waiting import settle
+
+from smemviz.resources import kernels_dir
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_table_comes_into_view_and_no_bank_at_all_is_not_typed(quiet: Page) -> None:
+    page = quiet
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto("/kernel?file=square&kernel=set_row_read_col")
+    settle(page)
+    page.get_by_role("button", name="Table of Tile").click()
+    expect(page.locator("#tile-panel .figure-table")).to_be_in_viewport()
+    field = page.get_by_label("Number of banks to draw")
+    expect(field).to_have_value("32")
+    field.press("Control+a")
+    field.press_sequentially("0")
+    field.press("Enter")
+    settle(page)
+    assert "0" not in parse_qs(urlsplit(page.url).query).get("banks", [])
+
+
+def test_without_any_pick_all_launches_come_back_in_the_field_as_well(quiet: Page) -> None:
+    page = quiet
+    page.goto("/compare?file=square&launch=square:set_row_read_col")
+    chips = page.locator(".mantine-MultiSelect-pill")
+    expect(chips).to_have_count(1)
+    chips.get_by_role("button", include_hidden=True).click()
+    expect(chips).to_have_count(6)
+
+
+def test_axe_finds_nothing_about_a_file_that_cannot_be_shown(page: Page, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def main(:\n", encoding="utf-8")
+    with serve([broken, kernels_dir() / "reverse.py"]) as server:
+        page.goto(server)
+        settle(page)
+        expect(page.get_by_text("This file cannot be shown")).to_be_visible()
+        found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
