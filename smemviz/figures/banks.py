@@ -87,7 +87,7 @@ def _free(busy: NDArray[np.bool_]) -> NDArray[np.float64]:
     alone = idle[:, :-2] & idle[:, 2:]
     free = np.where(alone, 2.6, 1.0)
     for edge in (0, -1):  # beside it stands the axis
-        free[:, edge] = np.where(alone[:, edge], 1.7, 1.0)
+        free[:, edge] = np.where(alone[:, edge], 1.65, 1.0)
     return free
 
 

@@ -59,5 +59,6 @@ def cell_text(
         textfont={"size": max(size, _SMALLEST), "color": colour, "weight": weight},
         hoverinfo="skip",
         showlegend=False,
+        cliponaxis=False,
         meta=meta,
     )

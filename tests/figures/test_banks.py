@@ -64,6 +64,8 @@ def test_lanes_that_share_a_word_are_named_where_the_banks_beside_them_are_idle(
     figure = draw_banks(serve_request(moment(launch, warp=0, step=1), where), 32, THEMES["light"], says="", width=410)
     lanes = {text for text in written(figure).values() if text.startswith("L")}
     assert lanes == {f"L{first}-{first + 3}" for first in range(0, 32, 4)}
+    texts = [trace for trace in figure.data if trace.type == "scatter"]
+    assert [trace.cliponaxis for trace in texts] == [False] * len(texts)  # those at the edge stay whole
 
 
 @pytest.mark.parametrize("hardware", [Hardware(), Hardware((3, 5)), Hardware((3, 5), 8)], ids=lambda one: one.key)

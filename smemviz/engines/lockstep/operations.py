@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +16,10 @@ from smemviz.engines.lockstep.typing import NotAScalarError, Value, dtype_of
 from smemviz.said import said
 
 _MOST_ITEMS = 1000
+_INVERTS_TRUE = sys.version_info < (
+    3,
+    12,
+)  # Python computes ~True, which is -2, before Numba sees it; later ones do not
 
 
 class Operations(Frame):
@@ -42,8 +47,8 @@ class Operations(Frame):
 
     def unary(self, node: ast.UnaryOp) -> Value:
         value = self.value(node.operand)
-        if isinstance(node.operand, ast.Constant) and type(value) is bool:
-            value = int(value)  # Python computes ~True, which is -2, before Numba sees it
+        if isinstance(node.operand, ast.Constant) and type(value) is bool and _INVERTS_TRUE:
+            value = int(value)
         try:
             return unary(type(node.op), value)
         except NotAScalarError as error:
