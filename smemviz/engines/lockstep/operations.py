@@ -19,7 +19,7 @@ _MOST_ITEMS = 1000
 _INVERTS_TRUE = sys.version_info < (
     3,
     12,
-)  # Python computes ~True, which is -2, before Numba sees it; later ones do not
+)  # so Python makes -2 of ~True before Numba sees it
 
 
 class Operations(Frame):
