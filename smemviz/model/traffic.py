@@ -94,7 +94,7 @@ def add_traffic(several: Iterable[Traffic]) -> Traffic:
 
 
 def same_accesses(launch: Launch, others: Sequence[Launch]) -> list[Launch]:
-    """Return the launches that make as many requests of each kind, of which every lane accesses as much, elsewhere.
+    """Return the launches that make as many requests of each kind, for the same type of element, elsewhere.
 
     They move other sectors, so that setting them side by side shows what the order of the indices is worth.
     """
@@ -103,11 +103,11 @@ def same_accesses(launch: Launch, others: Sequence[Launch]) -> list[Launch]:
     return [other for other in found if _made(other)[0] == made and _made(other)[1] != moved]
 
 
-def _made(launch: Launch) -> tuple[Counter[tuple[str, str, int]], int]:
-    """Count the requests by space, operation and width, and all sectors."""
-    made: Counter[tuple[str, str, int]] = Counter()
+def _made(launch: Launch) -> tuple[Counter[tuple[str, str, str, int]], int]:
+    """Count the requests by space, operation, type of element and width, and all sectors."""
+    made: Counter[tuple[str, str, str, int]] = Counter()
     sectors_moved = 0
     for site, row in zip(launch.sites, summarize(launch), strict=True):
-        made[site.space, site.op, site.width] += row.requests
+        made[site.space, site.op, site.dtype, site.width] += row.requests
         sectors_moved += row.sectors or 0
     return made, sectors_moved

@@ -112,5 +112,5 @@ def test_a_run_weighs_its_arrays_too() -> None:
     recording = run(kernels_dir() / "reverse.py", engine="lockstep")
     launch = recording.launches[0]
     grown = replace(launch, arrays=tuple(replace(launch.arrays[0], name=f"a{n}") for n in range(18_000)))
-    assert size_of(replace(recording, launches=(grown,))) > 2 << 20
+    assert size_of(replace(recording, launches=(grown,))) > 18_000 * 64  # bytes that one of them takes at least
     assert size_of(np.zeros(1 << 20, np.int8)[::2]) > 1 << 20  # a view keeps all of its array

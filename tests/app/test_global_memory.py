@@ -47,7 +47,9 @@ def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(quiet: Page) ->
 def test_a_kernel_without_shared_memory_opens_at_its_worst_request(quiet: Page) -> None:
     page = quiet
     page.goto(SWAPPED)
-    expect(page.get_by_role("heading", level=1)).to_have_text("32 sectors per request of a[row, k] where 4 would do")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "32 sectors per request of a[row, k], 12.5 % of their bytes used"
+    )
     expect(page.locator("#tile-panel")).to_be_hidden()
     expect(page.locator("#request .ytick")).to_have_text([f"a[{row}, 0]" for row in range(32)])
     assert site_fact(page, "efficiency") == "12.5 %"

@@ -72,13 +72,13 @@ def test_the_editor_and_what_it_says_of_a_run(texts: Texts) -> None:
     with pseudo():
         panel = _panel()
         assert forgotten(panel, [path.stem for path in gallery()]) == []
-        said, _printed = run_asked(
+        said, *_ = run_asked(
             texts, "from numba import cuda\n\n\n@cuda.jit\ndef k():\n    pass\n\n\ndef main():\n    k[1, 32]()\n"
         )
         assert re.fullmatch(r"⟦Ran in ⟧\d+\.\d\d⟦ s: ⟧1⟦ launch⟧⟦\.⟧", said["said"])
         assert said["lang"] == TAG
-        refused, _printed = run_asked(texts, "def main(:")
+        refused, *_ = run_asked(texts, "def main(:")
         assert forgotten(refused["said"], ["invalid syntax"]) == []
         assert (refused["lang"], refused["marks"][0]["message"]) == (TAG, "⟦is not valid Python: ⟧invalid syntax")
-        raised, _printed = run_asked(texts, NO_KERNEL_RUNS)
+        raised, *_ = run_asked(texts, NO_KERNEL_RUNS)
         assert (raised["said"], raised["lang"]) == ("Line 10: ZeroDivisionError: division by zero", "en")

@@ -49,7 +49,11 @@ def names(data: Products) -> list[str]:
 
 
 def shown(data: Products, query: Query, theme: str = "light") -> Filling:
-    parts = view_measured(data, query, theme) | view_counted(data, query, theme, True) | view_saved(data, query, theme)
+    parts = (
+        view_measured(data, query, theme, True)
+        | view_counted(data, query, theme, True)
+        | view_saved(data, query, theme)
+    )
     return {name: value for name, value in parts.items() if not name.endswith(".aria-busy")}  # which nobody reads
 
 

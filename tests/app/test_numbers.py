@@ -27,7 +27,7 @@ from smemviz.resources import gallery, kernels_dir, recording_for
 
 # What heads a column or a row and is no number.
 NAMES = {"grid", "block", "recorded", "model", "what", "ours", "on", "launch", "layout", "in a kernel", "gpu"}
-NAMES |= {"access", "element", "address", "difference", "rests on", "wavefront"}
+NAMES |= {"access", "element", "address", "difference", "rests on", "wavefront", "static", "dynamic"}
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +90,7 @@ def test_bytes_wasted_are_bandwidth_and_bytes_are_memory(explained: dict[str, Nu
     assert setup is not None
     ((_, _, wavefronts, *_, wasted),) = count_rows(setup)
     assert (wavefronts, wasted) == ("1,024", f"{1024 * 128 - 4096:,}")  # no pad and no pitch: no memory is wasted
-    assert explained["bytes wasted"].meaning.startswith(
-        "What the wavefronts of an access could have moved more: 128 bytes each"
-    )
+    assert explained["bytes wasted"].meaning.startswith("Shared-memory bandwidth left unused: 128 bytes per wavefront")
     assert "pads" in explained["bytes"].meaning
 
 
