@@ -68,7 +68,15 @@ class Program:
                 )
             constant = self.constants[name]
             overrides[name] = parse_value(self.file, constant, value)
-        return replace(self, overrides=overrides, constants=_read_constants(self.file, self.tree, overrides))
+        return replace(self, overrides=overrides, constants=self._constants(overrides))
+
+    def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
+        return _read_constants(self.file, self.tree, overrides)
+
+    @property
+    def language(self) -> str:
+        """What the file is written in, by the name that highlighters know."""
+        return "python"
 
     @property
     def has_main(self) -> bool:
@@ -158,7 +166,11 @@ def read_source(path: str | Path) -> str:
 
 
 def parse_program(source: str, file: str) -> Program:
-    """Read a kernel file's text; ``file`` is the name that errors show."""
+    """Read a kernel file's text; ``file`` is the name that errors show, and its ending tells the language."""
+    from smemviz.frontends.cuda import is_cuda_file, parse_cuda  # it is made of what stands here
+
+    if is_cuda_file(file):
+        return parse_cuda(source, file)
     try:
         tree = ast.parse(source, filename=file)
     except SyntaxError as error:

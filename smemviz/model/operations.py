@@ -20,7 +20,9 @@ REDUCTIONS = frozenset(f"reduce_{name}" for name in _ATOMIC_NAMES if name not in
 
 # 8 x 8 matrices of 2-byte elements that one instruction moves.
 MATRICES = {f"{kind}_x{n}": n for kind in ("ldmatrix", "stmatrix") for n in (1, 2, 4)}
-OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES})
+# Matrices whose elements lie in registers in an order that nobody tells.
+FRAGMENTS = frozenset({"wmma_load", "wmma_store"})
+OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES, *FRAGMENTS})
 
 NATIVE_ATOMICS_SINCE = (5, 0)
 
@@ -35,6 +37,16 @@ _MEASURED = frozenset(
 def is_atomic(op: str) -> bool:
     """Whether an operation reads, changes and writes a word in one go, with or without returning it."""
     return op in ATOMICS or op in REDUCTIONS
+
+
+def only_loads(op: str) -> bool:
+    """Whether an operation reads memory and leaves it as it is."""
+    return op.startswith(("load", "ldmatrix", "wmma_load"))
+
+
+def only_stores(op: str) -> bool:
+    """Whether an operation writes memory whatever was there."""
+    return op.startswith(("store", "stmatrix", "wmma_store"))
 
 
 def came_with(op: str) -> tuple[int, int]:
@@ -96,6 +108,8 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
     an H200 say the same. complex64 moves as two accesses where the array behind another starts at an odd word.
     """
     kind = np.dtype(dtype)
+    if op in FRAGMENTS:
+        return said("PTX does not tell which lane of a warp loads or stores which element of a wmma matrix.")
     if is_atomic(op):
         if cc < NATIVE_ATOMICS_SINCE:
             return _LOCK_LOOP

@@ -18,7 +18,7 @@ class Findings:
 
     def __init__(self, kernel: str, configuration: Configuration, launch: int) -> None:
         """``launch`` is the number of the launch in its recording."""
-        self._kernel = kernel
+        self.kernel = kernel
         self._launch = launch
         self._grid, self._block = configuration.grid, configuration.block
         x, y, z = configuration.block
@@ -45,7 +45,7 @@ class Findings:
         inside = slots[slots // self._slots_per_block == row][:_THREADS_NAMED]
         block = coordinates(self.first_block + row, self._grid)
         threads = tuple(self.thread(int(slot)) for slot in inside)
-        self._found[key] = Finding(kind, self._kernel, line, block, threads, message, self._launch)
+        self._found[key] = Finding(kind, self.kernel, line, block, threads, message, self._launch)
 
 
 def coordinates(linear: int, sizes: Dim3) -> Dim3:
