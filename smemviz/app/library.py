@@ -15,7 +15,8 @@ from smemviz.app.texts import Texts
 from smemviz.constants import ConstantValue
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
-from smemviz.errors import BusyError, InputError, LaunchError, RecordingError, SmemvizError
+from smemviz.errors import BusyError, InputError, KernelFileError, LaunchError, RecordingError, SmemvizError
+from smemviz.frontends.cuda import CudaProgram, is_cuda_file
 from smemviz.language import _
 from smemviz.program import Program, parse_program, read_source, recorded_program
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording
@@ -23,9 +24,10 @@ from smemviz.recording_file import load
 from smemviz.resources import plain_name, recording_for
 
 _MOST_RUNS = 32
+COMPILED = "@compiled"  # after the name of a file of CUDA C++: its other view
 
 Helpers = tuple[tuple[str, str], ...]  # path and SHA-256 of each module that a kernel file imports
-RunKey = tuple[str, tuple[tuple[str, ConstantValue], ...]]
+RunKey = tuple[str, str, tuple[tuple[str, ConstantValue], ...]]
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,8 @@ class Library:
         known = self._programs.get(path)
         if known is None or known.source != source:  # a page asks for the same program many times
             known = self._programs[path] = parse_program(source, path.as_posix())
+        if isinstance(known, CudaProgram) and file.endswith(COMPILED):
+            return replace(known, view="compiled")
         return known
 
     def is_text(self, file: str) -> bool:
@@ -209,7 +213,7 @@ class Library:
         """
         trusted = program.trusted and self.local
         helpers = helper_hashes(program) if trusted else ()
-        key = ((program.sha256, tuple(program.values.items())), helpers, trusted)
+        key = ((program.sha256, program.variant, tuple(program.values.items())), helpers, trusted)
         with self._lock:
             if key not in self._runs:
                 forget(path for path, _ in helpers)
@@ -228,6 +232,12 @@ class Library:
         return result
 
     def _recording_of(self, program: Program, trusted: bool) -> Recording:
+        if isinstance(program, CudaProgram) and not trusted:
+            raise KernelFileError(
+                program.file,
+                1,
+                _("CUDA C++ is compiled for you on your own machine only; save it and start smemviz there."),
+            )
         if trusted:
             return run(program, engine="lockstep", progress=Patience(program.file))
         return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
@@ -256,4 +266,6 @@ def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
             name = "/".join((*parts[-depth:-1], stem))
             depth += 1
         names[name] = path.resolve()
+        if is_cuda_file(path.name):
+            names[name + COMPILED] = path.resolve()
     return names

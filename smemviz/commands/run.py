@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--view",
         choices=("source", "compiled"),
-        default="source",
         help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
     )
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="save the recording (*.smem.npz)")

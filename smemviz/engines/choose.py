@@ -43,7 +43,7 @@ def run(
     kernels: str | Sequence[str] = (),
     launch: int | None = None,
     max_launches: int | None = None,
-    view: str = "source",
+    view: str | None = None,
 ) -> Recording:
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
@@ -79,7 +79,7 @@ def run(
     program = program.with_constants(constants or {})
     if isinstance(program, CudaProgram):
         return _run_cuda(program, view, engine, progress, log_bytes, picker)
-    if view != "source":
+    if view not in (None, "source"):
         raise InputError(said("{file} is Python, which has one view only; leave out the view", file=program.file))
     if trusted and (arguments is not None or not program.has_main):
         from smemviz.engines.script import run_script
@@ -101,17 +101,18 @@ def run(
 
 
 def _run_cuda(
-    program: CudaProgram, view: str, engine: Engine, progress: Progress | None, log_bytes: int, picker: Picker
+    program: CudaProgram, view: str | None, engine: Engine, progress: Progress | None, log_bytes: int, picker: Picker
 ) -> Recording:
     """Run a file of CUDA C++, which is done in lockstep."""
     from smemviz.engines.lockstep.ptx import running
 
     if engine == "gpu":
         raise InputError(said("{file} is CUDA C++, which runs in lockstep; leave out the engine", file=program.file))
-    shown = running.checked_view(view)
-    launches, findings = running.run(program, shown, progress, log_bytes, picker=picker)
+    if view is not None:
+        program = replace(program, view=running.checked_view(view))
+    launches, findings = running.run(program, progress, log_bytes, picker=picker)
     recording = assembled(program.file, program.source, program.values, "lockstep", launches, findings, picker.skipped)
-    return replace(recording, view=shown)
+    return replace(recording, view=program.view)
 
 
 def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, view: str = "source") -> CudaFile:
@@ -133,7 +134,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
         raise InputError(said("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))
     changed = program.with_constants(constants or {})
     assert isinstance(changed, CudaProgram)
-    return CudaFile(changed, checked_view(view))
+    return CudaFile(replace(changed, view=checked_view(view)))
 
 
 def record(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,26 @@ from smemviz.recording import WARP_SIZE, Dim3, Finding
 _THREADS_NAMED = 8
 
 
+@dataclass(frozen=True)
+class Idiom:
+    """What a language calls what a mistake is mended with."""
+
+    barrier: str
+    warp_barrier: str
+    atomic: str
+
+
+PYTHON = Idiom("cuda.syncthreads()", "cuda.syncwarp()", "cuda.atomic")
+CPP = Idiom("__syncthreads()", "__syncwarp()", "atomicAdd() or its like")
+
+
 class Findings:
     """What a launch has done wrong so far; ``first_block`` is the linear index of the first block of the batch."""
 
-    def __init__(self, kernel: str, configuration: Configuration, launch: int) -> None:
+    def __init__(self, kernel: str, configuration: Configuration, launch: int, idiom: Idiom = PYTHON) -> None:
         """``launch`` is the number of the launch in its recording."""
         self.kernel = kernel
+        self.idiom = idiom
         self._launch = launch
         self._grid, self._block = configuration.grid, configuration.block
         x, y, z = configuration.block

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.findings import Findings
+from smemviz.engines.lockstep.findings import Findings, Idiom
 from smemviz.engines.lockstep.marks import Marks
 from smemviz.engines.lockstep.shared import array_at, element_name
 from smemviz.engines.lockstep.touches import Cells, Touch
@@ -135,7 +135,7 @@ class Races:
         what = _what(element, one, self._findings.thread(first), two, self._findings.thread(second))
         one_place = (one.line, one.column) == (two.line, two.column)
         apart = first // WARP_SIZE != second // WARP_SIZE
-        message = _message(what, one_place, apart, at_once)
+        message = _message(what, one_place, apart, at_once, self._findings.idiom)
         self._findings.add(_key(one, two), "race", two.line, np.array([first, second]), message)
 
 
@@ -148,19 +148,31 @@ def _has(touch: Touch, cell: int, thread: int) -> bool:
     return bool(((touch.cells == cell) & (touch.threads == thread)).any())
 
 
-def _message(what: str, one_place: bool, apart: bool, at_once: bool) -> str:
+def _message(what: str, one_place: bool, apart: bool, at_once: bool, idiom: Idiom) -> str:
     """Say what two threads did, why that is a race, and what to do."""
+    atomic = idiom.atomic
     if apart and one_place:
-        return said("{what} with no barrier between. Let one thread do it, or use cuda.atomic.", what=what)
+        return said("{what} with no barrier between. Let one thread do it, or use {atomic}.", what=what, atomic=atomic)
     if apart:
-        return said("{what} with no barrier between. Put cuda.syncthreads() between them.", what=what)
+        return said("{what} with no barrier between. Put {barrier} between them.", what=what, barrier=idiom.barrier)
     if at_once:
-        return said("{what} in one request with different values. Let one thread do it, or use cuda.atomic.", what=what)
+        return said(
+            "{what} in one request with different values. Let one thread do it, or use {atomic}.",
+            what=what,
+            atomic=atomic,
+        )
     if one_place:
         return said(
-            "{what}, both of one warp, with no syncwarp between. Let one thread do it, or use cuda.atomic.", what=what
+            "{what}, both of one warp, with no {barrier} between. Let one thread do it, or use {atomic}.",
+            what=what,
+            barrier=idiom.warp_barrier,
+            atomic=atomic,
         )
-    return said("{what}, both of one warp, with no syncwarp between. Put cuda.syncwarp() between them.", what=what)
+    return said(
+        "{what}, both of one warp, with no barrier between. Put {barrier} between them.",
+        what=what,
+        barrier=idiom.warp_barrier,
+    )
 
 
 def _what(element: str, one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:

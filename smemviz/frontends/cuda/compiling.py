@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
 
 from smemviz.errors import KernelFileError, SourceError
 from smemviz.frontends.cuda.functions import find_functions, without_host
@@ -14,12 +13,9 @@ from smemviz.frontends.cuda.headers import HEADERS
 from smemviz.frontends.cuda.includes import own_headers
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.placing import Place, one_token_a_line
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.program import CudaProgram, View
 from smemviz.frontends.cuda.shapes import Parameter, Probe, SharedDeclaration
 from smemviz.said import said
-
-View = Literal["source", "compiled"]
-VIEWS: tuple[View, ...] = ("source", "compiled")
 
 _OPTIONS = (
     "--gpu-architecture=compute_90",
@@ -76,17 +72,20 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
         raise KernelFileError(
             program.file, 1, said("comes from elsewhere and is not compiled; save it and run the file")
         )
-    return _compile(program.file, program.text, tuple(dict.fromkeys(kernels)), view)
+    headers = tuple(own_headers(program.text, program.file).items())
+    return _compile(program.file, program.text, headers, tuple(dict.fromkeys(kernels)), view)
 
 
 @lru_cache(maxsize=32)
-def _compile(file: str, source: str, kernels: tuple[str, ...], view: View) -> Compiled:
+def _compile(
+    file: str, source: str, beside: tuple[tuple[str, str], ...], kernels: tuple[str, ...], view: View
+) -> Compiled:
     name = Path(file).name
     functions = find_functions(source)
     device = without_host(source, functions)
     given = {name: device}
     texts = {name: Text("", source, ())}
-    for header, text in own_headers(source, file).items():
+    for header, text in beside:
         given[header] = without_host(text, find_functions(text))
         texts[header] = Text((Path(file).parent / header).as_posix(), text, ())
     exploded = {}

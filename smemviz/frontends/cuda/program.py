@@ -6,20 +6,46 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from smemviz.constants import Constant, ConstantValue
 from smemviz.errors import KernelFileError
+from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.constants import read_constants, with_values
 from smemviz.frontends.cuda.functions import Function, find_functions, without_host
+from smemviz.frontends.cuda.launches import wanted_launches
 from smemviz.program import Program
 from smemviz.said import said
+
+View = Literal["source", "compiled"]
+VIEWS: tuple[View, ...] = ("source", "compiled")
 
 _ENDINGS = (".cu", ".cuh")
 
 
 @dataclass(frozen=True)
 class CudaProgram(Program):
-    """A file of CUDA C++ with values for its constants; it has no Python, and what it launches stands in comments."""
+    """A file of CUDA C++ with values for its constants; it has no Python, and what it launches stands in comments.
+
+    ``view`` tells whether its accesses are counted as they are written, or as the compiler leaves them.
+    """
+
+    view: View = "source"
+
+    @property
+    def variant(self) -> str:
+        """What tells runs of the same file with the same constants apart."""
+        return self.view
+
+    @property
+    def summary(self) -> str:
+        """What the file says of itself in the first paragraph of the comment that it begins with."""
+        lines = []
+        for line in self.source.splitlines():
+            if not line.startswith("//") or not line.strip("/ "):
+                break
+            lines.append(line.strip("/ "))
+        return " ".join(lines)
 
     @property
     def language(self) -> str:
@@ -28,8 +54,18 @@ class CudaProgram(Program):
 
     @property
     def has_main(self) -> bool:
-        """Whether it can be run: it has a kernel."""
+        """Whether it can be run: it says what to launch."""
         return bool(self.kernel_functions)
+
+    def check_runnable(self) -> None:
+        """Make sure that it can be run here.
+
+        Raises:
+            KernelFileError: when it asks for no launch.
+            MissingError: when NVRTC is not installed.
+        """
+        nvrtc.require()
+        wanted_launches(self)
 
     def require_main(self) -> ast.FunctionDef:
         """Refuse: what asks for Python's ``main()`` does not work for CUDA C++.
@@ -91,4 +127,13 @@ def is_cuda_file(file: str) -> bool:
 def parse_cuda(source: str, file: str) -> CudaProgram:
     """Read the text of a ``.cu`` file; ``file`` is the name that errors show."""
     source = source.replace("\r\n", "\n")
-    return CudaProgram(file, source, ast.Module([], []), read_constants(source, {}), {}, {})
+    # What lists kernels needs their names only.
+    kernels = {one.name: _no_python(one.name) for one in find_functions(source) if one.is_kernel}
+    return CudaProgram(file, source, ast.Module([], []), read_constants(source, {}), kernels, {})
+
+
+def _no_python(name: str) -> ast.FunctionDef:
+    made = ast.parse("def kernel(): ...").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.name = name
+    return made

@@ -146,10 +146,10 @@ class Probe:
         number = 0
         for function in self._kernels.values():
             text = "".join(outside)
-            for name in function.parameters:
-                if name:
-                    text += _comment("P", number, [f"__smemviz<decltype({name})>::{x}" for x in ("at", "kind", "size")])
-                    number += 1
+            for parameter in filter(None, function.parameters):
+                told = [f"__smemviz<decltype({parameter})>::{what}" for what in ("at", "kind", "size")]
+                text += _comment("P", number, told)
+                number += 1
             inserted.append((function.body + 1, text))
         for place, text in sorted(inserted, key=lambda one: one[0], reverse=True):
             source = source[:place] + text + source[place:]

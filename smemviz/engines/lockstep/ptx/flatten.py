@@ -18,6 +18,7 @@ from smemviz.engines.lockstep.ptx.module import (
     Module,
     Operand,
     Pair,
+    Place,
     PtxError,
     Register,
     Symbol,
@@ -46,7 +47,7 @@ def flatten(module: Module, entry: Function) -> Flat:
         PtxError: for a call through a pointer, a function that calls itself, or one that is not there.
     """
     flat = Flat()
-    _Copy(module, flat, entry, "", {}, 0).copy()
+    _Copy(module, flat, entry, "", {}, ()).copy()
     return flat
 
 
@@ -56,14 +57,20 @@ class _Copy:
     _count = 0
 
     def __init__(
-        self, module: Module, flat: Flat, function: Function, prefix: str, passed: dict[str, Operand], depth: int
+        self,
+        module: Module,
+        flat: Flat,
+        function: Function,
+        prefix: str,
+        passed: dict[str, Operand],
+        calls: tuple[Place, ...],
     ) -> None:
         self._module = module
         self._flat = flat
         self._function = function
         self._prefix = prefix
         self._passed = passed
-        self._depth = depth
+        self._calls = calls
         self._own = {v.name for v in function.variables if v.space in ("param", "local")}
 
     def copy(self) -> None:
@@ -85,6 +92,7 @@ class _Copy:
             flat.labels[f"{prefix}$end"] = len(flat.body)
 
     def _instruction(self, one: Instruction) -> None:
+        one = replace(one, place=self._called_from(one.place))
         operands = tuple(self._renamed(operand) for operand in one.operands)
         guard = Guard(Register(self._prefix + one.guard.register.name), one.guard.negated) if one.guard else None
         if one.opcode == "call":
@@ -94,6 +102,14 @@ class _Copy:
             self._flat.body.append(Instruction(("bra", "uni"), guard, end, one.place, one.text))
         else:
             self._flat.body.append(replace(one, operands=operands, guard=guard))
+
+    def _called_from(self, place: Place) -> Place:
+        """Return a place with that of the call that led there; the call itself where there is none."""
+        if not self._calls:
+            return place
+        if not place.line:
+            return self._calls[-1]
+        return replace(place, outer=self._called_from(place.outer) if place.outer else self._calls[-1])
 
     def _renamed(self, operand: Operand) -> Operand:
         match operand:
@@ -133,7 +149,7 @@ class _Copy:
         function = self._module.functions.get(name)
         if function is None or not function.has_body:
             raise PtxError(f"{name} has no body here and is not executed", one.place)
-        if self._depth == _DEEPEST:
+        if len(self._calls) == _DEEPEST:
             raise PtxError(f"{name} calls itself, which is not executed", one.place)
         _Copy._count += 1
         prefix = f"{_Copy._count}:"
@@ -142,4 +158,4 @@ class _Copy:
             self._flat.body.append(Instruction(("bra",), skip, (Symbol(f"{prefix}$end"),), one.place, one.text))
         places = (*function.parameters, *function.results)
         passed = {place.name: operand for place, operand in zip(places, (*given, *results), strict=True)}
-        _Copy(self._module, self._flat, function, prefix, passed, self._depth + 1).copy()
+        _Copy(self._module, self._flat, function, prefix, passed, (*self._calls, one.place)).copy()

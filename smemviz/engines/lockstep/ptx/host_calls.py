@@ -46,14 +46,12 @@ def _printf(kernel: Kernel, one: Instruction) -> Action:
 
 
 def _assert(kernel: Kernel, one: Instruction) -> Action:
-    what, place = one.operands[0], one.place
+    place = one.place
 
     def run(m: Machine) -> None:
-        with m.only(np.array([0])):
-            text = _string(m, _passed(m, what))
         line, column = m.sites.line_of(place)
         threads = np.arange(m.count) if m.lanes is None else m.lanes
-        message = said("assert({what}) is false; a device stops the kernel here", what=text)
+        message = said("{what} fails; a device stops the kernel here", what=m.sites.text_of(place))
         m.find("assertion", line, column, threads, message)
         raise StoppedError
 

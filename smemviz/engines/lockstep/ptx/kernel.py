@@ -24,6 +24,7 @@ from smemviz.engines.lockstep.ptx.module import (
     Symbol,
     Variable,
 )
+from smemviz.engines.lockstep.ptx.promote import promote
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read
 from smemviz.engines.lockstep.ptx.table import action_of
 
@@ -67,13 +68,14 @@ class Kernel:
         self.function: Function = module.functions[name]
         self.module = module
         flat = flatten(module, self.function)
+        promote(flat)
         self.registers = flat.registers
         self.memory: list[MemoryInstruction] = []
         self._slots: dict[str, int] = {}
         self.registers[_CARRY] = "pred"
         self.carry_slot = self.slot(_CARRY)
         self._body = flat.body
-        self._reads = Counter(name for one in flat.body for name in _read_by(one))
+        self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
         used = {symbol for one in flat.body for operand in one.operands for symbol in _symbols(operand)}
         outer = [v for v in module.variables.values() if v.name in used]
@@ -100,7 +102,7 @@ class Kernel:
 
     def is_read(self, operand: Operand) -> bool:
         """Tell whether anything reads what an instruction leaves in a destination."""
-        return isinstance(operand, Register) and self._reads[operand.name] > 0
+        return isinstance(operand, Register) and operand.name in self._reads
 
     def number(self, operand: Operand) -> int | None:
         """Return the integer that an operand always is, None where that is not known."""
@@ -172,15 +174,34 @@ def _read_by(one: Instruction) -> Iterator[str]:
             yield from _registers(operand)
 
 
+def _needed(body: list[Instruction]) -> set[str]:
+    """Return the registers that something reads, other than to move them where nothing reads them."""
+    needed: set[str] = set()
+    moved: dict[str, set[str]] = {}
+    for one in body:
+        if one.opcode == "mov" and isinstance(one.operands[0], Register) and isinstance(one.operands[1], Register):
+            moved.setdefault(one.operands[0].name, set()).add(one.operands[1].name)
+        else:
+            needed.update(_read_by(one))
+    waiting = list(needed)
+    while waiting:
+        for source in moved.get(waiting.pop(), set()) - needed:
+            needed.add(source)
+            waiting.append(source)
+    return needed
+
+
 def _numbers(body: list[Instruction]) -> dict[str, int]:
     """Return the registers that are set once, to a number."""
     sets = Counter(
         name for one in body if one.operands and one.opcode not in ("st", "red") for name in _registers(one.operands[0])
     )
-    found = {}
-    for one in body:
+    found: dict[str, int] = {}
+    for one in body:  # what a call passes is set before it is read
         if one.opcode == "mov" and one.guard is None and isinstance(one.operands[0], Register):
-            value = one.operands[1]
-            if isinstance(value, Number) and not value.bits and sets[one.operands[0].name] == 1:
-                found[one.operands[0].name] = value.value
+            to, value = one.operands[0].name, one.operands[1]
+            if sets[to] == 1 and isinstance(value, Number) and not value.bits:
+                found[to] = value.value
+            elif sets[to] == 1 and isinstance(value, Register) and value.name in found:
+                found[to] = found[value.name]
     return found

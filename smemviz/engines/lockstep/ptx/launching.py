@@ -14,7 +14,7 @@ import numpy as np
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
-from smemviz.engines.lockstep.findings import Findings
+from smemviz.engines.lockstep.findings import CPP, Findings
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, Place, Progress
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
@@ -103,7 +103,7 @@ def launch(
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
     chosen = logged.of(place, entry.name, blocks) if logged and recorded else None
     log = (Log if recorded else NoLog)(sites.sites, blocks, warps, log_bytes, chosen)
-    findings = Findings(entry.name, configuration, number)
+    findings = Findings(entry.name, configuration, number, CPP)
     arrays = given.arrays(entry.line)
     machine = Machine(
         kernel,

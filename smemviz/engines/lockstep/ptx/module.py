@@ -26,10 +26,11 @@ class PtxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What ``.loc`` names: the number of a file, and a line of it."""
+    """What ``.loc`` names: the number of a file, and a line of it; ``outer`` is where it was inlined, or called."""
 
     file: int = 0
     line: int = 0
+    outer: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ _VARIABLE = re.compile(
 _POINTER = re.compile(r"\.ptr(?:\s+\.(?:global|const|shared|local))?(?:\s+\.align\s+\d+)?")
 _ATTRIBUTES = re.compile(r"\.align\s+\d+|\.v[248]\b|\.attribute\([^)]*\)")
 _DECLARED = re.compile(r"\.(\w+)\s+([\w$%]+)\s*((?:\[[^\]]*\]\s*)*)")
-_LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)[^\n]*")
+_LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)[^\n]*?(?:inlined_at\s+(\d+)\s+(\d+)[^\n]*)?(?:\n|$)")
 _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)")
 _MANY = re.compile(r"([\w$%]+)<(\d+)>")
 _NUMBERED = re.compile(r"(.*?)(\d+)")
@@ -168,7 +168,8 @@ class _Body:
             return at + 1
         location = _LOCATION.match(text, at)
         if location:
-            self._place = Place(int(location[1]), int(location[2]))
+            outer = Place(int(location[3]), int(location[4])) if location[3] else None
+            self._place = Place(int(location[1]), int(location[2]), outer)
             if not self._function.place.line:
                 self._function.place = self._place
             return location.end()

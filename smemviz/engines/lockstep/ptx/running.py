@@ -14,9 +14,9 @@ from smemviz.engines.lockstep.ptx.launching import Entry, launch
 from smemviz.engines.selection import Picker
 from smemviz.errors import InputError, LaunchError, RefusedLaunchError
 from smemviz.frontends.cuda import nvrtc
-from smemviz.frontends.cuda.compiling import VIEWS, View, compile_program
+from smemviz.frontends.cuda.compiling import compile_program
 from smemviz.frontends.cuda.launches import Wanted, array_of, wanted_launches
-from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.cuda.values import UnreadableError, value_of
 from smemviz.recording import Finding, Launch
@@ -37,7 +37,6 @@ def checked_view(view: str) -> View:
 
 def run(
     program: CudaProgram,
-    view: View = "source",
     progress: Progress | None = None,
     log_bytes: int = LOG_BYTES,
     limits: Limits = DEFAULT_LIMITS,
@@ -54,7 +53,7 @@ def run(
     """
     nvrtc.require()
     wanted = wanted_launches(program)
-    compiled = compile_program(program, [one.kernel for one in wanted], view)
+    compiled = compile_program(program, [one.kernel for one in wanted], program.view)
     picker = picker or Picker()
     launches: list[Launch] = []
     findings: list[Finding] = []
@@ -109,10 +108,9 @@ def _arguments(one: Wanted, entry: Entry) -> list[Any]:
 class CudaFile:
     """A file of CUDA C++ whose kernels can be launched: ``cuda_cpp("t.cu")["transpose"][grid, block](a, b)``."""
 
-    def __init__(self, program: CudaProgram, view: View) -> None:
+    def __init__(self, program: CudaProgram) -> None:
         nvrtc.require()
         self.program = program
-        self.view = view
 
     def __getitem__(self, kernel: str) -> CudaKernel:
         """Return a kernel by its name; a template's with its arguments, ``"copy<float, 32>"``."""
@@ -149,11 +147,11 @@ class CudaKernel:
 
         program = self._file.program
         place = (program.file, program.kernel(self._name, 1).line)
-        compiled = compile_program(program, [self._name], self._file.view)
+        compiled = compile_program(program, [self._name], program.view)
         entry = Entry(program, compiled, self._name)
         made, found = launch(entry, self._configuration(place), args, place)
         recording = assembled(program.file, program.source, program.values, "lockstep", [made], found)
-        return replace(recording, view=self._file.view)
+        return replace(recording, view=program.view)
 
     def _configuration(self, place: tuple[str, int]) -> Configuration:
         shape = self._shape

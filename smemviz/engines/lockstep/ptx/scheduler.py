@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ class Scheduler:
         self._steps = machine.kernel.steps
         self._end = len(self._steps)
         self._most_steps = most_steps
+        self._returns = _returning(self._steps)
         self.steps = 0
 
     def run(self) -> None:
@@ -138,6 +140,8 @@ class Scheduler:
     def _go(self, to: int, *, ends: bool = False) -> None:
         """Send the threads chosen to one block."""
         m = self._machine
+        ends = ends or to in self._returns
+        to = self._end if ends else to
         if self._together is not None and not ends:
             self._together = to
             return
@@ -151,9 +155,12 @@ class Scheduler:
     def _go_apart(self, to: NDArray[np.int32]) -> None:
         """Send each of the threads chosen to a block of its own."""
         lanes = self._chosen()
-        if self._together is not None:
-            self._together = None
+        self._together = None
         self._at[lanes] = to
+        if self._returns:
+            ending = np.isin(to, list(self._returns))
+            if ending.any():
+                self._finish(lanes[ending], self._machine.live.lanes)
 
     def _chosen(self) -> NDArray[np.intp]:
         m = self._machine
@@ -189,3 +196,17 @@ class Scheduler:
         line, column = m.sites.line_of(step.place)
         m.find("trap", line, column, self._chosen(), said("the kernel traps; a device stops it here"))
         raise StoppedError
+
+
+def _returning(steps: Sequence[Step]) -> set[int]:
+    """Return the blocks that do nothing and end the thread: who gets there has ended."""
+    found: set[int] = set()
+    for number in reversed(range(len(steps))):
+        step = steps[number]
+        if step.actions or step.guard is not None or step.barrier is not None:
+            continue
+        end = step.block.end
+        to = step.block.following if end is None else step.block.targets[0] if end.opcode == "bra" else -1
+        if (end is not None and end.opcode in ("ret", "exit")) or to in found:
+            found.add(number)
+    return found

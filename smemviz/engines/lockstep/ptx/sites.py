@@ -52,9 +52,23 @@ class SiteMap:
 
     def line_of(self, place: Place) -> tuple[int, int]:
         """Return line and column of a place of the PTX."""
-        text = self._sources.file(place.file)
-        found = text.place(place.line) if text else None
+        own = self._own(place)
+        text = self._sources.file(own.file)
+        found = text.place(own.line) if text else None
         return found or (1, 0)
+
+    def text_of(self, place: Place) -> str:
+        """Return the expression at a place of the PTX."""
+        own = self._own(place)
+        text = self._sources.file(own.file)
+        access = text.access(own.line) if text else None
+        return access.source if access else ""
+
+    def _own(self, place: Place) -> Place:
+        """Return the innermost place that is in a file of the user's."""
+        while self._sources.file(place.file) is None and place.outer is not None:
+            place = place.outer
+        return place
 
     def dtype_of_store(self, site: int, addresses: Any, placed: Sequence[ArrayInfo]) -> np.dtype[Any] | None:
         """Return the type of the array that a site stores in, as its first address tells."""
@@ -65,6 +79,7 @@ class SiteMap:
         return self._dtypes[site]
 
     def _site(self, place: Place, space: Space, op: str, width: int, dtype: str, kernel: str) -> Site:
+        place = self._own(place)
         text = self._sources.file(place.file)
         access = text.access(place.line) if text else None
         if text is None or access is None:

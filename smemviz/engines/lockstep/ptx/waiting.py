@@ -28,6 +28,8 @@ class Waiting:
         self._arrived = np.zeros((machine.shape[0], 16), np.int64)
         self._place = np.zeros(machine.count, np.int32)
         self._test = np.zeros(machine.count, np.bool_)
+        # Who was alive when the first thread came to the barrier that a block waits at now.
+        self._alive_then = np.zeros(machine.count, np.bool_)
         self._places: list[Place] = []
         self._barriers: list[Barrier] = []
 
@@ -58,6 +60,7 @@ class Waiting:
             if barrier.arrives:
                 np.add.at(self._arrived, (lanes // m.shape[1], number), 1)
                 return
+            self._note_alive(lanes)
             self.why[lanes] = BLOCK + number
             self._wanted[lanes] = wanted
             self._test[lanes] = m.one_each(barrier.test(m)) if barrier.test else False
@@ -65,6 +68,13 @@ class Waiting:
         self._places.append(place)
         self._barriers.append(barrier)
         self.any = True
+
+    def _note_alive(self, lanes: NDArray[np.intp]) -> None:
+        slots = self._machine.shape[1]
+        waits = (self.why >= BLOCK).reshape(-1, slots).any(axis=1)
+        first = np.unique(lanes // slots)
+        first = first[~waits[first]]
+        self._alive_then.reshape(-1, slots)[first] = self._machine.live.lanes.reshape(-1, slots)[first]
 
     def let_others_go(self, lanes: NDArray[np.intp] | None) -> None:
         """Put threads to sleep until no other can run."""
@@ -163,7 +173,14 @@ class Waiting:
         for block in np.unique(lanes // m.shape[1]):
             own = lanes[lanes // m.shape[1] == block]
             places = {self._places[number] for number in np.unique(self._place[own])}
-            if len(places) > 1 and not wanted.any():
+            if wanted.any():
+                continue
+            mine = np.arange(block * m.shape[1], (block + 1) * m.shape[1])
+            gone = mine[self._alive_then[mine] & ~m.live.lanes[mine]]
+            if len(gone):
+                self._divergence(own, gone)
+                return
+            if len(places) > 1:
                 first = self._place[own] == self._place[own[0]]
                 self._divergence(own[first], own[~first])
                 return
