@@ -20,11 +20,12 @@ class Idiom:
 
     barrier: str
     warp_barrier: str
+    warp_word: str
     atomic: str
 
 
-PYTHON = Idiom("cuda.syncthreads()", "cuda.syncwarp()", "cuda.atomic")
-CPP = Idiom("__syncthreads()", "__syncwarp()", "atomicAdd() or its like")
+PYTHON = Idiom("cuda.syncthreads()", "cuda.syncwarp()", "syncwarp", "cuda.atomic")
+CPP = Idiom("__syncthreads()", "__syncwarp()", "__syncwarp", "atomicAdd() or its like")
 
 
 class Findings:

@@ -163,14 +163,15 @@ def _message(what: str, one_place: bool, apart: bool, at_once: bool, idiom: Idio
         )
     if one_place:
         return said(
-            "{what}, both of one warp, with no {barrier} between. Let one thread do it, or use {atomic}.",
+            "{what}, both of one warp, with no {word} between. Let one thread do it, or use {atomic}.",
             what=what,
-            barrier=idiom.warp_barrier,
+            word=idiom.warp_word,
             atomic=atomic,
         )
     return said(
-        "{what}, both of one warp, with no barrier between. Put {barrier} between them.",
+        "{what}, both of one warp, with no {word} between. Put {barrier} between them.",
         what=what,
+        word=idiom.warp_word,
         barrier=idiom.warp_barrier,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, spaces
+from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, space_at, spaces
 from smemviz.engines.lockstep.ptx.registers import UNSIGNED, Value
 
 if TYPE_CHECKING:
@@ -19,43 +19,33 @@ _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 
 def load(m: Machine, site: int | None, space: str, address: Value, count: int, width: int) -> list[Value]:
     """Return ``count`` neighbouring values of ``width`` bytes each, 0 where the address is out of bounds."""
-    made: list[Value] = []
-
-    def run(where: str, at: Value) -> None:
-        made.extend(_gather(m, where, at, count, width))
-
-    def part(lanes: NDArray[np.intp], found: list[Value]) -> None:
-        for value, piece in zip(whole, found, strict=True):
-            value[lanes] = piece
-
-    whole: list[Any] = []
-    at = _signed(address)
-    split = _parts(m, site, space, at, count * width)
-    if split is None:
-        where, at = _resolved(space, at)
+    at = address.astype(np.int64)
+    where = _memory_of_all(m, space, at, count * width)
+    if where:
+        at = at - WINDOWS[where] if space == "generic" and where != "global" else at
         m.request(site, where, at, count * width)
-        run(where, at)
-        return made
-    whole = [np.zeros(m.active, UNSIGNED[width]) for _ in range(count)]
-    for where, lanes, inner in split:
+        return _gather(m, where, at, count, width)
+    whole: list[Any] = [np.zeros(m.active, UNSIGNED[width]) for _ in range(count)]
+    for where, lanes, inner in _parts(m, site, space, at, count * width):
         with m.only(lanes):
             m.request(site, where, inner, count * width)
-            part(lanes, _gather(m, where, inner, count, width))
+            for value, piece in zip(whole, _gather(m, where, inner, count, width), strict=True):
+                value[lanes] = piece
     return [m.as_active(value) for value in whole]
 
 
 def store(m: Machine, site: int | None, space: str, address: Value, values: list[Value], width: int) -> None:
     """Store neighbouring values of ``width`` bytes each; of threads that store to one place, the last one's stays."""
-    at = _signed(address)
+    at = address.astype(np.int64)
     size = len(values) * width
-    split = _parts(m, site, space, at, size)
-    if split is None:
-        where, at = _resolved(space, at)
+    where = _memory_of_all(m, space, at, size)
+    if where:
+        at = at - WINDOWS[where] if space == "generic" and where != "global" else at
         m.request(site, where, at, size, values)
         _scatter(m, where, at, values, width)
         return
     flat = [m.one_each(value) for value in values]
-    for where, lanes, inner in split:
+    for where, lanes, inner in _parts(m, site, space, at, size):
         with m.only(lanes):
             kept = [value[lanes] for value in flat]
             m.request(site, where, inner, size, kept)
@@ -72,13 +62,9 @@ def update(
     change: Callable[[Any, NDArray[np.int64], list[Any]], Any],
 ) -> Value:
     """Change elements with ``change(elements, numbers, values)``, which returns what was there before."""
-    at, flat = m.one_each(_signed(address)), [m.one_each(value) for value in values]
+    at, flat = m.one_each(address.astype(np.int64)), [m.one_each(value) for value in values]
     old = np.zeros(m.active, UNSIGNED[width])
-    split = _parts(m, site, space, at, width)
-    if split is None:
-        where, inner = _resolved(space, at)
-        split = [(where, np.arange(m.active), inner)]
-    for where, lanes, inner in split:
+    for where, lanes, inner in _parts(m, site, space, at, width):
         with m.only(lanes):
             m.request(site, where, inner, width)
             for elements, numbers, these in places(m, where, inner, width):
@@ -101,37 +87,33 @@ def places(m: Machine, space: str, at: NDArray[np.int64], width: int) -> list[tu
     return [(views[width].reshape(-1), (begin + at) >> _SHIFT[width], slice(None))]
 
 
-def _signed(address: Value) -> Value:
-    return address.astype(np.int64)
-
-
-def _resolved(space: str, at: Value) -> tuple[str, Value]:
-    """Return the memory that addresses of one memory mean, and the addresses in its own terms."""
-    if space != "generic":
-        return space, at
-    first = at if at.ndim == 0 else at.reshape(-1)[:1]
-    where = SPACES[int(spaces(np.atleast_1d(first))[0])]
-    return where, at - WINDOWS[where] if WINDOWS[where] else at
+def _memory_of_all(m: Machine, space: str, at: Value, size: int) -> str:
+    """Return the one memory in which all accesses are, inside and aligned; empty where that is not so."""
+    if not m.active:
+        return ""
+    if at.ndim:
+        low, high, bits = int(at.min()), int(at.max()), int(np.bitwise_or.reduce(at, axis=None))
+    else:
+        low = high = bits = int(at)
+    if bits & (min(size, 16) - 1):
+        return ""
+    if space == "generic":
+        space = space_at(low)
+        if space_at(high) != space:
+            return ""
+        low, high = low - WINDOWS[space], high - WINDOWS[space]
+    return space if m.fits(space, low, high, size) else ""
 
 
 def _parts(
     m: Machine, site: int | None, space: str, at: Value, size: int
-) -> list[tuple[str, NDArray[np.intp], NDArray[np.int64]]] | None:
-    """Return accesses divided by memory, without those out of bounds; None where that is all of them, in one memory.
+) -> list[tuple[str, NDArray[np.intp], NDArray[np.int64]]]:
+    """Return accesses divided by memory, without those out of bounds.
 
     Each part is a memory, numbers among the active threads, and their addresses there.
     """
     if not m.active:
         return []
-    low, high = int(at.min()), int(at.max())
-    if space == "generic":
-        first, last = spaces(np.array([low, high]))
-        if first == last:
-            window = WINDOWS[SPACES[first]]
-            if m.fits(SPACES[first], low - window, high - window, size) and not m.misaligned(at, size):
-                return None
-    elif m.fits(space, low, high, size) and not m.misaligned(at, size):
-        return None
     flat = m.one_each(at)
     kind = spaces(flat) if space == "generic" else np.full(len(flat), SPACES.index(space))
     found = []
@@ -155,8 +137,8 @@ def _parts(
 def _gather(m: Machine, space: str, at: Value, count: int, width: int) -> list[Value]:
     shift = _SHIFT[width]
     if space == "global":
-        low, high = int(at.min()), int(at.max())
-        one = m.memory.holding(low, high + count * width)
+        first = int(at.reshape(-1)[0])
+        one = m.memory.nearest(first) if m.same_allocation(at) else None
         if one is None:
             found = [np.zeros(len(at), UNSIGNED[width]) for _ in range(count)]
             for elements, numbers, lanes in places(m, space, at, width):

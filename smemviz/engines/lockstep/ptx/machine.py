@@ -240,6 +240,10 @@ class Machine:
         numbers = np.asarray(bits).view(dtype).astype(np.float64)
         return np.broadcast_to(numbers, self.count) if numbers.ndim == 0 else numbers
 
+    def same_allocation(self, at: Value) -> bool:
+        """Tell whether addresses that are inside all lie in one allocation of global memory."""
+        return at.ndim == 0 or len(self.memory.allocations) == 1 or self.memory.near(int(at.min()), int(at.max()))
+
     def fits(self, space: str, low: int, high: int, size: int) -> bool:
         """Tell whether accesses from a lowest to a highest address are all inside one memory."""
         if space == "global":
@@ -258,12 +262,6 @@ class Machine:
             return self.memory.inside(at, size)
         start, end = self._limits(space)
         return np.asarray((at >= start) & (at + size <= end))
-
-    @staticmethod
-    def misaligned(at: Value, size: int) -> bool:
-        """Tell whether any address is not a multiple of the width of the access."""
-        bits = int(at) if at.ndim == 0 else int(np.bitwise_or.reduce(at, axis=None))
-        return bool(bits & (min(size, 16) - 1))
 
     # -- findings
 

@@ -54,6 +54,10 @@ class GlobalMemory:
                 return found
         return None
 
+    def near(self, low: int, high: int) -> bool:
+        """Tell whether two addresses are near the same allocation."""
+        return (low - _FIRST) >> _ROOM_BITS == (high - _FIRST) >> _ROOM_BITS
+
     def nearest(self, address: int) -> Allocation | None:
         """Return the allocation that an address outside of it was meant for, None where there is none near."""
         number = (address - _FIRST) >> _ROOM_BITS
@@ -76,6 +80,13 @@ def spaces(addresses: NDArray[np.int64]) -> NDArray[np.int8]:
     shared = (addresses >= SHARED_WINDOW) & (addresses < LOCAL_WINDOW)
     local = (addresses >= LOCAL_WINDOW) & (addresses < _WINDOW_END)
     return np.asarray(shared + 2 * local, np.int8)
+
+
+def space_at(address: int) -> str:
+    """Return which memory a generic address means."""
+    if address >= _WINDOW_END or address < SHARED_WINDOW:
+        return "global"
+    return "shared" if address < LOCAL_WINDOW else "local"
 
 
 SPACES = ("global", "shared", "local")

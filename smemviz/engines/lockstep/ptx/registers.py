@@ -96,7 +96,11 @@ def write(kernel: Kernel, operand: Operand, kind: str) -> Write:
     if size == dtype.itemsize:
 
         def same(m: Machine, value: Value) -> None:
-            m.put(slot, (value if value.dtype == dtype else value.astype(dtype)).view(unsigned))
+            value = (value if value.dtype == dtype else value.astype(dtype)).view(unsigned)
+            if m.lanes is None:
+                m.values[slot] = value
+            else:
+                m.put(slot, value)
 
         return same
     # A wider register is filled: with the sign of a signed number, else with zeros.
@@ -115,7 +119,12 @@ def _register(kernel: Kernel, name: str, kind: str) -> Read:
     if kind == "pred" or held == "pred":
         return lambda m: m.pick(m.values[slot])
     if SIZES[held] == dtype.itemsize:
-        return lambda m: m.pick(m.values[slot]).view(dtype)
+
+        def same(m: Machine) -> Value:
+            value = m.values[slot]
+            return (value if m.lanes is None or not value.ndim else m.pick(value)).view(dtype)
+
+        return same
     if SIZES[held] > dtype.itemsize:
         unsigned = UNSIGNED[dtype.itemsize]
         return lambda m: m.pick(m.values[slot]).astype(unsigned).view(dtype)
