@@ -42,6 +42,7 @@ def store(m: Machine, site: int | None, space: str, address: Value, values: list
     if where:
         at = at - WINDOWS[where] if space == "generic" and where != "global" else at
         m.request(site, where, at, size, values)
+        m.changes += where != "local"
         _scatter(m, where, at, values, width)
         return
     flat = [m.one_each(value) for value in values]
@@ -49,6 +50,7 @@ def store(m: Machine, site: int | None, space: str, address: Value, values: list
         with m.only(lanes):
             kept = [value[lanes] for value in flat]
             m.request(site, where, inner, size, kept)
+            m.changes += where != "local"
             _scatter(m, where, inner, kept, width)
 
 
@@ -68,7 +70,9 @@ def update(
         with m.only(lanes):
             m.request(site, where, inner, width)
             for elements, numbers, these in places(m, where, inner, width):
+                before = elements[numbers]
                 old[lanes[these]] = change(elements, numbers, [value[lanes[these]] for value in flat])
+                m.changes += not np.array_equal(before, elements[numbers])
     return m.as_active(old)
 
 

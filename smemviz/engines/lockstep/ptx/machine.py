@@ -47,6 +47,7 @@ class Machine:
     symbols: dict[str, int]
     globals: Sequence[ArrayInfo] = ()
     printed: int = 0
+    changes: int = 0  # how often memory that others see has changed
     lanes: NDArray[np.intp] | None = None
     values: list[Value] = field(default_factory=list)
 

@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
 from smemviz.said import said
 
 _PATIENCE = 64  # visits of a block that may wait for others, before those others go first
-_MOST_VISITS = 200_000  # of such a block in a batch: longer than that nothing has come that it waits for
+_MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
 
 
 class Scheduler:
@@ -45,6 +45,7 @@ class Scheduler:
         self._at = np.where(m.live.lanes, 0, self._end).astype(np.int32)
         self._waiting = Waiting(m)
         self._visits: Counter[int] = Counter()
+        self._changes = self._in_vain = 0
         self._together: int | None = 0  # the block that every thread alive is at
         m.run_all()
         while self._choose():
@@ -99,7 +100,10 @@ class Scheduler:
         self.steps += 1
         if step.waits:
             self._visits[number] += 1
-            if self._visits[number] > _MOST_VISITS:
+            if self._machine.changes != self._changes:
+                self._changes, self._in_vain = self._machine.changes, 0
+            self._in_vain += 1
+            if self._in_vain > _MOST_VISITS:
                 raise PtxError(
                     said("waits in a loop for what no thread does; check what it waits for, and who stores that"),
                     step.place,

@@ -44,6 +44,11 @@ def special_registers(
         "dynamic_smem_size": np.uint32(layout.dynamic),
         "total_smem_size": np.uint32(layout.nbytes + _RESERVED),
     }
+    # What a block finds at the start of its window belongs to the system.
+    found |= dict.fromkeys(
+        ("reserved_smem_offset_begin", "reserved_smem_offset_0", "reserved_smem_offset_1"), np.uint32(0)
+    )
+    found |= dict.fromkeys(("reserved_smem_offset_end", "reserved_smem_offset_cap"), np.uint32(_RESERVED))
     # Without clusters each block is a cluster of its own.
     found |= {f"cluster_ctaid.{axis}": np.uint32(0) for axis in "xyz"}
     found |= {f"cluster_nctaid.{axis}": np.uint32(1) for axis in "xyz"}
