@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
+from same_requests import relative_requests
 
 import smemviz
-from smemviz.recording import Launch, Recording
+from smemviz.recording import Recording
 from smemviz.resources import kernels_dir
 
 FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul")
@@ -18,21 +18,6 @@ FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul")
 def both(name: str) -> tuple[Recording, Recording]:
     cpp, python = (smemviz.run(kernels_dir() / f"{name}{ending}", engine="lockstep") for ending in (".cu", ".py"))
     return cpp, python
-
-
-def relative_requests(launch: Launch) -> Counter[tuple[object, ...]]:
-    """Every request by block, warp, array, what it does and its addresses, counted from the start of the array."""
-    starts = {array.name: array.address for array in launch.arrays if array.space == "global"}
-    found: Counter[tuple[object, ...]] = Counter()
-    requests = launch.requests
-    for addresses, number, block, warp in zip(
-        requests.addresses, requests.site, requests.block, requests.warp, strict=True
-    ):
-        site = launch.sites[number]
-        start = starts.get(site.array, 0)
-        lanes = tuple(np.where(addresses >= 0, addresses - start, -1).tolist())
-        found[int(block), int(warp), site.array, site.space, site.op, site.width, lanes] += 1
-    return found
 
 
 @pytest.mark.parametrize("name", FILES)

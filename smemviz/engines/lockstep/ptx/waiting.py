@@ -91,7 +91,7 @@ class Waiting:
             live = self._machine.live.lanes.reshape(-1, slots)
             wanted = np.where(here, self._wanted.reshape(-1, slots), 0).max(axis=1)
             count = here.sum(axis=1) + self._arrived[:, number - BLOCK]
-            full = np.where(wanted > 0, count >= wanted, (here | ~live).all(axis=1)) & here.any(axis=1)
+            full = np.asarray(np.where(wanted > 0, count >= wanted, (here | ~live).all(axis=1)) & here.any(axis=1))
             if full.any():
                 self._let_pass(np.flatnonzero((here & full[:, None]).reshape(-1)))
                 self._arrived[full, number - BLOCK] = 0
