@@ -84,3 +84,15 @@ def test_a_tiled_product_costs_what_the_h200_counted_for_unmerged_loads() -> Non
         sum(row.wavefronts or 0 for s, row in zip(launch.sites, launch.summary(), strict=True) if s.op == "load")
         == 16384
     )
+
+
+@pytest.mark.parametrize("view", ["source", "compiled"])
+def test_counts_are_those_of_the_h200(view: str) -> None:
+    recording = smemviz.run(Path(__file__).parents[1] / "data" / "cuda" / "counted.cu", view=view)
+    counts = {}
+    for launch in recording.launches:
+        rows = [(s.op, row.wavefronts or 0) for s, row in zip(launch.sites, launch.summary(), strict=True)]
+        counts[launch.kernel] = tuple(sum(n for op, n in rows if op == which) for which in ("load", "store"))
+    # (load, store), Nsight Compute on the H200.
+    assert counts == {"panel": (2560, 256), "interleaved": (380, 220), "shuffled": (2, 16)}
+    assert not recording.findings

@@ -71,7 +71,7 @@ class Waiting:
 
     def _note_alive(self, lanes: NDArray[np.intp]) -> None:
         slots = self._machine.shape[1]
-        waits = (self.why >= BLOCK).reshape(-1, slots).any(axis=1)
+        waits = np.asarray((self.why >= BLOCK).reshape(-1, slots).any(axis=1))
         first = np.unique(lanes // slots)
         first = first[~waits[first]]
         self._alive_then.reshape(-1, slots)[first] = self._machine.live.lanes.reshape(-1, slots)[first]
