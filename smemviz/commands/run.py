@@ -1,6 +1,6 @@
-"""Run a kernel file's main(), any script, or a file of CUDA C++, and count what each line of its kernels does.
+"""Run a kernel file's main(), or any script, and count what each line of its kernels does.
 
-A .cu file runs without a GPU; its launches stand in comments that nvcc ignores, one a line:
+A .cu file, CUDA C++, runs without a GPU; its launches stand in comments that nvcc ignores, one a line:
 `// smemviz: transpose<<<dim3(2, 2), dim3(32, 32)>>>(zeros(64, 64), random(64, 64), 64)`.
 
 A file without a main() to call is run as the script that it is: `smemviz run train.py -- --steps 5` does what
