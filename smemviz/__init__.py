@@ -14,7 +14,7 @@ from smemviz import errors
 
 if TYPE_CHECKING:
     from smemviz.app import create_app
-    from smemviz.engines import record, recording, run
+    from smemviz.engines import cuda_cpp, record, recording, run
     from smemviz.model.banks import wavefronts
     from smemviz.model.sectors import sectors
     from smemviz.recording import Recording
@@ -25,6 +25,7 @@ __all__ = [
     "Recording",
     "__version__",
     "create_app",
+    "cuda_cpp",
     "errors",
     "load",
     "record",
@@ -37,6 +38,7 @@ __all__ = [
 _HOMES = {
     "Recording": "smemviz.recording",
     "create_app": "smemviz.app",
+    "cuda_cpp": "smemviz.engines",
     "load": "smemviz.recording_file",
     "record": "smemviz.engines",
     "recording": "smemviz.engines",

@@ -3,6 +3,7 @@
 SmemvizError
  +-- InputError          2  bad usage or bad input
  |    +-- KernelFileError   a kernel file, or a place in one
+ |    |    +-- SourceError     text that does not compile, with its column
  |    +-- ConstantError     a constant that is unknown, or a value that does not fit it
  |    +-- UnsupportedError  a construct that the lockstep engine does not execute
  |    +-- LaunchError       a launch that cannot be made
@@ -49,6 +50,18 @@ class PlaceError(InputError):
 
 class KernelFileError(PlaceError):
     """A kernel file that cannot be read, lacks a part, or fails while it runs."""
+
+
+class SourceError(KernelFileError):
+    """Text that does not compile: reads ``file:line:column: what``, the column from 1 as compilers count it."""
+
+    def __init__(self, file: str, line: int, column: int, what: str) -> None:
+        super().__init__(file, line, what)
+        self.args = (f"{file}:{line}:{column}: {what}",)
+        self.column = column
+
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, int, int, str]]:  # type: ignore[override]
+        return type(self), (self.file, self.line, self.column, self.what)
 
 
 class ConstantError(PlaceError):

@@ -60,7 +60,7 @@ class Program:
         Raises:
             ConstantError: for a name the file does not have, or a value of another kind.
         """
-        own = _read_constants(self.file, self.tree, {})
+        own = self._constants({})
         overrides = dict(self.overrides)
         for name, value in values.items():
             if name not in self.constants:
@@ -72,7 +72,33 @@ class Program:
             overrides[name] = parse_value(self.file, constant, value)
             if not constant.depends and overrides[name] == own[name].value:
                 del overrides[name]
-        return replace(self, overrides=overrides, constants=_read_constants(self.file, self.tree, overrides))
+        return replace(self, overrides=overrides, constants=self._constants(overrides))
+
+    def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
+        return _read_constants(self.file, self.tree, overrides)
+
+    @property
+    def variant(self) -> str:
+        """What tells runs of the same file with the same constants apart."""
+        return ""
+
+    @property
+    def summary(self) -> str:
+        """What the file says of itself, in the first paragraph of its docstring."""
+        return (ast.get_docstring(self.tree) or "").partition("\n\n")[0].replace("\n", " ")
+
+    def check_runnable(self) -> None:
+        """Make sure that it has what a run needs.
+
+        Raises:
+            KernelFileError: naming what is missing.
+        """
+        self.require_main()
+
+    @property
+    def language(self) -> str:
+        """What the file is written in, by the name that highlighters know."""
+        return "python"
 
     @property
     def has_main(self) -> bool:
@@ -165,7 +191,11 @@ def read_source(path: str | Path) -> str:
 
 
 def parse_program(source: str, file: str) -> Program:
-    """Read a kernel file's text; ``file`` is the name that errors show."""
+    """Read a kernel file's text; ``file`` is the name that errors show, and its ending tells the language."""
+    from smemviz.frontends.cuda import is_cuda_file, parse_cuda  # it is made of what stands here
+
+    if is_cuda_file(file):
+        return parse_cuda(source, file)
     try:
         tree = ast.parse(source, filename=file)
     except SyntaxError as error:

@@ -306,7 +306,7 @@ class Recording:
 
     ``calibration`` is what was measured on the card before, if anything was. ``sources`` holds the text of every other
     file that has a kernel or a site, by its name. ``unrecorded`` counts the launches of the run that were not to be
-    recorded.
+    recorded. ``view`` is, for CUDA C++, whether accesses are those of the source or those that the compiler leaves.
     """
 
     file: str
@@ -322,6 +322,7 @@ class Recording:
     calibration: Calibration | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     unrecorded: int = 0
+    view: Literal["source", "compiled"] = "source"
 
     def __repr__(self) -> str:
         kernels = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches))

@@ -27,12 +27,12 @@ def gallery() -> list[Path]:
 
 def recording_for(kernel_file: Path) -> Path | None:
     """Return the recording made from a kernel file on a real GPU, ``recordings/<gpu>/<stem>.smem.npz`` beside it."""
-    return min(kernel_file.parent.glob(f"recordings/*/{kernel_file.stem}.smem.npz"), default=None)
+    return min(kernel_file.parent.glob(f"recordings/*/{plain_name(kernel_file)}.smem.npz"), default=None)
 
 
 def plain_name(path: Path) -> str:
-    """Return the name of a kernel file or a recording without what it ends with."""
-    return path.name.removesuffix(".smem.npz").removesuffix(path.suffix)
+    """Return the name of a kernel file or a recording without what it ends with; that of CUDA C++ keeps its ending."""
+    return path.name.removesuffix(".smem.npz").removesuffix(".py").removesuffix(".npz")
 
 
 def sweep_for(kernel_file: Path) -> Path | None:

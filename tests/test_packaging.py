@@ -51,8 +51,8 @@ def test_whatever_is_imported_is_declared() -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    names = ["Recording", "__version__", "create_app", "errors", "load", "record", "recording", "run", "sectors"]
-    names += ["wavefronts"]
+    names = ["Recording", "__version__", "create_app", "cuda_cpp", "errors", "load", "record", "recording", "run"]
+    names += ["sectors", "wavefronts"]
     assert smemviz.__all__ == names
     assert [name for name in names if not hasattr(smemviz, name)] == []
     assert set(names) <= set(dir(smemviz))

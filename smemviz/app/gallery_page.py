@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from urllib.parse import urlencode
 
@@ -142,7 +141,7 @@ def _card(library: Library, file: str, told: str) -> Component:
     worst, nth = _worst(shown, hardware)
     excess = sum(facts(launch, hardware).excess for launch in launches)
     degree = max(facts(launch, hardware).max_degree for launch in launches)
-    summary = (ast.get_docstring(shown.program.tree) or "").partition("\n\n")[0].replace("\n", " ")
+    summary = shown.program.summary
     return html.Article(
         [
             html.Div(

@@ -11,12 +11,17 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from smemviz.frontends.cuda import CudaProgram
+from smemviz.frontends.cuda.includes import own_headers
 from smemviz.program import Program
 
 
 def helper_hashes(program: Program) -> tuple[tuple[str, str], ...]:
     """Return the path and the SHA-256 of every module beside the kernel file that it imports, or that those import."""
     folder = Path(program.file).resolve().parent
+    if isinstance(program, CudaProgram):
+        headers = own_headers(program.text, program.file)
+        return tuple(sorted((name, hashlib.sha256(text.encode()).hexdigest()) for name, text in headers.items()))
     found: dict[Path, str] = {}
     waiting = list(_files(_imported(program.source), folder))
     while waiting:

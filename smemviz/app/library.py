@@ -17,7 +17,8 @@ from smemviz.app.texts import Texts
 from smemviz.constants import ConstantValue
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
-from smemviz.errors import BusyError, InputError, LaunchError, RecordingError, SmemvizError
+from smemviz.errors import BusyError, InputError, KernelFileError, LaunchError, RecordingError, SmemvizError
+from smemviz.frontends.cuda import CudaProgram, is_cuda_file
 from smemviz.language import _
 from smemviz.program import Program, parse_program, read_source, recorded_program
 from smemviz.reads import code_reads
@@ -26,9 +27,10 @@ from smemviz.recording_file import load
 from smemviz.resources import plain_name, recording_for
 
 _MOST_BYTES = 1 << 30  # of all runs together
+COMPILED = "@compiled"  # after the name of a file of CUDA C++: its other view
 
 Helpers = tuple[tuple[str, str], ...]  # path and SHA-256 of each module that a kernel file imports
-RunKey = tuple[str, tuple[tuple[str, ConstantValue], ...]]
+RunKey = tuple[str, str, tuple[tuple[str, ConstantValue], ...]]
 _Run = tuple[RunKey, Helpers, bool]  # whether it is trusted
 
 
@@ -144,6 +146,8 @@ class Library:
         known = self._programs.get(path)
         if known is None or known.source != source:  # a page asks for the same program many times
             known = self._programs[path] = parse_program(source, path.as_posix())
+        if isinstance(known, CudaProgram) and file.endswith(COMPILED):
+            return replace(known, view="compiled")
         return known
 
     def is_text(self, file: str) -> bool:
@@ -233,7 +237,7 @@ class Library:
         """
         trusted = program.trusted and self.local
         helpers = helper_hashes(program) if trusted else ()
-        key = ((program.sha256, tuple(program.values.items())), helpers, trusted)
+        key = ((program.sha256, program.variant, tuple(program.values.items())), helpers, trusted)
         result = self._runs.once(key, lambda: self._result_of(program, key))
         if isinstance(result, SmemvizError):
             raise result
@@ -253,6 +257,12 @@ class Library:
     def _result_of(self, program: Program, key: _Run) -> Recording | SmemvizError:
         _known, helpers, trusted = key
         try:
+            if isinstance(program, CudaProgram) and not trusted:
+                raise KernelFileError(
+                    program.file,
+                    1,
+                    _("CUDA C++ is compiled for you on your own machine only; save it and start smemviz there."),
+                )
             if not trusted:
                 return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
             with self._running:  # it may import modules, which all of this process share
@@ -297,6 +307,8 @@ def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
             name = "/".join((*parts[-depth:-1], stem))
             depth += 1
         names[name] = path.resolve()
+        if is_cuda_file(path.name):
+            names[name + COMPILED] = path.resolve()
     return names
 
 

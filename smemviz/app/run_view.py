@@ -89,7 +89,7 @@ def _around(shown: Shown, query: Query, state: RunState, before: str | None, err
         filling["kernels.children"] = links
     kernel = shown.program.kernels.get(state.kernel or next(iter(shown.refused()), ""))
     if kernel is not None and kernel.name != before and isinstance(error, LaunchError):
-        filling["source.children"] = refused_source(shown.program.source, kernel, error.line)
+        filling["source.children"] = refused_source(shown.program.file, shown.program.source, kernel.name, error.line)
         filling["eyebrow.children"] = [Path(shown.program.file).name, " · ", html.Strong(kernel.name)]
         filling["results.className"] = "columns stale refused" if before else "columns nothing refused"
     return filling

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -10,15 +9,16 @@ from pathlib import Path
 
 from dash import html
 from dash.development.base_component import Component
-from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
+from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
 from smemviz.figures.labels import finding_name
-from smemviz.figures.listing import parsed, spans
+from smemviz.figures.listing import functions, spans
 from smemviz.figures.sentences import badge
+from smemviz.frontends.cuda import is_cuda_file
 from smemviz.language import _
 from smemviz.model.summary import SiteSummary
-from smemviz.program import find_function, lines_of
+from smemviz.program import lines_of
 from smemviz.recording import LAUNCH_REFUSED, Finding, Launch, Recording, Site
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
@@ -43,24 +43,25 @@ def source_view(
         for finding in findings:
             if recording.file_of_finding(finding) == file:
                 mistakes.setdefault(finding.line, {})[finding.kind] = None
-        kernel = find_function(parsed(recording.text(file)), launch.kernel, launch.line) if file == own else None
-        shown += _file_view(recording.text(file), launch, kernel, sites, rows, mistakes)
+        kernel = launch if file == own else None
+        shown += _file_view(file, recording.text(file), launch, kernel, sites, rows, mistakes)
     return shown
 
 
 def _file_view(
+    file: str,
     source: str,
     launch: Launch,
-    kernel: ast.FunctionDef | None,
+    kernel: Launch | None,
     sites: list[int],
     rows: tuple[SiteSummary, ...],
     mistakes: Mapping[int, Iterable[str]],
 ) -> list[Component]:
     """Show the lines of one file: the kernel, where it is there, and the functions that have any of these sites."""
     lines = lines_of(source)
-    classes = _token_classes(source)
+    classes = _token_classes(source, is_cuda_file(file))
     shown: list[Component] = []
-    for first, last in spans(source, kernel, [launch.sites[i] for i in sites]):
+    for first, last in spans(file, source, kernel, [launch.sites[i] for i in sites]):
         if shown:
             shown.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
         for number in range(first, min(last, len(lines)) + 1):
@@ -70,10 +71,10 @@ def _file_view(
     return shown
 
 
-def refused_source(source: str, kernel: ast.FunctionDef, line: int) -> list[Component]:
+def refused_source(file: str, source: str, kernel: str, line: int) -> list[Component]:
     """Show a kernel that was not launched, and the line that would have launched it, marked."""
-    lines, classes = lines_of(source), _token_classes(source)
-    ((first, last),) = spans(source, kernel, ())
+    lines, classes = lines_of(source), _token_classes(source, is_cuda_file(file))
+    first, last = next((first, last) for name, first, last in functions(file, source) if name == kernel)
     shown = [_line(n, lines[n - 1], classes[n - 1], (), [], (), ()) for n in range(first, min(last, len(lines)) + 1)]
     if 0 < line <= len(lines) and not first <= line <= last:
         launched = _line(line, lines[line - 1], classes[line - 1], (), [], (), (LAUNCH_REFUSED,))
@@ -82,10 +83,11 @@ def refused_source(source: str, kernel: ast.FunctionDef, line: int) -> list[Comp
 
 
 @lru_cache(maxsize=16)
-def _token_classes(source: str) -> list[list[str]]:
+def _token_classes(source: str, is_cuda: bool) -> list[list[str]]:
     """Give every character of every line a class for its colour, "" for plain text."""
     classes: list[list[str]] = [[]]
-    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(source):
+    lexer = (CudaLexer if is_cuda else PythonLexer)(stripnl=False, ensurenl=False)
+    for token, text in lexer.get_tokens(source):
         name = next((short for kind, short in _CLASSES if token in kind), "") if token is not Token.Text else ""
         for character in text:
             if character == "\n":

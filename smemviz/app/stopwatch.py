@@ -121,7 +121,7 @@ class Stopwatch:
 
 def key_of(shown: Shown) -> RunKey:
     """Return what a time belongs to: a source and the values of its constants."""
-    return shown.program.sha256, tuple(shown.program.values.items())
+    return shown.program.sha256, shown.program.variant, tuple(shown.program.values.items())
 
 
 def _task(shown: Shown) -> _Task:

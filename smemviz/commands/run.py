@@ -1,5 +1,8 @@
 """Run a kernel file's main(), or any script, and count what each line of its kernels does.
 
+A .cu file, CUDA C++, runs without a GPU; its launches stand in comments that nvcc ignores, one a line:
+`// smemviz: transpose<<<dim3(2, 2), dim3(32, 32)>>>(zeros(64, 64), random(64, 64), 64)`.
+
 A file without a main() to call is run as the script that it is: `smemviz run train.py -- --steps 5` does what
 `python train.py --steps 5` does and records every launch of every kernel, those of imported modules too. Without a GPU
 the same script runs with its kernels in lockstep.
@@ -25,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "gpu", "lockstep"),
         default="auto",
         help="what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)",
+    )
+    parser.add_argument(
+        "--view",
+        choices=("source", "compiled"),
+        help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
     )
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="save the recording (*.smem.npz)")
     parser.add_argument(
@@ -60,6 +68,7 @@ def execute(arguments: argparse.Namespace) -> int:
             kernels=arguments.kernel,
             launch=arguments.launch,
             max_launches=arguments.max_launches,
+            view=arguments.view,
         )
     if arguments.output:
         recording.save(arguments.output)

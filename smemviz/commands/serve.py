@@ -100,7 +100,7 @@ def _check(path: Path) -> None:
         if program.kernels and not program.has_main:
             saved = path.with_suffix(".smem.npz").name
             raise InputError(f"{path}: has no main() to run; record it, smemviz run {path} -o {saved}, and show that")
-        program.require_main()
+        program.check_runnable()
 
 
 def _page(paths: Sequence[Path]) -> str:

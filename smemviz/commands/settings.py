@@ -12,7 +12,7 @@ from smemviz.errors import InputError
 
 def add_file_and_settings(parser: argparse.ArgumentParser) -> None:
     """Declare FILE and ``--set NAME=VALUE``."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels, or a .cu file")
     parser.add_argument(
         "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="replace a constant; repeatable"
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from smemviz.calibration import calibration_of
 from smemviz.engines.host import configuration
@@ -16,11 +17,15 @@ from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.script_files import gather_files
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
 from smemviz.errors import InputError, KernelFileError, MissingError
+from smemviz.frontends.cuda import CudaProgram, parse_cuda
 from smemviz.functions import function_of, python_function
 from smemviz.program import Program, read_program, source_sha256
 from smemviz.recording import Finding, Launch, Recording
 from smemviz.said import said
 from smemviz.version import __version__
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.running import CudaFile
 
 Engine = Literal["auto", "gpu", "lockstep"]
 Progress = Callable[[int, int, str], None]
@@ -38,6 +43,7 @@ def run(
     kernels: str | Sequence[str] = (),
     launch: int | None = None,
     max_launches: int | None = None,
+    view: str | None = None,
 ) -> Recording:
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
@@ -58,6 +64,7 @@ def run(
         kernels: names of the kernels to record; none means every kernel.
         launch: the one launch to record, numbered from 0 among those of these kernels.
         max_launches: how many launches to record at most. Launches that are not recorded happen all the same.
+        view: for CUDA C++, ``source``, the accesses as written, or ``compiled``, those that the compiler leaves.
 
     Raises:
         InputError: for a file, a constant, a block or a launch that cannot be used.
@@ -70,6 +77,10 @@ def run(
     if not isinstance(program, Program):
         program = read_program(program)
     program = program.with_constants(constants or {})
+    if isinstance(program, CudaProgram):
+        return _run_cuda(program, view, engine, progress, log_bytes, picker)
+    if view not in (None, "source"):
+        raise InputError(said("{file} is Python, which has one view only; leave out the view", file=program.file))
     if trusted and (arguments is not None or not program.has_main):
         from smemviz.engines.script import run_script
 
@@ -87,6 +98,43 @@ def run(
         )
     engine = chosen(engine)
     return assembled(program.file, program.source, program.values, engine, launches, findings, picker.skipped)
+
+
+def _run_cuda(
+    program: CudaProgram, view: str | None, engine: Engine, progress: Progress | None, log_bytes: int, picker: Picker
+) -> Recording:
+    """Run a file of CUDA C++, which is done in lockstep."""
+    from smemviz.engines.lockstep.ptx import running
+
+    if engine == "gpu":
+        raise InputError(said("{file} is CUDA C++, which runs in lockstep; leave out the engine", file=program.file))
+    if view is not None:
+        program = replace(program, view=running.checked_view(view))
+    launches, findings = running.run(program, progress, log_bytes, picker=picker)
+    recording = assembled(program.file, program.source, program.values, "lockstep", launches, findings, picker.skipped)
+    return replace(recording, view=program.view)
+
+
+def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, view: str = "source") -> CudaFile:
+    """Return the kernels of a file of CUDA C++, or of its text, to be launched from Python.
+
+    ``cuda_cpp("transpose.cu")["transpose"][grid, block](out, a, n)`` gives a recording, and writes ``out``; arrays are
+    NumPy's. A template is asked for with its arguments, ``["copy<float, 32>"]``. A text is told from a path by its
+    line ends.
+
+    Raises:
+        InputError: for a file or a constant that cannot be used.
+        MissingError: when NVRTC is not installed.
+    """
+    from smemviz.engines.lockstep.ptx.running import CudaFile, checked_view
+
+    is_text = isinstance(text, str) and "\n" in text
+    program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
+    if not isinstance(program, CudaProgram):
+        raise InputError(said("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))
+    changed = program.with_constants(constants or {})
+    assert isinstance(changed, CudaProgram)
+    return CudaFile(replace(changed, view=checked_view(view)))
 
 
 def record(

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from smemviz.figures.grid import declared
 from smemviz.figures.labels import number
-from smemviz.figures.listing import parsed, spans
+from smemviz.figures.listing import spans
 from smemviz.figures.moment import Moment, blocks, playback_order
 from smemviz.figures.sectors import LINE_BYTES
 from smemviz.figures.sentences import access_kind, badge, cost, headline_of, operation
 from smemviz.figures.served import BankLayout, Hardware, bank_layout, serve_request
 from smemviz.figures.worst import worst_moment
 from smemviz.model.summary import summarize
-from smemviz.program import find_function, lines_of
+from smemviz.program import lines_of
 from smemviz.recording import Launch, Recording
 
 Played = dict[str, Any]
@@ -170,14 +170,14 @@ def _files(recording: Recording, launch: Launch) -> list[Played]:
     found = []
     for file, sites in files.items():
         text = recording.text(file)
-        kernel = find_function(parsed(text), launch.kernel, launch.line) if file == own else None
+        kernel = launch if file == own else None
         lines = lines_of(text)
         found.append(
             {
                 "name": file,
                 "lines": [
                     [number, lines[number - 1], [i for i in sites if launch.sites[i].line == number]]
-                    for first, last in spans(text, kernel, [launch.sites[i] for i in sites])
+                    for first, last in spans(file, text, kernel, [launch.sites[i] for i in sites])
                     for number in range(first, min(last, len(lines)) + 1)
                 ],
             }

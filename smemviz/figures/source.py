@@ -9,13 +9,13 @@ from itertools import groupby
 
 import plotly.graph_objects as go
 
-from smemviz.figures.listing import parsed, spans
+from smemviz.figures.listing import spans
 from smemviz.figures.sentences import badge
 from smemviz.figures.served import H200, Hardware
 from smemviz.figures.style import THEMES, Theme, ThemeName, layout, mono
 from smemviz.figures.text import CHARACTERS, characters
 from smemviz.model.summary import SiteSummary, summarize
-from smemviz.program import find_function, lines_of
+from smemviz.program import lines_of
 from smemviz.recording import Launch, Recording
 
 _LINE, _BADGE, _GAP = 18, 16, 9  # pixels
@@ -92,12 +92,11 @@ def source(
 def _shown(recording: Recording, launch: Launch, file: str) -> list[tuple[int, bool]]:
     """Return the lines to show, by number, and whether a function ends there."""
     text = recording.text(file)
-    kernel = find_function(parsed(text), launch.kernel, launch.line)
     sites = [site for site in launch.sites if recording.file_of(launch, site) == file]
     count = len(lines_of(text))
     return [
         (number, number == last)
-        for first, last in spans(text, kernel, sites)
+        for first, last in spans(file, text, launch, sites)
         for number in range(first, min(last, count) + 1)
     ]
 

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from smemviz.errors import InputError
 from smemviz.model.devices import AS_MEASURED, BASES, Basis, BasisKind, device
-from smemviz.operation_names import ATOMICS, MATRICES, OPERATIONS, REDUCTIONS, WIDTHS
+from smemviz.operation_names import ATOMICS, FRAGMENTS, MATRICES, OPERATIONS, REDUCTIONS, WIDTHS
 from smemviz.recording import Launch
 from smemviz.said import said
 
@@ -26,6 +26,16 @@ _MEASURED = frozenset(
 def is_atomic(op: str) -> bool:
     """Whether an operation reads, changes and writes a word in one go, with or without returning it."""
     return op in ATOMICS or op in REDUCTIONS
+
+
+def only_loads(op: str) -> bool:
+    """Whether an operation reads memory and leaves it as it is."""
+    return op.startswith(("load", "ldmatrix", "wmma_load"))
+
+
+def only_stores(op: str) -> bool:
+    """Whether an operation writes memory whatever was there."""
+    return op.startswith(("store", "stmatrix", "wmma_store"))
 
 
 def came_with(op: str) -> tuple[int, int]:
@@ -87,6 +97,8 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
     an H200 say the same. complex64 moves as two accesses where the array behind another starts at an odd word.
     """
     kind = np.dtype(dtype)
+    if op in FRAGMENTS:
+        return said("PTX does not tell which lane of a warp loads or stores which element of a wmma matrix.")
     if is_atomic(op):
         if cc < NATIVE_ATOMICS_SINCE:
             return _LOCK_LOOP

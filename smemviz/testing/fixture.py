@@ -34,15 +34,19 @@ class Smem:
         self.witnesses: list[Witness] = []
 
     def run(
-        self, path: str | Path, constants: Mapping[str, object] | None = None, engine: Engine = "auto"
+        self,
+        path: str | Path,
+        constants: Mapping[str, object] | None = None,
+        engine: Engine = "auto",
+        view: str | None = None,
     ) -> Recording:
-        """Run a kernel file and record its launches; see ``smemviz.run``.
+        """Run a kernel file, of Python or CUDA C++, and record its launches; see ``smemviz.run``.
 
         A relative path starts at the folder of the test file, or at pytest's root folder.
         """
         __tracebackhide__ = True
         try:
-            return self._made(run(self._places.find(path), constants, engine))
+            return self._made(run(self._places.find(path), constants, engine, view=view))
         except SmemvizError as error:
             raise error.with_traceback(None) from None
 

@@ -60,10 +60,11 @@ def atomic(name: str, frame: Calls, node: ast.Call, arguments: list[Value]) -> V
 def compare_and_swap(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     """Run ``cuda.atomic.cas(array, index, old, value)`` or ``compare_and_swap(array, old, value)`` on element 0."""
     array, index, expected, value = arguments if len(arguments) == 4 else (arguments[0], 0, *arguments[1:])
-    return _run(frame, node, array, index, (expected, value), _swap, _INTEGERS, None)
+    return _run(frame, node, array, index, (expected, value), swap, _INTEGERS, None)
 
 
-def _swap(old: Any, operand: tuple[Any, Any]) -> Any:
+def swap(old: Any, operand: tuple[Any, Any]) -> Any:
+    """Return the new value where the old one is as expected."""
     expected, value = operand
     return np.where(old == expected, value, old)
 
@@ -112,11 +113,11 @@ def _run(
             at, given = at[numbers], [given[0][numbers]]
         at_once.at(flat, at, given[0])
         return None
-    slots[lanes] = _in_turn(flat, at, given, update)
+    slots[lanes] = in_turn(flat, at, given, update)
     return slots
 
 
-def _in_turn(flat: Any, at: Any, given: list[Any], update: Update) -> Any:
+def in_turn(flat: Any, at: Any, given: list[Any], update: Update) -> Any:
     """Update one thread after the other where elements coincide, all first threads at once, then all second ones."""
     order = np.argsort(at, kind="stable")
     ordered = at[order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Hashable
 from dataclasses import replace
 
@@ -9,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.remedies import Race
-from smemviz.functions import Function
+from smemviz.engines.lockstep.remedies import PYTHON, Idiom, Race
 from smemviz.recording import WARP_SIZE, Dim3, Finding
 
 _THREADS_NAMED = 8
@@ -19,10 +19,18 @@ _THREADS_NAMED = 8
 class Findings:
     """What a launch has done wrong so far; ``first_block`` is the linear index of the first block of the batch."""
 
-    def __init__(self, kernel: Function, configuration: Configuration, launch: int) -> None:
-        """``launch`` is the number of the launch in its recording."""
-        self.kernel = kernel.node
-        self._kernel = kernel.name
+    def __init__(
+        self,
+        kernel: str,
+        configuration: Configuration,
+        launch: int,
+        idiom: Idiom = PYTHON,
+        tree: ast.FunctionDef | None = None,
+    ) -> None:
+        """``launch`` is the number of the launch in its recording; ``tree`` is the kernel's, where it is Python."""
+        self.kernel = kernel
+        self.idiom = idiom
+        self.tree = tree
         self._launch = launch
         self._grid, self._block = configuration.grid, configuration.block
         x, y, z = configuration.block
@@ -58,7 +66,7 @@ class Findings:
         inside = slots[slots // self._slots_per_block == row][:_THREADS_NAMED]
         block = coordinates(self.first_block + row, self._grid)
         threads = tuple(self.thread(int(slot)) for slot in inside)
-        self._found[key] = Finding(kind, self._kernel, line, block, threads, message, self._launch)
+        self._found[key] = Finding(kind, self.kernel, line, block, threads, message, self._launch)
 
 
 def coordinates(linear: int, sizes: Dim3) -> Dim3:

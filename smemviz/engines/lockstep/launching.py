@@ -83,7 +83,7 @@ def launch(
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
     chosen = logged.of(place, kernel.name, blocks) if logged and recorded else None
     log = (Log if recorded else NoLog)(table.sites, blocks, warps, log_bytes, chosen)
-    findings = Findings(kernel, configuration, number)
+    findings = Findings(kernel.name, configuration, number, tree=kernel.node)
     machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings)
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)

@@ -24,7 +24,10 @@ _FAR = 4  # times the limit: a log on its way there is counted before it fills t
 
 @dataclass(slots=True)
 class _Execution:
-    """One site execution by the warps of a batch: ``warps`` (k,) are rows of the batch, None for all of them."""
+    """One site execution by the warps of a batch: ``warps`` (k,) are rows of the batch, None for all of them.
+
+    ``addresses`` are one per thread, one per thread of a block where every block has the same, or one for all.
+    """
 
     site: int
     warps: NDArray[np.intp] | None
@@ -69,7 +72,10 @@ class Log:
         self._epoch = np.zeros(self._warps, np.int32)
 
     def add(self, site: int, addresses: Any, mask: Mask, values: NDArray[np.float64] | None = None) -> None:
-        """Note one execution of a site; addresses are one per thread or one for all, values one per thread."""
+        """Note one execution of a site; addresses are one per thread or one for all, values one per thread.
+
+        Where all threads of the batch take part, addresses may be those of one block, the same in every block.
+        """
         if mask.full:
             execution = _Execution(site, None, addresses, self._step, self._epoch, values)
             self._step = self._step + 1
@@ -136,37 +142,45 @@ class Log:
 
     def _count(self) -> None:
         """Add what is pending to the totals and keep the chosen blocks' part of it."""
-        by_site: dict[int, list[NDArray[np.int64]]] = {}
+        by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
         for execution in self._pending:
-            by_site.setdefault(execution.site, []).append(_table(execution))
-            chosen = self._restricted(execution)
-            self._kept_rows += len(chosen.step)
+            rows, times = _distinct_rows(execution)
+            by_site.setdefault((execution.site, times), []).append(rows)
             # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
-            if len(chosen.step) and self._kept_rows * ROW_BYTES <= self._limit:
-                self._kept.append(chosen)
-        for site, tables in by_site.items():
-            self._add_to_totals(site, np.concatenate(tables))
+            if self._kept_rows * ROW_BYTES <= self._limit and self._chosen_in_batch.any():
+                chosen = self._restricted(execution)
+                self._kept_rows += len(chosen.step)
+                if len(chosen.step) and self._kept_rows * ROW_BYTES <= self._limit:
+                    self._kept.append(chosen)
+        for (site, times), tables in by_site.items():
+            self._add_to_totals(site, np.concatenate(tables), times)
         self._pending = []
         self._pending_rows = 0
 
-    def _add_to_totals(self, site: int, addresses: NDArray[np.int64]) -> None:
+    def _add_to_totals(self, site: int, addresses: NDArray[np.int64], times: int) -> None:
+        """Count the requests of a site, each ``times`` over."""
         assert self.totals is not None
         none = np.zeros(len(addresses), np.int32)
         rows = Requests(addresses, none, none.astype(np.int64), none, none, none, np.empty(addresses.shape))
         counted = totals_of((self.sites[site],), rows)
         for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"):
-            getattr(self.totals, name)[site] += getattr(counted, name)[0]
+            getattr(self.totals, name)[site] += getattr(counted, name)[0] * times
 
     def _restricted(self, execution: _Execution) -> _Execution:
         """Return the part that belongs to the chosen blocks."""
-        if self._chosen_warps is None:
-            blocks = self._first_block + np.arange(self._warps) // self._warps_per_block
-            self._chosen_warps = np.isin(blocks, self._chosen)
         warps = np.arange(self._warps) if execution.warps is None else execution.warps
-        keep = self._chosen_warps[warps]
+        keep = self._chosen_in_batch[warps]
         values = None if execution.values is None else execution.values.reshape(-1, WARP_SIZE)[keep]
         table = _table(execution)[keep]
         return _Execution(execution.site, warps[keep], table, execution.step[keep], execution.epoch[keep], values)
+
+    @property
+    def _chosen_in_batch(self) -> NDArray[np.bool_]:
+        """Which warps of the batch belong to the chosen blocks."""
+        if self._chosen_warps is None:
+            blocks = self._first_block + np.arange(self._warps) // self._warps_per_block
+            self._chosen_warps = np.isin(blocks, self._chosen)
+        return self._chosen_warps
 
     # -- ordering
 
@@ -184,7 +198,7 @@ class Log:
         for execution in executions:
             at = start[_rows(execution)] + execution.step
             found = execution.addresses
-            addresses[at] = found.reshape(-1, WARP_SIZE) if isinstance(found, np.ndarray) else found
+            addresses[at] = _table(execution) if isinstance(found, np.ndarray) else found
             if execution.values is not None:
                 values[at] = execution.values.reshape(-1, WARP_SIZE)
             site[at] = execution.site
@@ -210,6 +224,15 @@ def _rows(execution: _Execution) -> Any:
 
 
 def _table(execution: _Execution) -> NDArray[np.int64]:
+    """Return the addresses of every warp, (k, 32)."""
+    rows, times = _distinct_rows(execution)
+    return np.tile(rows, (times, 1)) if times > 1 else rows
+
+
+def _distinct_rows(execution: _Execution) -> tuple[NDArray[np.int64], int]:
+    """Return addresses, (k, 32), and how many times over they are those of all warps."""
+    warps = len(execution.step)
     if isinstance(execution.addresses, np.ndarray):
-        return execution.addresses.reshape(-1, WARP_SIZE)
-    return np.full((len(execution.step), WARP_SIZE), execution.addresses, np.int64)
+        rows = execution.addresses.reshape(-1, WARP_SIZE)
+        return rows, warps // max(1, len(rows))
+    return np.full((1, WARP_SIZE), execution.addresses, np.int64), warps

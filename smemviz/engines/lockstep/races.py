@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.marks import Marks
 from smemviz.engines.lockstep.remedies import Race, loop_between
 from smemviz.engines.lockstep.shared import array_at, element_name
 from smemviz.engines.lockstep.touches import Cells, Touch
+from smemviz.model.operations import only_loads, only_stores
 from smemviz.recording import WARP_SIZE, ArrayInfo, Site
 from smemviz.said import said
 
@@ -118,7 +119,8 @@ class Races:
 
     def _is_open(self, one: Site, other: Site) -> bool:
         """Tell whether two sites can race, and have not been found to."""
-        if {one.op, other.op} == {"load"} or not {one.op, other.op} & {"load", "store"}:
+        loading = only_loads(one.op) and only_loads(other.op)
+        if loading or not any(only_loads(site.op) or only_stores(site.op) for site in (one, other)):
             return False
         return _key(one, other) not in self._findings
 
@@ -139,7 +141,8 @@ class Races:
             one_place=(one.line, one.column) == (two.line, two.column),
             apart=first // WARP_SIZE != second // WARP_SIZE,
             at_once=at_once,
-            loop=loop_between(self._findings.kernel, one, two),
+            loop=loop_between(self._findings.tree, one, two),
+            idiom=self._findings.idiom,
         )
         self._findings.add_race(_key(one, two), race, np.array([first, second]))
 
@@ -155,7 +158,7 @@ def _has(touch: Touch, cell: int, thread: int) -> bool:
 
 def _what(element: str, one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:
     """Say which threads did what to an element, and where."""
-    did, does = (op if op in ("load", "store") else "update" for op in (one.op, two.op))
+    did, does = ("load" if only_loads(op) else "store" if only_stores(op) else "update" for op in (one.op, two.op))
     if (did, one.line) != (does, two.line):
         did, does = _by_thread(did, first, one.line), _by_thread(does, second, two.line)
         return said("{element} is {did} and {does}", element=element, did=did, does=does)

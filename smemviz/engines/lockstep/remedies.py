@@ -10,6 +10,20 @@ from smemviz.said import said
 
 
 @dataclass(frozen=True)
+class Idiom:
+    """What a language calls what a mistake is mended with."""
+
+    barrier: str
+    warp_barrier: str
+    warp_word: str
+    atomic: str
+
+
+PYTHON = Idiom("cuda.syncthreads()", "cuda.syncwarp()", "syncwarp", "cuda.atomic")
+CPP = Idiom("__syncthreads()", "__syncwarp()", "__syncwarp", "atomicAdd() or its like")
+
+
+@dataclass(frozen=True)
 class Race:
     """What two threads did, one after the other unless ``at_once``, and the lines where.
 
@@ -24,6 +38,7 @@ class Race:
     apart: bool
     at_once: bool
     loop: int | None
+    idiom: Idiom = PYTHON
 
     def shares_place(self, other: Race) -> bool:
         """Whether one barrier can end both."""
@@ -36,50 +51,63 @@ class Race:
 
         A barrier of the warp would leave theirs.
         """
+        atomic, word = self.idiom.atomic, self.idiom.warp_word
         if self.apart:
             return self._between_warps()
         if self.at_once:
             return said(
-                "{what} in one request with different values. Let one thread do it, or use cuda.atomic.", what=self.what
+                "{what} in one request with different values. Let one thread do it, or use {atomic}.",
+                what=self.what,
+                atomic=atomic,
             )
         if self.one_place:
             return said(
-                "{what}, both of one warp, with no syncwarp between. Let one thread do it, or use cuda.atomic.",
+                "{what}, both of one warp, with no {word} between. Let one thread do it, or use {atomic}.",
                 what=self.what,
+                word=word,
+                atomic=atomic,
             )
-        barrier = "cuda.syncthreads()" if with_others else "cuda.syncwarp()"
+        barrier = self.idiom.barrier if with_others else self.idiom.warp_barrier
         if self.loop is None:
             return said(
-                "{what}, both of one warp, with no syncwarp between. Put {barrier} between them.",
+                "{what}, both of one warp, with no {word} between. Put {barrier} between them.",
                 what=self.what,
+                word=word,
                 barrier=barrier,
             )
         return said(
-            "{what}, both of one warp, with no syncwarp between. Put {barrier} at the end of the loop of line {line}.",
+            "{what}, both of one warp, with no {word} between. Put {barrier} at the end of the loop of line {line}.",
             what=self.what,
+            word=word,
             barrier=barrier,
             line=self.loop,
         )
 
     def _between_warps(self) -> str:
+        barrier = self.idiom.barrier
         if self.one_place:
-            return said("{what} with no barrier between. Let one thread do it, or use cuda.atomic.", what=self.what)
+            return said(
+                "{what} with no barrier between. Let one thread do it, or use {atomic}.",
+                what=self.what,
+                atomic=self.idiom.atomic,
+            )
         if self.loop is None:
-            return said("{what} with no barrier between. Put cuda.syncthreads() between them.", what=self.what)
+            return said("{what} with no barrier between. Put {barrier} between them.", what=self.what, barrier=barrier)
         return said(
-            "{what} with no barrier between. Put cuda.syncthreads() at the end of the loop of line {line}.",
+            "{what} with no barrier between. Put {barrier} at the end of the loop of line {line}.",
             what=self.what,
+            barrier=barrier,
             line=self.loop,
         )
 
 
-def loop_between(kernel: ast.FunctionDef, first: Site, second: Site) -> int | None:
+def loop_between(kernel: ast.FunctionDef | None, first: Site, second: Site) -> int | None:
     """Return the line of the innermost loop of a kernel that leads from a site back up to an earlier one.
 
-    None without such a loop, and in device functions.
+    None without such a loop, in device functions, and where the kernel is not Python.
     """
     up = first.line > second.line or (first.line == second.line and first.op != "load" and second.op == "load")
-    if not up or first.calls or second.calls:
+    if kernel is None or not up or first.calls or second.calls:
         return None
     loops = [
         node.lineno

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.typing import Value
+from smemviz.model.operations import only_loads, only_stores
 from smemviz.recording import ArrayInfo, Site
 
 _WIDEST_CELL = 8
@@ -38,10 +39,15 @@ class Cells:
         self._shift = self.nbytes.bit_length() - 1
 
     def at(self, addresses: Any, lanes: NDArray[np.intp] | None, width: int) -> NDArray[np.int64]:
-        """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot."""
+        """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot.
+
+        Addresses of every slot may be those of one block, the same in each.
+        """
         first = self._first if lanes is None or isinstance(self._first, int) else self._first[lanes]
         if lanes is not None and isinstance(addresses, np.ndarray):
             addresses = addresses[lanes]
+        elif isinstance(addresses, np.ndarray) and len(addresses) < len(self.slots):
+            addresses = np.tile(addresses, len(self.slots) // len(addresses))
         cells: Any = (addresses >> self._shift) + first
         if not isinstance(cells, np.ndarray):
             cells = np.full(len(self.slots if lanes is None else lanes), cells)
@@ -74,8 +80,8 @@ class Touch:
         self.where = where
         self.number = number
         self.site = site
-        self.loads = site.op == "load"
-        self.stores = site.op == "store"
+        self.loads = only_loads(site.op)
+        self.stores = only_stores(site.op)
         self.phase = phase
         self._addresses = addresses
         self._mask = mask

@@ -12,9 +12,6 @@ from smemviz.engines.lockstep.touches import Cells, Touch
 from smemviz.recording import ArrayInfo
 from smemviz.said import said
 
-# An exchange puts a value there whatever was before.
-_WRITE_ONLY = ("store", "atomic_exch")
-
 
 class Written:
     """Which cells of a batch have been written; ``threads`` is how many a block has."""
@@ -35,7 +32,7 @@ class Written:
         if self.complete:
             return
         for touch in touches:
-            if touch.site.op not in _WRITE_ONLY:
+            if not touch.stores and touch.site.op != "atomic_exch":  # which puts a value there whatever was before
                 self._check(touch)
             if not touch.loads:
                 self._written[touch.cells] = True

@@ -1,0 +1,63 @@
+"""Barriers of a block and of a warp: who waits for whom, and what ``barrier.red`` gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemviz.engines.lockstep.ptx.module import Instruction, Number, Pair, PtxError
+from smemviz.engines.lockstep.ptx.registers import Read, Write, read, write
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """A barrier instruction. ``number`` is which of a block's it is, None for one of a warp.
+
+    ``count`` is for how many threads it waits, None for all of the block; ``members`` the lanes that a warp's is for.
+    With ``arrives`` a thread goes on at once. ``reduction`` is what ``result`` gets of ``test`` in all threads.
+    """
+
+    number: Read | None
+    count: Read | None
+    members: Read | None
+    arrives: bool
+    reduction: str | None
+    test: Read | None
+    result: Write | None
+
+
+def barrier_of(kernel: Kernel, one: Instruction) -> Barrier:
+    """Return a barrier instruction made ready.
+
+    Raises:
+        PtxError: for one that is not executed.
+    """
+    if one.guard is not None:
+        raise PtxError("a barrier under a condition is not executed", one.place)
+    operands = one.operands
+    if one.has("warp"):
+        return Barrier(None, None, read(kernel, operands[0], "u32"), False, None, None, None)
+    if one.has("cluster"):
+        raise PtxError("a barrier of a cluster is not executed", one.place)
+    if one.has("red"):
+        what = one.one_of("popc", "and", "or")
+        kind = "u32" if what == "popc" else "pred"
+        destination, number, *count, test = operands
+        if isinstance(destination, Pair):
+            raise PtxError(f"{one.text} is not executed", one.place)
+        counted = read(kernel, count[0], "u32") if count else None
+        return Barrier(
+            read(kernel, number, "u32"),
+            counted,
+            None,
+            False,
+            what,
+            read(kernel, test, "pred"),
+            write(kernel, destination, kind),
+        )
+    number = operands[0] if operands else Number(0)
+    counted = read(kernel, operands[1], "u32") if len(operands) > 1 else None
+    return Barrier(read(kernel, number, "u32"), counted, None, one.has("arrive"), None, None, None)

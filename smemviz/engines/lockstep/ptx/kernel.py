@@ -1,0 +1,207 @@
+"""One entry of a module made ready to run: its blocks with a function for each instruction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smemviz.engines.lockstep.ptx.barriers import Barrier, barrier_of
+from smemviz.engines.lockstep.ptx.blocks import Block, find_blocks
+from smemviz.engines.lockstep.ptx.flatten import flatten
+from smemviz.engines.lockstep.ptx.module import (
+    Address,
+    Changed,
+    Function,
+    Group,
+    Instruction,
+    Module,
+    Number,
+    Operand,
+    Pair,
+    Place,
+    Register,
+    Symbol,
+    Variable,
+)
+from smemviz.engines.lockstep.ptx.promote import promote
+from smemviz.engines.lockstep.ptx.registers import Action, Read, read
+from smemviz.engines.lockstep.ptx.table import action_of
+
+_WAITING = ("nanosleep", "mbarrier")
+_CARRY = "%carry"  # of add.cc and its kin
+_ORDERED = ("volatile", "relaxed", "acquire", "cas", "exch", "try_wait", "test_wait")
+
+
+@dataclass(frozen=True)
+class MemoryInstruction:
+    """A place of the PTX that touches shared or global memory, or, where the space is generic, either."""
+
+    place: Place
+    space: str
+    op: str
+    width: int
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A block made ready: what to do, and the guard of its end; ``waits`` tells that it may wait for other threads."""
+
+    actions: tuple[Action, ...]
+    block: Block
+    guard: Read | None
+    index: Read | None
+    barrier: Barrier | None
+    waits: bool
+    place: Place
+
+
+class Kernel:
+    """One entry function.
+
+    Raises:
+        PtxError: for an instruction that is not executed.
+    """
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.function: Function = module.functions[name]
+        self.module = module
+        flat = flatten(module, self.function)
+        promote(flat)
+        self.registers = flat.registers
+        self.memory: list[MemoryInstruction] = []
+        self._slots: dict[str, int] = {}
+        self.registers[_CARRY] = "pred"
+        self.carry_slot = self.slot(_CARRY)
+        self._body = flat.body
+        self._reads = _needed(flat.body)
+        self._numbers = _numbers(flat.body)
+        used = {symbol for one in flat.body for operand in one.operands for symbol in _symbols(operand)}
+        outer = [v for v in module.variables.values() if v.name in used]
+        self.shared: tuple[Variable, ...] = tuple(
+            {v.name: v for v in (*flat.variables, *outer) if v.space == "shared"}.values()
+        )
+        self.constants = tuple(v for v in outer if v.space in ("global", "const"))
+        self.local, self.local_size = _placed([v for v in flat.variables if v.space in ("local", "param")])
+        self.steps = tuple(self._step(block) for block in find_blocks(flat))
+
+    def slot(self, register: str) -> int:
+        """Return the number of a register."""
+        return self._slots.setdefault(register, len(self._slots))
+
+    @property
+    def held(self) -> list[str]:
+        """The types of registers, by number."""
+        return [self.registers[name] for name in self._slots]
+
+    def touches(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
+        """Note a place that touches memory and return its number."""
+        self.memory.append(MemoryInstruction(one.place, space, op, width, dtype))
+        return len(self.memory) - 1
+
+    def is_read(self, operand: Operand) -> bool:
+        """Tell whether anything reads what an instruction leaves in a destination."""
+        return isinstance(operand, Register) and operand.name in self._reads
+
+    def number(self, operand: Operand) -> int | None:
+        """Return the integer that an operand always is, None where that is not known."""
+        if isinstance(operand, Number) and not operand.bits:
+            return operand.value
+        return self._numbers.get(operand.name) if isinstance(operand, Register) else None
+
+    def _step(self, block: Block) -> Step:
+        actions = tuple(action_of(self, one) for one in block.body)
+        guard = read(self, block.end.guard.register, "pred") if block.end and block.end.guard else None
+        index = read(self, block.end.operands[0], "u32") if block.end and block.end.opcode == "brx" else None
+        barrier = barrier_of(self, block.end) if block.end and block.end.opcode in ("bar", "barrier") else None
+        everything = (*block.body, *((block.end,) if block.end else ()))
+        waits = any(
+            one.opcode in _WAITING or (one.opcode in ("ld", "atom") and one.has(*_ORDERED)) for one in block.body
+        )
+        return Step(actions, block, guard, index, barrier, waits, everything[0].place if everything else Place())
+
+
+def _placed(variables: list[Variable]) -> tuple[dict[str, int], int]:
+    """Return where variables lie in the local memory of a thread, and how large that is."""
+    found, end = {}, 0
+    for variable in variables:
+        found[variable.name] = -(-end // variable.alignment) * variable.alignment
+        end = found[variable.name] + variable.size
+    return found, -(-end // 16) * 16
+
+
+def _symbols(operand: Operand) -> Iterator[str]:
+    match operand:
+        case Symbol(name=name) | Address(base=Symbol(name=name)):
+            yield name
+        case Group(items=items):
+            for item in items:
+                yield from _symbols(item)
+
+
+def _registers(operand: Operand) -> Iterator[str]:
+    match operand:
+        case Register(name=name) | Address(base=Register(name=name)):
+            yield name
+        case Group(items=items):
+            for item in items:
+                yield from _registers(item)
+        case Pair(first=first, second=second):
+            yield from (*_registers(first), *_registers(second))
+        case Changed(inner=inner):
+            yield from _registers(inner)
+
+
+def _read_by(one: Instruction) -> Iterator[str]:
+    """Give the registers that an instruction reads."""
+    if one.guard:
+        yield one.guard.register.name
+    writes = one.opcode not in (
+        "st",
+        "red",
+        "bra",
+        "brx",
+        "bar",
+        "barrier",
+        "stmatrix",
+        "cp",
+        "vprintf",
+        "__assertfail",
+    )
+    for number, operand in enumerate(one.operands):
+        if not (writes and number == 0) or isinstance(operand, Address):
+            yield from _registers(operand)
+
+
+def _needed(body: list[Instruction]) -> set[str]:
+    """Return the registers that something reads, other than to move them where nothing reads them."""
+    needed: set[str] = set()
+    moved: dict[str, set[str]] = {}
+    for one in body:
+        if one.opcode == "mov" and isinstance(one.operands[0], Register) and isinstance(one.operands[1], Register):
+            moved.setdefault(one.operands[0].name, set()).add(one.operands[1].name)
+        else:
+            needed.update(_read_by(one))
+    waiting = list(needed)
+    while waiting:
+        for source in moved.get(waiting.pop(), set()) - needed:
+            needed.add(source)
+            waiting.append(source)
+    return needed
+
+
+def _numbers(body: list[Instruction]) -> dict[str, int]:
+    """Return the registers that are set once, to a number."""
+    sets = Counter(
+        name for one in body if one.operands and one.opcode not in ("st", "red") for name in _registers(one.operands[0])
+    )
+    found: dict[str, int] = {}
+    for one in body:  # what a call passes is set before it is read
+        if one.opcode == "mov" and one.guard is None and isinstance(one.operands[0], Register):
+            to, value = one.operands[0].name, one.operands[1]
+            if sets[to] == 1 and isinstance(value, Number) and not value.bits:
+                found[to] = value.value
+            elif sets[to] == 1 and isinstance(value, Register) and value.name in found:
+                found[to] = found[value.name]
+    return found

@@ -1,0 +1,316 @@
+"""The machine that runs an entry of PTX: registers and memories of a batch of blocks, requests and findings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.findings import Findings
+from smemviz.engines.lockstep.hazards import Hazards
+from smemviz.engines.lockstep.log import Log
+from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.ptx.errors import StoppedError
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.memory import GlobalMemory
+from smemviz.engines.lockstep.ptx.module import PtxError
+from smemviz.engines.lockstep.ptx.registers import DTYPES, UNSIGNED, Value
+from smemviz.engines.lockstep.ptx.sites import SiteMap
+from smemviz.engines.lockstep.ptx.special import special_registers
+from smemviz.engines.lockstep.shared import SharedLayout
+from smemviz.engines.lockstep.touches import Cells
+from smemviz.recording import WARP_SIZE, ArrayInfo
+from smemviz.said import said
+
+
+@dataclass
+class Machine:
+    """One launch as it runs; ``begin`` moves it to the next batch of blocks.
+
+    ``lanes`` are the numbers of the threads that run now, None where all of the batch do.
+    """
+
+    kernel: Kernel
+    configuration: Configuration
+    layout: SharedLayout
+    sites: SiteMap
+    log: Log
+    findings: Findings
+    memory: GlobalMemory
+    parameters: dict[str, NDArray[np.uint8]]
+    symbols: dict[str, int]
+    globals: Sequence[ArrayInfo] = ()
+    printed: int = 0
+    changes: int = 0  # how often memory that others see has changed
+    lanes: NDArray[np.intp] | None = None
+    values: list[Value] = field(default_factory=list)
+
+    @property
+    def slots(self) -> int:
+        """Threads of a block, those that only fill its last warp included."""
+        return -(-math.prod(self.configuration.block) // WARP_SIZE) * WARP_SIZE
+
+    def begin(self, first_block: int, blocks: int) -> None:
+        """Set up a batch of blocks."""
+        slots = self.slots
+        self.shape = (blocks, slots)
+        self.count = blocks * slots
+        self.first_block = first_block
+        self.special_values = special_registers(self.configuration, self.layout, first_block, blocks)
+        threads = math.prod(self.configuration.block)
+        alive = np.tile(np.arange(slots) < threads, blocks)
+        self.live = Mask(alive, threads * blocks)
+        self.values = [np.bool_(False) if kind == "pred" else _zero(kind) for kind in self.kernel.held]
+        self._set_memories(blocks)
+        rows = None if blocks == 1 else np.repeat(np.arange(blocks), slots)
+        cells = Cells(self.sites.sites, self.layout.start, self._pitch, blocks, self.count, rows)
+        self.hazards = Hazards(self.sites.sites, self.layout.placed, cells, blocks, threads, self.findings)
+        self.findings.first_block = first_block
+        self.log.begin(first_block, blocks)
+        self.run_all()
+
+    def end(self) -> None:
+        """Finish the batch."""
+        self.hazards.end()
+        self.log.end()
+
+    def _set_memories(self, blocks: int) -> None:
+        self._pitch = -(-self.layout.nbytes // 16) * 16
+        shared = np.zeros((blocks, max(self._pitch, 16)), np.uint8)
+        self.shared_views: dict[int, Any] = {size: shared.view(dtype) for size, dtype in UNSIGNED.items()}
+        self.block_starts = (np.arange(blocks) * shared.shape[1])[:, None]
+        self.shared_starts = np.repeat(self.block_starts[:, 0], self.slots) - self.layout.start
+        local_size = max(16, self.kernel.local_size)
+        local = np.zeros((self.count if self.kernel.local_size else 1, local_size), np.uint8)
+        self.local_views: dict[int, Any] = {size: local.view(dtype) for size, dtype in UNSIGNED.items()}
+        self.local_starts = np.arange(self.count) * local_size
+
+    # -- which threads run
+
+    @property
+    def active(self) -> int:
+        """How many threads run now."""
+        return self.count if self.lanes is None else len(self.lanes)
+
+    def run_all(self) -> None:
+        """Let every thread that has not ended run."""
+        self.set_lanes(None if self.live.full else np.flatnonzero(self.live.lanes), self.live)
+
+    def set_lanes(self, lanes: NDArray[np.intp] | None, mask: Mask | None = None) -> None:
+        """Let some threads run, None for all of the batch; ``mask`` are the same threads, where that is known."""
+        self.lanes = lanes
+        self._columns: NDArray[np.intp] | None = None
+        self._mask = mask
+
+    @property
+    def mask(self) -> Mask:
+        """The threads that run now."""
+        if self._mask is None:
+            on = np.ones(self.count, np.bool_) if self.lanes is None else np.zeros(self.count, np.bool_)
+            if self.lanes is not None:
+                on[self.lanes] = True
+            self._mask = Mask(on, self.active)
+        return self._mask
+
+    @contextmanager
+    def only(self, chosen: NDArray[np.intp]) -> Iterator[bool]:
+        """Let some of the active threads run, by their numbers among these; gives whether there are any."""
+        before = self.lanes, self._columns, self._mask
+        self.set_lanes(chosen if self.lanes is None else self.lanes[chosen])
+        try:
+            yield len(chosen) > 0
+        finally:
+            self.lanes, self._columns, self._mask = before
+
+    # -- values
+
+    def pick(self, value: Value) -> Value:
+        """Return the part of a register that belongs to the active threads."""
+        lanes = self.lanes
+        if lanes is None or value.ndim == 0:
+            return value
+        rows, columns = value.shape
+        if columns == 1:
+            return value[:, 0][lanes // self.shape[1]]
+        if rows == 1 and self.shape[0] > 1:
+            if self._columns is None:
+                self._columns = lanes % self.shape[1]
+            return value[0][self._columns]
+        return value.reshape(-1)[lanes]
+
+    def put(self, slot: int, value: Value) -> None:
+        """Write a register of the active threads."""
+        lanes = self.lanes
+        if lanes is None:
+            self.values[slot] = value
+            return
+        held = self.values[slot]
+        if held.shape != self.shape:
+            held = self.values[slot] = np.broadcast_to(held, self.shape).copy()
+        held.reshape(-1)[lanes] = value
+
+    def one_each(self, value: Value) -> NDArray[Any]:
+        """Return a value with one element for each active thread."""
+        shape = self.shape if self.lanes is None else (len(self.lanes),)
+        return np.broadcast_to(value, shape).reshape(-1)
+
+    def as_active(self, value: NDArray[Any]) -> Value:
+        """Return what ``one_each`` gives in the form of a register's value."""
+        return value.reshape(self.shape) if self.lanes is None else value
+
+    def in_warps(self, value: Value, other: Any) -> NDArray[Any]:
+        """Return a value as (warps, 32) over the whole batch, ``other`` for threads that do not run."""
+        if self.lanes is None:
+            return np.broadcast_to(value, self.shape).reshape(-1, WARP_SIZE)
+        whole = np.full(self.count, other, value.dtype)
+        whole[self.lanes] = value
+        return whole.reshape(-1, WARP_SIZE)
+
+    def from_warps(self, value: NDArray[Any]) -> Value:
+        """Return what belongs to the active threads of an array of (warps, 32), or of (warps, 1)."""
+        whole = np.broadcast_to(value, (self.count // WARP_SIZE, WARP_SIZE))
+        return whole.reshape(self.shape) if self.lanes is None else whole.reshape(-1)[self.lanes]
+
+    def special(self, name: str) -> Value:
+        """Return a register of the machine.
+
+        Raises:
+            PtxError: when it is not known here.
+        """
+        if name not in self.special_values:
+            raise PtxError(f"%{name} is not known in lockstep")
+        return self.special_values[name]
+
+    def symbol(self, name: str) -> int:
+        """Return the address of a variable, in the terms of its space."""
+        if name in self.kernel.local:
+            return self.kernel.local[name]
+        if name not in self.symbols:
+            raise PtxError(f"{name} has no address here")
+        return self.symbols[name]
+
+    # -- requests and bounds
+
+    def request(
+        self, site: int | None, space: str, at: Value, size: int, stored: Sequence[Value] = (), *, logged: bool = True
+    ) -> None:
+        """Note that the active threads touch memory; what is not ``logged`` belongs to the request before."""
+        if site is None or space == "local":
+            return
+        number = self.sites.number(site, space)
+        mask = self.mask
+        addresses: Any = int(at) if at.ndim == 0 else self._of_all(at)
+        values = None
+        if space == "shared":
+            bits = self._bits(stored, size) if stored else None
+            self.hazards.add(number, addresses, mask, bits)
+            if len(stored) == 1 and logged:
+                values = self._numbers(number, addresses, bits)
+        if logged:
+            self.log.add(number, addresses, mask, values)
+
+    def _of_all(self, at: Value, other: Any = -1) -> NDArray[Any]:
+        """Return one element for each thread of the batch; of one block only where all blocks have the same."""
+        if self.lanes is None:
+            return at.reshape(-1) if at.shape == (1, self.shape[1]) else np.broadcast_to(at, self.shape).reshape(-1)
+        whole = np.full(self.count, other, at.dtype)
+        whole[self.lanes] = at
+        return whole
+
+    def _bits(self, stored: Sequence[Value], size: int) -> Any:
+        """Return what a store stores, one element of ``size`` bytes for each thread of the batch."""
+        if len(stored) == 1 and stored[0].ndim == 0:
+            return stored[0]
+        parts = [self._of_all(np.broadcast_to(v, self.shape) if self.lanes is None else v, 0) for v in stored]
+        parts = [np.broadcast_to(part, self.count) for part in parts]
+        if len(parts) == 1:
+            return parts[0].copy()
+        return np.ascontiguousarray(np.stack(parts, axis=-1)).view(f"V{size}")[:, 0]
+
+    def _numbers(self, site: int, addresses: Any, bits: Any) -> NDArray[np.float64] | None:
+        """Return what a store stores as the array's type reads it."""
+        dtype = self.sites.dtype_of_store(site, addresses, self.layout.placed)
+        if dtype is None or dtype.itemsize != bits.dtype.itemsize:
+            return None
+        numbers = np.asarray(bits).view(dtype).astype(np.float64)
+        return np.broadcast_to(numbers, self.count) if numbers.ndim == 0 else numbers
+
+    def same_allocation(self, at: Value) -> bool:
+        """Tell whether addresses that are inside all lie in one allocation of global memory."""
+        return at.ndim == 0 or len(self.memory.allocations) == 1 or self.memory.near(int(at.min()), int(at.max()))
+
+    def fits(self, space: str, low: int, high: int, size: int) -> bool:
+        """Tell whether accesses from a lowest to a highest address are all inside one memory."""
+        if space == "global":
+            return self.memory.holding(low, high + size) is not None
+        start, end = self._limits(space)
+        return start <= low and high + size <= end
+
+    def _limits(self, space: str) -> tuple[int, int]:
+        if space == "local":
+            return 0, self.kernel.local_size
+        return self.layout.start, self.layout.start + self.layout.nbytes
+
+    def inside(self, space: str, at: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+        """Tell which accesses are inside."""
+        if space == "global":
+            return self.memory.inside(at, size)
+        start, end = self._limits(space)
+        return np.asarray((at >= start) & (at + size <= end))
+
+    # -- findings
+
+    def out_of_bounds(self, site: int | None, space: str, at: NDArray[np.int64], size: int) -> None:
+        """Note accesses outside of their array; they do not happen."""
+        first = int(at[0])
+        array = self._array_near(site, space, first)
+        if array is None:
+            message = said("address {address} is in no array of the launch", address=f"{first:#x}")
+        else:
+            itemsize = np.dtype(array.dtype).itemsize
+            elements = math.prod(array.shape)
+            message = said(
+                "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.",
+                array=array.name,
+                index=(first - array.address) // itemsize,
+                shape=(elements,),
+            )
+        self._find("out_of_bounds", site, space, message)
+
+    def _array_near(self, site: int | None, space: str, address: int) -> ArrayInfo | None:
+        if space == "shared":
+            before = [array for array in self.layout.placed if array.address <= address]
+            return max(before, key=lambda array: array.address, default=None)
+        near = self.memory.nearest(address) if space == "global" else None
+        return next((array for array in self.globals if near and array.address == near.start), None)
+
+    def stop_misaligned(self, site: int | None, space: str, at: NDArray[np.int64], size: int) -> None:
+        """End the launch as a device does for an address that is not a multiple of the access's width."""
+        message = said(
+            "address {address} is not a multiple of {width}, the width of the access; a device stops the kernel here. "
+            "Align the array, or load fewer bytes at once.",
+            address=int(at[0]),
+            width=size,
+        )
+        self._find("misaligned", site, space, message)
+        raise StoppedError
+
+    def _find(self, kind: str, site: int | None, space: str, message: str) -> None:
+        line, column = self.sites.place_of(site, space)
+        self.find(
+            kind, line, column, self.one_each(np.arange(self.count) if self.lanes is None else self.lanes), message
+        )
+
+    def find(self, kind: str, line: int, column: int, threads: NDArray[Any], message: str) -> None:
+        """Note a mistake at a place once, with the first block that makes it and up to eight of its threads."""
+        self.findings.add((kind, line, column), kind, line, threads, message)
+
+
+def _zero(kind: str) -> Value:
+    return UNSIGNED[DTYPES[kind].itemsize].type(0)

@@ -1,0 +1,198 @@
+"""A module of PTX as data: functions, variables, instructions and their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Bytes of every type that an instruction may name.
+SIZES = {
+    **dict.fromkeys(("b8", "u8", "s8", "pred"), 1),
+    **dict.fromkeys(("b16", "u16", "s16", "f16", "bf16"), 2),
+    **dict.fromkeys(("b32", "u32", "s32", "f32", "f16x2", "bf16x2", "tf32"), 4),
+    **dict.fromkeys(("b64", "u64", "s64", "f64"), 8),
+    "b128": 16,
+}
+
+
+class PtxError(Exception):
+    """Text that is not read as PTX, or an instruction that is not executed; ``place`` is where it comes from."""
+
+    def __init__(self, what: str, place: Place | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What ``.loc`` names: the number of a file, and a line of it; ``outer`` is where it was inlined, or called."""
+
+    file: int = 0
+    line: int = 0
+    outer: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A register, by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An integer, or the bits of a float of ``bits`` bits, 0 for an integer."""
+
+    value: int
+    bits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A register of the machine such as ``tid.x``, without its %."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The address of a variable or, of a call, a function's name; of a branch, a label."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What stands in square brackets."""
+
+    base: Register | Symbol | Number
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What stands in braces or parentheses."""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two destinations, ``%p|%q``."""
+
+    first: Operand
+    second: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A register negated (``-``) or inverted (``!``)."""
+
+    sign: str
+    inner: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """A destination that is not wanted, ``_``."""
+
+
+Operand = Register | Number | Special | Symbol | Address | Group | Pair | Changed | Nowhere
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """``@p`` or ``@!p``."""
+
+    register: Register
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction. ``words`` are its parts between dots, the opcode first."""
+
+    words: tuple[str, ...]
+    guard: Guard | None
+    operands: tuple[Operand, ...]
+    place: Place
+    text: str
+
+    @property
+    def opcode(self) -> str:
+        """The first word."""
+        return self.words[0]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The words that are types, in order."""
+        return tuple(word for word in self.words[1:] if word in SIZES)
+
+    @property
+    def type(self) -> str:
+        """The last type; ``b32`` where the instruction names none."""
+        types = self.types
+        return types[-1] if types else "b32"
+
+    def has(self, *words: str) -> bool:
+        """Tell whether it has one of some modifiers."""
+        return any(word in self.words for word in words)
+
+    def one_of(self, *words: str) -> str:
+        """Return the modifier that is one of some words.
+
+        Raises:
+            PtxError: when there is none.
+        """
+        for word in self.words[1:]:
+            if word in words:
+                return word
+        raise PtxError(f"{'.'.join(self.words)} is not executed", self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable; ``size`` is 0 for an extern array of no size. ``initial`` is the text of its initial value."""
+
+    name: str
+    space: str
+    type: str
+    alignment: int
+    size: int
+    initial: str | None = None
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether the launch says how large it is."""
+        return self.size == 0
+
+
+@dataclass
+class Function:
+    """A function; ``registers`` are the types of its registers, ``labels`` indices into its body.
+
+    ``tables`` are the labels that an indexed branch chooses among, by the name of the table.
+    """
+
+    name: str
+    is_entry: bool
+    parameters: tuple[Variable, ...]
+    results: tuple[Variable, ...]
+    has_body: bool = False
+    body: list[Instruction] = field(default_factory=list)
+    registers: dict[str, str] = field(default_factory=dict)
+    variables: list[Variable] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    place: Place = Place()
+
+
+@dataclass(frozen=True)
+class Module:
+    """What a PTX text holds; ``files`` are paths by the numbers that places name."""
+
+    functions: Mapping[str, Function]
+    variables: Mapping[str, Variable]
+    files: Mapping[int, str]

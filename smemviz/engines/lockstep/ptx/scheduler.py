@@ -1,0 +1,216 @@
+"""Running the blocks of an entry: which threads go next, where they part and meet, and who waits at which barrier."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.ptx.errors import StoppedError
+from smemviz.engines.lockstep.ptx.kernel import Step
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.module import PtxError
+from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
+from smemviz.said import said
+
+_PATIENCE = 64  # visits of a block that may wait for others, before those others go first
+_MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
+
+
+class Scheduler:
+    """Runs one batch. Of all threads that can run those at the lowest block go first; see ``blocks``.
+
+    Threads that wait for others in a loop, on memory, let these go first after a while.
+    """
+
+    def __init__(self, machine: Machine, most_steps: int) -> None:
+        self._machine = machine
+        self._steps = machine.kernel.steps
+        self._end = len(self._steps)
+        self._most_steps = most_steps
+        self._returns = _returning(self._steps)
+        self.steps = 0
+
+    def run(self) -> None:
+        """Run every thread of the batch to its end.
+
+        Raises:
+            StoppedError: when a device would have stopped the kernel.
+            PtxError: when it does not end.
+        """
+        m = self._machine
+        self._at = np.where(m.live.lanes, 0, self._end).astype(np.int32)
+        self._waiting = Waiting(m)
+        self._visits: Counter[int] = Counter()
+        self._changes = self._in_vain = 0
+        self._together: int | None = 0  # the block that every thread alive is at
+        m.run_all()
+        while self._choose():
+            self._visit()
+
+    def _choose(self) -> bool:
+        """Let the threads at the lowest block run; returns whether there are any."""
+        m = self._machine
+        if self._together is not None:
+            return self._together < self._end
+        waiting = self._waiting
+        while True:
+            runnable = np.where(waiting.why == RUNNING, self._at, self._end) if waiting.any else self._at
+            lowest = int(runnable.min())
+            if lowest < self._end:
+                break
+            if not waiting.any:
+                return False
+            waiting.release_stuck()
+        lanes = np.flatnonzero(runnable == lowest)
+        if len(lanes) == m.live.count:
+            self._together = lowest
+            m.run_all()
+        else:
+            m.set_lanes(lanes)
+            self._now = lowest
+        return True
+
+    def _visit(self) -> None:
+        """Run one block for the threads chosen, and send them on."""
+        m = self._machine
+        number = self._now if self._together is None else self._together
+        step = self._steps[number]
+        for action in step.actions:
+            action(m)
+        self._count(number, step)
+        block = step.block
+        if block.end is None:
+            self._go(block.following)
+        elif step.barrier is not None:
+            self._wait(step)
+        elif block.end.opcode == "brx":
+            assert step.index is not None
+            index = m.one_each(step.index(m)).astype(np.int64)
+            self._go_apart(np.array(block.targets, np.int32)[np.minimum(index, len(block.targets) - 1)])
+        elif block.end.opcode == "trap":
+            self._trap(step)
+        else:
+            self._branch(step)
+
+    def _count(self, number: int, step: Step) -> None:
+        self.steps += 1
+        if step.waits:
+            self._visits[number] += 1
+            if self._machine.changes != self._changes:
+                self._changes, self._in_vain = self._machine.changes, 0
+            self._in_vain += 1
+            if self._in_vain > _MOST_VISITS:
+                raise PtxError(
+                    said("waits in a loop for what no thread does; check what it waits for, and who stores that"),
+                    step.place,
+                )
+            if self._together is None and self._visits[number] % _PATIENCE == 0:
+                self._waiting.let_others_go(self._machine.lanes)
+        if self.steps > self._most_steps:
+            raise PtxError(
+                said(
+                    "the loops of this launch ran {most:,} steps and this one has not ended; check its condition",
+                    most=self._most_steps,
+                ),
+                step.place,
+            )
+
+    def _branch(self, step: Step) -> None:
+        m, block = self._machine, step.block
+        assert block.end is not None
+        target = block.targets[0]
+        ends = block.end.opcode != "bra"
+        if step.guard is None:
+            self._go(target, ends=ends)
+            return
+        taken = step.guard(m)
+        if block.end.guard is not None and block.end.guard.negated:
+            taken = ~taken
+        if taken.ndim:
+            count = int(np.count_nonzero(taken))
+            if 0 < count < taken.size:
+                each = m.one_each(taken)
+                if ends:
+                    self._finish(np.flatnonzero(each) if m.lanes is None else m.lanes[each], m.live.lanes)
+                self._go_apart(np.where(each, target, block.following).astype(np.int32))
+                return
+            taken = count > 0
+        self._go(target if taken else block.following, ends=ends and bool(taken))
+
+    def _go(self, to: int, *, ends: bool = False) -> None:
+        """Send the threads chosen to one block."""
+        m = self._machine
+        ends = ends or to in self._returns
+        to = self._end if ends else to
+        if self._together is not None and not ends:
+            self._together = to
+            return
+        lanes = self._chosen()
+        if self._together is None or ends:
+            self._at[lanes] = to
+        if ends:
+            self._together = None
+            self._finish(lanes, m.live.lanes)
+
+    def _go_apart(self, to: NDArray[np.int32]) -> None:
+        """Send each of the threads chosen to a block of its own."""
+        lanes = self._chosen()
+        self._together = None
+        self._at[lanes] = to
+        if self._returns:
+            ending = np.isin(to, list(self._returns))
+            if ending.any():
+                self._finish(lanes[ending], self._machine.live.lanes)
+
+    def _chosen(self) -> NDArray[np.intp]:
+        m = self._machine
+        return np.arange(m.count) if m.lanes is None else m.lanes
+
+    def _finish(self, lanes: NDArray[np.intp], live: NDArray[np.bool_]) -> None:
+        """Note that threads have ended."""
+        m = self._machine
+        live = live.copy()
+        live[lanes] = False
+        m.live = Mask(live, int(np.count_nonzero(live)))
+        self._at[lanes] = self._end
+        if self._waiting.any:
+            self._waiting.release()
+
+    def _wait(self, step: Step) -> None:
+        """Let the threads chosen wait at a barrier; where all of the batch are there, they pass it at once."""
+        barrier = step.barrier
+        assert barrier is not None
+        if self._together is not None:
+            if self._waiting.pass_together(barrier):
+                self._together = step.block.following
+                return
+            self._at[self._chosen()] = self._together
+            self._together = None
+        lanes = self._chosen()
+        self._at[lanes] = step.block.following
+        self._waiting.arrive(lanes, barrier, step.place)
+        self._waiting.release()
+
+    def _trap(self, step: Step) -> None:
+        m = self._machine
+        line, column = m.sites.line_of(step.place)
+        m.find("trap", line, column, self._chosen(), said("the kernel traps; a device stops it here"))
+        raise StoppedError
+
+
+def _returning(steps: Sequence[Step]) -> set[int]:
+    """Return the blocks that do nothing and end the thread: who gets there has ended."""
+    found: set[int] = set()
+    for number in reversed(range(len(steps))):
+        step = steps[number]
+        if step.actions or step.guard is not None or step.barrier is not None:
+            continue
+        end = step.block.end
+        to = step.block.following if end is None else step.block.targets[0] if end.opcode == "bra" else -1
+        if (end is not None and end.opcode in ("ret", "exit")) or to in found:
+            found.add(number)
+    return found

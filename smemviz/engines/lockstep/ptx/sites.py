@@ -1,0 +1,143 @@
+"""From instructions of PTX to the sites of a recording: copies of one access become one, arrays get their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.module import Place
+from smemviz.frontends.cuda.sources import Sources
+from smemviz.recording import ArrayInfo, Requests, Site, Space, Totals
+
+_SPACES: tuple[Space, Space] = ("shared", "global")
+
+
+class SiteMap:
+    """The sites that the instructions of an entry may be; one with a generic address is one in each memory."""
+
+    def __init__(self, kernel: Kernel, name: str, sources: Sources) -> None:
+        self._sources = sources
+        self._fallback = kernel.function.place
+        self._numbers: dict[tuple[int, str], int] = {}
+        self._dtypes: dict[int, np.dtype[Any] | None] = {}
+        found: dict[Any, int] = {}
+        sites: list[Site] = []
+        for raw, one in enumerate(kernel.memory):
+            for space in _SPACES if one.space == "generic" else (one.space,):
+                site = self._site(
+                    one.place, "shared" if space == "shared" else "global", one.op, one.width, one.dtype, name
+                )
+                key = (site.file, site.line, site.column, site.end_line, site.end_column, space, site.op, site.width)
+                if key not in found:
+                    found[key] = len(sites)
+                    sites.append(site)
+                self._numbers[raw, space] = found[key]
+        self.sites = tuple(sites)
+
+    def number(self, raw: int, space: str) -> int:
+        """Return the number of the site that an instruction is in a memory."""
+        return self._numbers[raw, space]
+
+    def place_of(self, raw: int | None, space: str) -> tuple[int, int]:
+        """Return line and column of an instruction; those of the kernel for one that is no site."""
+        number = None if raw is None else self._numbers.get((raw, space))
+        if number is None:
+            return self.line_of(self._fallback)
+        return self.sites[number].line, self.sites[number].column
+
+    def line_of(self, place: Place) -> tuple[int, int]:
+        """Return line and column of a place of the PTX."""
+        own = self._own(place)
+        text = self._sources.file(own.file)
+        found = text.place(own.line) if text else None
+        return found or (1, 0)
+
+    def text_of(self, place: Place) -> str:
+        """Return the expression at a place of the PTX."""
+        own = self._own(place)
+        text = self._sources.file(own.file)
+        access = text.access(own.line) if text else None
+        return access.source if access else ""
+
+    def _own(self, place: Place) -> Place:
+        """Return the innermost place that is in a file of the user's."""
+        while self._sources.file(place.file) is None and place.outer is not None:
+            place = place.outer
+        return place
+
+    def dtype_of_store(self, site: int, addresses: Any, placed: Sequence[ArrayInfo]) -> np.dtype[Any] | None:
+        """Return the type of the array that a site stores in, as its first address tells."""
+        if site not in self._dtypes:
+            first = addresses if isinstance(addresses, int) else int(addresses[addresses >= 0][0])
+            array = next((array for array in placed if 0 <= first - array.address < array.nbytes), None)
+            self._dtypes[site] = np.dtype(array.dtype) if array else None
+        return self._dtypes[site]
+
+    def _site(self, place: Place, space: Space, op: str, width: int, dtype: str, kernel: str) -> Site:
+        place = self._own(place)
+        text = self._sources.file(place.file)
+        access = text.access(place.line) if text else None
+        if text is None or access is None:
+            line, column = self.line_of(self._fallback)
+            return Site(line, column, line, column, "", "", space, op, width, dtype, kernel)
+        function = text.function(access.line, access.column)
+        named = kernel if function is None or function.is_kernel else function.name
+        return Site(
+            access.line,
+            access.column,
+            access.end_line,
+            access.end_column,
+            access.source,
+            access.array,
+            space,
+            op,
+            width,
+            dtype,
+            named,
+            file=text.file,
+        )
+
+
+def finished(
+    sites: Sequence[Site], requests: Requests, totals: Totals | None, arrays: Sequence[ArrayInfo]
+) -> tuple[tuple[Site, ...], Requests, Totals | None]:
+    """Return the sites that made requests, in order of their lines, with the names of the arrays they reached."""
+    made = np.bincount(requests.site, minlength=len(sites)) if totals is None else totals.requests
+    used = [number for number in range(len(sites)) if made[number]]
+    used.sort(key=lambda number: (sites[number].file, sites[number].line))
+    by_site = _split(requests, len(sites))
+    named = tuple(_named(sites[number], by_site[number], arrays) for number in used)
+    new = np.zeros(len(sites), np.int32)
+    new[used] = np.arange(len(used))
+    if totals is not None:
+        totals = Totals(
+            *(getattr(totals, name)[used] for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"))
+        )
+    return named, replace(requests, site=new[requests.site]), totals
+
+
+def _split(requests: Requests, sites: int) -> list[NDArray[np.int64]]:
+    order = np.argsort(requests.site, kind="stable")
+    ends = np.cumsum(np.bincount(requests.site, minlength=sites))
+    return np.split(requests.addresses[order], ends[:-1]) if sites else []
+
+
+def _named(site: Site, addresses: NDArray[np.int64], arrays: Sequence[ArrayInfo]) -> Site:
+    """Return a site with the arrays that its addresses lie in, and their type where it is of the same width."""
+    reached = []
+    for array in arrays:
+        if array.space == site.space:
+            inside = (addresses >= array.address) & (addresses < array.address + max(1, array.nbytes))
+            if inside.any():
+                reached.append(array)
+    if not reached:
+        return site
+    dtypes = {array.dtype for array in reached}
+    same = len(dtypes) == 1 and site.op in ("load", "store") and np.dtype(next(iter(dtypes))).itemsize == site.width
+    names = " or ".join(dict.fromkeys(array.name for array in reached))
+    return replace(site, array=names, dtype=dtypes.pop() if same else site.dtype)

@@ -1,0 +1,198 @@
+"""The threads of a batch that wait: at a barrier of their block, at one of their warp, or for others to go first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.ptx.barriers import Barrier
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.module import Place
+from smemviz.engines.lockstep.ptx.registers import Value
+from smemviz.recording import WARP_SIZE
+from smemviz.said import said
+
+RUNNING, ASLEEP, WARP, BLOCK = 0, 1, 2, 3  # a barrier of a block with number n is BLOCK + n
+
+
+class Waiting:
+    """Who waits for what, one code for each thread of the batch."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.why = np.zeros(machine.count, np.int32)
+        self.any = False
+        # For how many threads, or which lanes, one waits; who has arrived and gone on; where; what it brings.
+        self._wanted = np.zeros(machine.count, np.int64)
+        self._arrived = np.zeros((machine.shape[0], 16), np.int64)
+        self._place = np.zeros(machine.count, np.int32)
+        self._test = np.zeros(machine.count, np.bool_)
+        # Who was alive when the first thread came to the barrier that a block waits at now.
+        self._alive_then = np.zeros(machine.count, np.bool_)
+        self._places: list[Place] = []
+        self._barriers: list[Barrier] = []
+
+    def pass_together(self, barrier: Barrier) -> bool:
+        """Let all threads alive pass a barrier that they have come to at once; returns whether that is all there is."""
+        m = self._machine
+        if barrier.number is None:
+            m.hazards.syncwarp(m.mask, m.live)
+            return True
+        if barrier.arrives or barrier.count is not None:
+            return False
+        self._pass(m.mask)
+        if barrier.reduction is not None:
+            assert barrier.test is not None
+            self._deliver(barrier, m.one_each(barrier.test(m)))
+        return True
+
+    def arrive(self, lanes: NDArray[np.intp], barrier: Barrier, place: Place) -> None:
+        """Let threads wait at a barrier, or count them there and let them go on."""
+        m = self._machine
+        if barrier.number is None:
+            assert barrier.members is not None
+            self.why[lanes] = WARP
+            self._wanted[lanes] = barrier.members(m)
+        else:
+            number = m.one_each(barrier.number(m)).astype(np.int32)
+            wanted = m.one_each(barrier.count(m)).astype(np.int64) if barrier.count else 0
+            if barrier.arrives:
+                np.add.at(self._arrived, (lanes // m.shape[1], number), 1)
+                return
+            self._note_alive(lanes)
+            self.why[lanes] = BLOCK + number
+            self._wanted[lanes] = wanted
+            self._test[lanes] = m.one_each(barrier.test(m)) if barrier.test else False
+        self._place[lanes] = len(self._places)
+        self._places.append(place)
+        self._barriers.append(barrier)
+        self.any = True
+
+    def _note_alive(self, lanes: NDArray[np.intp]) -> None:
+        slots = self._machine.shape[1]
+        waits = np.asarray((self.why >= BLOCK).reshape(-1, slots).any(axis=1))
+        first = np.unique(lanes // slots)
+        first = first[~waits[first]]
+        self._alive_then.reshape(-1, slots)[first] = self._machine.live.lanes.reshape(-1, slots)[first]
+
+    def let_others_go(self, lanes: NDArray[np.intp] | None) -> None:
+        """Put threads to sleep until no other can run."""
+        if lanes is not None:
+            self.why[lanes] = ASLEEP
+            self.any = True
+
+    def release(self) -> None:
+        """Let threads go on whose barrier has all the threads that it waits for."""
+        self._release_warps()
+        slots = self._machine.shape[1]
+        for number in np.unique(self.why[self.why >= BLOCK]):
+            here = (self.why == number).reshape(-1, slots)
+            live = self._machine.live.lanes.reshape(-1, slots)
+            wanted = np.where(here, self._wanted.reshape(-1, slots), 0).max(axis=1)
+            count = here.sum(axis=1) + self._arrived[:, number - BLOCK]
+            full = np.asarray(np.where(wanted > 0, count >= wanted, (here | ~live).all(axis=1)) & here.any(axis=1))
+            if full.any():
+                self._let_pass(np.flatnonzero((here & full[:, None]).reshape(-1)))
+                self._arrived[full, number - BLOCK] = 0
+        self.any = bool(self.why.any())
+
+    def release_stuck(self) -> None:
+        """Go on where no thread can run: wake those that sleep, else let a barrier go that others never reach."""
+        asleep = self.why == ASLEEP
+        if asleep.any():
+            self.why[asleep] = RUNNING
+        else:
+            first = int(np.flatnonzero(self.why)[0])
+            slots = self._machine.shape[1]
+            group = slots if self.why[first] >= BLOCK else WARP_SIZE
+            start = first // group * group
+            near = np.arange(start, start + group)
+            stuck = near[self.why[near] == self.why[first]]
+            elsewhere = near[(self.why[near] != self.why[first]) & self._machine.live.lanes[near]]
+            self._divergence(stuck, elsewhere)
+            self._let_pass(stuck)
+        self.any = bool(self.why.any())
+
+    def _release_warps(self) -> None:
+        waits = (self.why == WARP).reshape(-1, WARP_SIZE)
+        if not waits.any():
+            return
+        live = self._machine.live.lanes.reshape(-1, WARP_SIZE)
+        words = [np.packbits(flags, axis=1, bitorder="little").view("<u4").astype(np.int64) for flags in (waits, live)]
+        here, alive = (np.repeat(word, WARP_SIZE, axis=1) for word in words)
+        wanted = self._wanted.reshape(-1, WARP_SIZE) & alive
+        free = np.flatnonzero((waits & (here & wanted == wanted)).reshape(-1))
+        if len(free):
+            m = self._machine
+            lanes = np.zeros(m.count, np.bool_)
+            lanes[free] = True
+            m.hazards.syncwarp(Mask(lanes, len(free)), m.live)
+            self.why[free] = RUNNING
+
+    def _let_pass(self, lanes: NDArray[np.intp]) -> None:
+        """Let threads pass the barrier they wait at, the same for all."""
+        m = self._machine
+        code = int(self.why[lanes[0]])
+        self.why[lanes] = RUNNING
+        on = np.zeros(m.count, np.bool_)
+        on[lanes] = True
+        mask = Mask(on, len(lanes))
+        if code == WARP:
+            m.hazards.syncwarp(mask, m.live)
+            return
+        self._check_places(lanes)
+        self._pass(mask)
+        barrier = self._barriers[self._place[lanes[0]]]
+        if barrier.reduction is not None:
+            before = m.lanes
+            m.set_lanes(lanes)
+            self._deliver(barrier, self._test[lanes])
+            m.set_lanes(before)
+
+    def _pass(self, mask: Mask) -> None:
+        m = self._machine
+        m.hazards.barrier(mask, m.live)
+        m.log.barrier(mask)
+
+    def _deliver(self, barrier: Barrier, test: NDArray[np.bool_]) -> None:
+        """Write what a barrier finds in all threads of each block."""
+        m = self._machine
+        lanes = np.arange(m.count) if m.lanes is None else m.lanes
+        blocks = lanes // m.shape[1]
+        yes = np.bincount(blocks, test, minlength=m.shape[0]).astype(np.uint32)
+        there = np.bincount(blocks, minlength=m.shape[0])
+        found: Value = {"popc": yes, "and": yes == there, "or": yes > 0}[barrier.reduction or ""]
+        assert barrier.result is not None
+        barrier.result(m, m.as_active(found[blocks]))
+
+    def _check_places(self, lanes: NDArray[np.intp]) -> None:
+        """Threads of one block that pass a barrier from several places of the text are a finding."""
+        m = self._machine
+        wanted = self._wanted[lanes]
+        for block in np.unique(lanes // m.shape[1]):
+            own = lanes[lanes // m.shape[1] == block]
+            places = {self._places[number] for number in np.unique(self._place[own])}
+            if wanted.any():
+                continue
+            mine = np.arange(block * m.shape[1], (block + 1) * m.shape[1])
+            gone = mine[self._alive_then[mine] & ~m.live.lanes[mine]]
+            if len(gone):
+                self._divergence(own, gone)
+                return
+            if len(places) > 1:
+                first = self._place[own] == self._place[own[0]]
+                self._divergence(own[first], own[~first])
+                return
+
+    def _divergence(self, present: NDArray[np.intp], missing: NDArray[np.intp]) -> None:
+        m = self._machine
+        line, column = m.sites.line_of(self._places[self._place[present[0]]])
+        message = said(
+            "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
+            "Move it to where every thread of the block gets.",
+            code="__syncwarp()" if self.why[present[0]] == WARP else "__syncthreads()",
+            present=len(present),
+            missing=len(missing),
+        )
+        m.find("barrier_divergence", line, column, missing if len(missing) else present, message)

@@ -1,0 +1,1 @@
+"""What people write, turned into something that an engine can run."""

@@ -1,0 +1,118 @@
+"""A program and a view of it, compiled: PTX, and the ways from its lines, arrays and parameters back to the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from smemviz.errors import KernelFileError, SourceError
+from smemviz.frontends.cuda.functions import find_functions, without_host
+from smemviz.frontends.cuda.headers import HEADERS
+from smemviz.frontends.cuda.includes import own_headers
+from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
+from smemviz.frontends.cuda.placing import Place, one_token_a_line
+from smemviz.frontends.cuda.program import CudaProgram, View
+from smemviz.frontends.cuda.shapes import Parameter, Probe, SharedDeclaration
+from smemviz.said import said
+
+_OPTIONS = (
+    "--gpu-architecture=compute_90",
+    "--std=c++17",
+    "-default-device",
+    "-lineinfo",
+    "--device-as-default-execution-space",
+)
+# Keeps the accesses as they are written; without it loops are unrolled and loads forwarded, as nvcc does.
+_AS_WRITTEN = "--Ofast-compile=max"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file that PTX names: its name, its text, and the place of each line that the compiler saw."""
+
+    file: str
+    source: str
+    places: tuple[Place, ...]
+
+    def place(self, line: int) -> Place | None:
+        """Return the place of a line that PTX names, None where it names none."""
+        return self.places[line - 1] if 0 < line <= len(self.places) else None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What NVRTC made of a program. ``names`` are the names in the PTX of the kernels asked for.
+
+    ``texts`` are the file and the headers beside it, by the name that NVRTC was given; ``parameters`` are by name in
+    the PTX.
+    """
+
+    ptx: str
+    names: Mapping[str, str]
+    texts: Mapping[str, Text]
+    shared: tuple[SharedDeclaration, ...]
+    parameters: Mapping[str, tuple[Parameter, ...]]
+
+    def text(self, path: str) -> Text | None:
+        """Return the file that PTX names by a path."""
+        name = path.replace("\\", "/")
+        return next((text for given, text in self.texts.items() if name == given or name.endswith(f"/{given}")), None)
+
+
+def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "source") -> Compiled:
+    """Compile a program for some of its kernels, templates with their arguments.
+
+    Raises:
+        KernelFileError: for an error in it, at its line and column.
+        MissingError: when NVRTC is not installed.
+    """
+    if not program.trusted:
+        raise KernelFileError(
+            program.file, 1, said("comes from elsewhere and is not compiled; save it and run the file")
+        )
+    headers = tuple(own_headers(program.text, program.file).items())
+    return _compile(program.file, program.text, headers, tuple(dict.fromkeys(kernels)), view)
+
+
+@lru_cache(maxsize=32)
+def _compile(
+    file: str, source: str, beside: tuple[tuple[str, str], ...], kernels: tuple[str, ...], view: View
+) -> Compiled:
+    name = Path(file).name
+    functions = find_functions(source)
+    device = without_host(source, functions)
+    given = {name: device}
+    texts = {name: Text("", source, ())}
+    for header, text in beside:
+        given[header] = without_host(text, find_functions(text))
+        texts[header] = Text((Path(file).parent / header).as_posix(), text, ())
+    exploded = {}
+    for one, text in given.items():
+        exploded[one], places = one_token_a_line(text)
+        texts[one] = replace(texts[one], places=places)
+    headers = {**HEADERS, **{one: text for one, text in exploded.items() if one != name}}
+    options = (*_OPTIONS[:4], *((_AS_WRITTEN,) if view == "source" else ()))
+    try:
+        made = compile_ptx(exploded[name], name, options, headers, kernels)
+    except CompileError as error:
+        raise _at_its_place(error, file, texts) from None
+    probe = Probe(device, functions)
+    try:
+        # The view does not matter here, only what is quickest.
+        seen = compile_ptx(probe.text, name, (*_OPTIONS[:3], _AS_WRITTEN), headers, kernels)
+        shared, parameters = probe.read(seen.text)
+    except CompileError as error:
+        raise KernelFileError(file, 1, said("its types cannot be read: {why}", why=error.what)) from None
+    return Compiled(made.text, made.names, texts, shared, parameters)
+
+
+def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text]) -> KernelFileError:
+    """Return the error with the line and column of the text as it was written."""
+    text = texts.get(error.file) or texts.get(Path(error.file).name)
+    place = text.place(error.line) if text else None
+    if text is None or place is None:
+        where = f"{error.file}:{error.line}: " if error.file else ""
+        return KernelFileError(file, 1, said("does not compile: {why}", why=f"{where}{error.what}"))
+    return SourceError(text.file or file, place.line, place.column + 1, error.what)

@@ -1,0 +1,66 @@
+"""Headers that NVRTC does not have: what they would declare for device code, in memory.
+
+NVRTC knows ``size_t``, ``printf``, ``assert`` and the mathematical functions by itself; what only a host uses is empty.
+"""
+
+from __future__ import annotations
+
+_INTEGERS = {
+    **{f"{sign}int{8 * size}_t": f"{word} {name}" for size, name in ((1, "char"), (2, "short"), (4, "int"))
+       for sign, word in (("", "signed"), ("u", "unsigned"))},
+    "int64_t": "signed long long",
+    "uint64_t": "unsigned long long",
+    "intptr_t": "signed long long",
+    "uintptr_t": "unsigned long long",
+}  # fmt: skip
+_STDINT = "#pragma once\n" + "".join(f"typedef {text} {name};\n" for name, text in _INTEGERS.items())
+_CSTDINT = "#pragma once\n#include <stdint.h>\nnamespace std {\n" + "".join(
+    f"using ::{name};\n" for name in _INTEGERS
+)  # closed below
+_LIMITS = """#pragma once
+#define CHAR_BIT 8
+#define INT_MAX 2147483647
+#define INT_MIN (-2147483647 - 1)
+#define UINT_MAX 0xffffffffu
+#define LLONG_MAX 9223372036854775807ll
+#define ULLONG_MAX 0xffffffffffffffffull
+"""
+_FLOAT = """#pragma once
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define DBL_MAX 1.7976931348623158e+308
+#define DBL_EPSILON 2.2204460492503131e-016
+"""
+_MATH = "#pragma once\n#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n"
+_HOST = "#pragma once\nnamespace std {}\n"
+
+HEADERS = {
+    "stdint.h": _STDINT,
+    "cstdint": _CSTDINT + "}\n",
+    "inttypes.h": "#include <stdint.h>\n",
+    "limits.h": _LIMITS,
+    "climits": "#include <limits.h>\n",
+    "float.h": _FLOAT,
+    "cfloat": "#include <float.h>\n",
+    "math.h": _MATH,
+    "cmath": "#include <math.h>\n" + _HOST,
+    **dict.fromkeys(
+        (
+            *("assert.h", "cassert", "stdio.h", "cstdio", "stdlib.h", "cstdlib", "string.h", "cstring", "stddef.h"),
+            *("cstddef", "time.h", "ctime", "iostream", "iomanip", "fstream", "sstream", "ostream", "string", "vector"),
+            *("array", "map", "set", "memory", "random", "chrono", "numeric", "algorithm", "functional", "stdexcept"),
+            *("thread", "mutex", "unistd.h", "sys/time.h"),
+            *("cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "device_functions.h"),
+            *(
+                "math_functions.h",
+                "helper_cuda.h",
+                "helper_functions.h",
+                "cublas_v2.h",
+                "curand.h",
+                "nvtx3/nvToolsExt.h",
+            ),
+        ),
+        _HOST,
+    ),
+}

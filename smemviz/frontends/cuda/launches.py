@@ -1,0 +1,201 @@
+"""The launches that a ``.cu`` file asks for, in comments that nvcc ignores, one a line:
+
+``// smemviz: transpose<<<dim3(2, 2), dim3(32, 32), 0>>>(zeros(64, 64), random(64, 64), 64)``
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.constants import ConstantValue
+from smemviz.errors import KernelFileError, LaunchError
+from smemviz.frontends.cuda.functions import Function
+from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
+from smemviz.frontends.cuda.shapes import Parameter
+from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
+from smemviz.said import said
+
+if TYPE_CHECKING:
+    from smemviz.frontends.cuda.program import CudaProgram
+
+_NOTE = re.compile(r"//\s*smemviz:\s*(.*)", re.DOTALL)
+_LAUNCH = re.compile(
+    r"(?P<name>[A-Za-z_][\w:]*\s*(?:<(?!<<).*?>)?)\s*<<<(?P<shape>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?", re.DOTALL
+)
+_HOW = "// smemviz: kernel<<<grid, block>>>(zeros(1024), 1024)"
+_MOST_BYTES = 1 << 32
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One launch that is asked for, its numbers computed but for arrays, whose types the kernel's parameters say."""
+
+    kernel: str
+    line: int
+    grid: Any
+    block: Any
+    dynamic_shared: int
+    arguments: tuple[ast.expr, ...]
+
+
+def wanted_launches(program: CudaProgram) -> tuple[Wanted, ...]:
+    """Return the launches that a program's comments ask for.
+
+    Raises:
+        KernelFileError: when there are none, or one names a kernel that the file does not have.
+        LaunchError: when one cannot be read.
+    """
+    found = tuple(_wanted(program, text, line) for text, line in _notes(program.text))
+    if not found:
+        kernels = tuple(program.kernel_functions.values())
+        if not kernels:
+            raise KernelFileError(program.file, 1, said("has no __global__ function; write a kernel"))
+        raise KernelFileError(
+            program.file,
+            kernels[0].line,
+            said("says no launch; add a comment such as {launch}", launch=offered(program)[0]),
+        )
+    return found
+
+
+def offered(program: CudaProgram) -> list[str]:
+    """Return the comments that would launch what the file's host code launches, to be filled in."""
+    kernels = program.kernel_functions
+    tokens = code(program.source)
+    made = []
+    for at, token in enumerate(tokens):
+        if token.text != "<<<" or not at:
+            continue
+        stop = next((i for i in range(at, len(tokens)) if tokens[i].text == ">>>"), None)
+        first = next((i for i in range(at, max(-1, at - 40), -1) if tokens[i].text in kernels), None)
+        if stop is None or first is None or stop + 1 >= len(tokens) or tokens[stop + 1].text != "(":
+            continue
+        end = closing(tokens, stop + 1)
+        given = program.source[tokens[stop + 1].end : tokens[end].start]
+        kernel = kernels[tokens[first].text]
+        shape = " ".join(program.source[tokens[first].start : tokens[stop].end].split())
+        made.append(f"// smemviz: {shape}({', '.join(_filled(program, kernel, given))})")
+    return made or [
+        f"// smemviz: {name}<<<1, 32>>>({', '.join(_filled(program, one, ''))})" for name, one in kernels.items()
+    ]
+
+
+def array_of(node: ast.expr, parameter: Parameter, scope: Mapping[str, ConstantValue]) -> NDArray[Any] | None:
+    """Make the array that an argument asks for, of the type that its parameter points to; None when it is a number.
+
+    ``random`` gives the same numbers in every run.
+
+    Raises:
+        UnreadableError: when it is not read here.
+    """
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _MAKERS):
+        return None
+    values = [value_of(argument, scope) for argument in node.args]
+    maker, dtype = node.func.id, np.dtype(parameter.element.dtype or "uint8")
+    fill = [values.pop(0)] if maker == "full" and values else []
+    sizes = tuple(int(value) for value in values)
+    lanes = (parameter.element.lanes,) if parameter.element.lanes > 1 else ()
+    shape = (*sizes, *lanes)
+    if not sizes or min(sizes) < 0 or any(value != size for value, size in zip(values, sizes, strict=True)):
+        raise UnreadableError(ast.unparse(node))
+    if int(np.prod(shape, dtype=object)) * dtype.itemsize > _MOST_BYTES:
+        raise UnreadableError(ast.unparse(node))
+    return _made(maker, shape, dtype, fill)
+
+
+def _made(maker: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Sequence[float]) -> NDArray[Any]:
+    if maker == "random":
+        random = np.random.default_rng(0)
+        if dtype.kind == "f":
+            return random.random(shape).astype(dtype)
+        return random.integers(0, 2 if dtype.kind == "b" else 100, shape).astype(dtype)
+    if maker == "arange":
+        return np.arange(int(np.prod(shape))).astype(dtype).reshape(shape)
+    return np.full(shape, fill[0] if fill else int(maker == "ones"), dtype)
+
+
+_MAKERS = ("zeros", "ones", "full", "arange", "random")
+
+
+def _notes(source: str) -> Iterator[tuple[str, int]]:
+    lines = Lines(source)
+    for token in scan(source):
+        match = _NOTE.fullmatch(token.text) if token.kind == "comment" else None
+        if match:
+            yield match[1].strip(), lines.place(token.start)[0]
+
+
+def _wanted(program: CudaProgram, text: str, line: int) -> Wanted:
+    match = _LAUNCH.fullmatch(text)
+    if match is None:
+        raise LaunchError(program.file, line, said("{text} is no launch; write {how}", text=text, how=_HOW))
+    name = " ".join(match["name"].split())
+    function = program.kernel(name, line)
+    scope = program.values
+    try:
+        shape = _arguments(match["shape"])
+        arguments = _arguments(match["arguments"])
+        sizes = [_size(node, scope) for node in shape]
+    except UnreadableError as error:
+        raise LaunchError(
+            program.file,
+            line,
+            said(
+                "{text} is not read; use numbers, constants of the file, and {makers}",
+                text=error,
+                makers=", ".join(_MAKERS),
+            ),
+        ) from None
+    if not 2 <= len(sizes) <= 4:
+        raise LaunchError(program.file, line, said("a launch needs a grid and a block; write {how}", how=_HOW))
+    if len(arguments) != len(function.parameters):
+        raise wrong_number(program.file, line, function.name, function.parameters, len(arguments))
+    dynamic = sizes[2] if len(sizes) > 2 else 0
+    if not isinstance(dynamic, int) or dynamic < 0:
+        raise LaunchError(
+            program.file, line, said("dynamic shared memory is a number of bytes; {value} is not", value=repr(dynamic))
+        )
+    return Wanted(name, line, sizes[0], sizes[1], dynamic, tuple(arguments))
+
+
+def wrong_number(file: str, line: int, kernel: str, names: Sequence[str], given: int) -> LaunchError:
+    """Return the error of a launch with another number of arguments than the kernel has parameters."""
+    values = {"kernel": kernel, "names": ", ".join(names), "given": given}
+    what = said("{kernel} takes {wanted} arguments ({names}); the launch gives {given}", wanted=len(names), **values)
+    if len(names) == 1:
+        what = said("{kernel} takes 1 argument ({names}); the launch gives {given}", **values)
+    return LaunchError(file, line, what)
+
+
+def _arguments(text: str) -> list[ast.expr]:
+    call = parse(f"_({text})")
+    if not isinstance(call, ast.Call) or call.keywords:
+        raise UnreadableError(text)
+    return call.args
+
+
+def _size(node: ast.expr, scope: Mapping[str, ConstantValue]) -> Any:
+    """Return a number, or several where it is a ``dim3``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dim3":
+        return tuple(value_of(argument, scope) for argument in node.args)
+    return value_of(node, scope)
+
+
+def _filled(program: CudaProgram, kernel: Function, given: str) -> list[str]:
+    """Return arguments for a kernel: arrays for its pointers, what the host gives for its numbers."""
+    head = program.source[kernel.start : kernel.body]
+    values = [part.strip() for part in given.split(",")]
+    made = []
+    for number, name in enumerate(kernel.parameters):
+        if re.search(rf"(?:\*|\*\s*(?:const|__restrict__|__restrict))\s*{name}\b|\b{name}\s*\[", head):
+            made.append("zeros(1024)")
+        else:
+            made.append(values[number] if number < len(values) and values[number] else "1024")
+    return made

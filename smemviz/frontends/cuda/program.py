@@ -1,0 +1,139 @@
+"""A ``.cu`` file as data: its text, its constants, its kernels and the launches that it asks for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from smemviz.constants import Constant, ConstantValue
+from smemviz.errors import KernelFileError
+from smemviz.frontends.cuda import nvrtc
+from smemviz.frontends.cuda.constants import read_constants, with_values
+from smemviz.frontends.cuda.functions import Function, find_functions, without_host
+from smemviz.frontends.cuda.launches import wanted_launches
+from smemviz.program import Program
+from smemviz.said import said
+
+View = Literal["source", "compiled"]
+VIEWS: tuple[View, ...] = ("source", "compiled")
+
+_ENDINGS = (".cu", ".cuh")
+
+
+@dataclass(frozen=True)
+class CudaProgram(Program):
+    """A file of CUDA C++ with values for its constants; it has no Python, and what it launches stands in comments.
+
+    ``view`` tells whether its accesses are counted as they are written, or as the compiler leaves them.
+    """
+
+    view: View = "source"
+
+    @property
+    def variant(self) -> str:
+        """What tells runs of the same file with the same constants apart."""
+        return self.view
+
+    @property
+    def summary(self) -> str:
+        """What the file says of itself in the first paragraph of the comment that it begins with."""
+        lines = []
+        for line in self.source.splitlines():
+            if not line.startswith("//") or not line.strip("/ "):
+                break
+            lines.append(line.strip("/ "))
+        return " ".join(lines)
+
+    @property
+    def language(self) -> str:
+        """What the file is written in, by the name that highlighters know."""
+        return "cuda"
+
+    @property
+    def has_main(self) -> bool:
+        """Whether it can be run: it says what to launch."""
+        return bool(self.kernel_functions)
+
+    def check_runnable(self) -> None:
+        """Make sure that it can be run here.
+
+        Raises:
+            KernelFileError: when it asks for no launch.
+            MissingError: when NVRTC is not installed.
+        """
+        nvrtc.require()
+        wanted_launches(self)
+
+    def require_main(self) -> ast.FunctionDef:
+        """Refuse: what asks for Python's ``main()`` does not work for CUDA C++.
+
+        Raises:
+            KernelFileError: always.
+        """
+        raise KernelFileError(
+            self.file, 1, said("is CUDA C++, which runs in lockstep only; this works for kernels in Python")
+        )
+
+    @cached_property
+    def text(self) -> str:
+        """The text with the values of its constants in place."""
+        return with_values(self.source, self.overrides)
+
+    @cached_property
+    def functions_found(self) -> tuple[Function, ...]:
+        """Every function with a body, in order."""
+        return find_functions(self.text)
+
+    @cached_property
+    def device_text(self) -> str:
+        """The text with blanks in the place of host functions."""
+        return without_host(self.text, self.functions_found)
+
+    @property
+    def kernel_functions(self) -> dict[str, Function]:
+        """The kernels, by name."""
+        return {function.name: function for function in self.functions_found if function.is_kernel}
+
+    def kernel(self, name: str, line: int) -> Function:
+        """Return a kernel by its name, a template's with or without its arguments; ``line`` is where it is named.
+
+        Raises:
+            KernelFileError: when the file has none of that name.
+        """
+        known = self.kernel_functions
+        plain = name.partition("<")[0].strip().rpartition("::")[2]
+        if plain not in known:
+            if not known:
+                raise KernelFileError(self.file, line, said("has no __global__ function; write a kernel"))
+            raise KernelFileError(
+                self.file,
+                line,
+                said("there is no kernel {name}; the file has: {known}", name=plain, known=", ".join(known)),
+            )
+        return known[plain]
+
+    def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
+        return read_constants(self.source, overrides)
+
+
+def is_cuda_file(file: str) -> bool:
+    """Whether a file is one of CUDA C++, by its name."""
+    return file.endswith(_ENDINGS)
+
+
+def parse_cuda(source: str, file: str) -> CudaProgram:
+    """Read the text of a ``.cu`` file; ``file`` is the name that errors show."""
+    source = source.replace("\r\n", "\n")
+    # What lists kernels needs their names only.
+    kernels = {one.name: _no_python(one.name) for one in find_functions(source) if one.is_kernel}
+    return CudaProgram(file, source, ast.Module([], []), read_constants(source, {}), kernels, {})
+
+
+def _no_python(name: str) -> ast.FunctionDef:
+    made = ast.parse("def kernel(): ...").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.name = name
+    return made

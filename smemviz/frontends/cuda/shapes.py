@@ -1,0 +1,231 @@
+"""The sizes and element types of shared arrays and of parameters, as the compiler sees them.
+
+A second text, compiled and thrown away, says them in comments of its PTX; that is right for templates and for sizes
+computed in any way, which no reader of the text would be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from smemviz.frontends.cuda.functions import Function
+from smemviz.frontends.cuda.lexing import Lines, Token, code
+
+_KINDS = {
+    1: ("float", "double"),
+    2: ("signed char", "short", "int", "long", "long long"),
+    3: ("unsigned char", "unsigned short", "unsigned int", "unsigned long", "unsigned long long"),
+    4: ("bool",),
+}
+_VECTORS = {
+    1: ("float", "double"),
+    2: ("char", "short", "int", "long", "longlong"),
+    3: ("uchar", "ushort", "uint", "ulong", "ulonglong"),
+}
+_NAMES = {1: "float", 2: "int", 3: "uint"}
+_COMMENT = re.compile(
+    r"//@smemviz (?P<what>[SP]) (?P<numbers>[\d ]+)|\.(?:entry|func)\b[^;{]*?(?P<name>[\w$]+)\s*\(", re.M
+)
+
+
+@dataclass(frozen=True)
+class Element:
+    """A type of C++ as NumPy has it: ``lanes`` numbers of a dtype, ``dtype`` empty where it is a class."""
+
+    dtype: str
+    lanes: int
+    size: int
+
+
+@dataclass(frozen=True)
+class SharedDeclaration:
+    """A shared array that a function declares, ``sizes`` in bytes: of all of it, of one row, ..., of one element.
+
+    What is dynamic has no size of all of it. ``entry`` is the function of the PTX that it was seen in.
+    """
+
+    entry: str
+    function: str
+    name: str
+    line: int
+    dynamic: bool
+    element: Element
+    sizes: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int | None:
+        """Bytes of all of it, None for a dynamic array."""
+        return None if self.dynamic else self.sizes[0]
+
+    def shape(self, nbytes: int) -> tuple[int, ...]:
+        """Return the shape in numbers of the element's dtype; ``nbytes`` is how large a dynamic array is."""
+        sizes = (nbytes, *self.sizes) if self.dynamic else self.sizes
+        shape = tuple(outer // max(1, inner) for outer, inner in itertools.pairwise(sizes))
+        lanes = (self.element.lanes,) if self.element.lanes > 1 else ()
+        return (*shape, *lanes) or (1,)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kernel, ``element`` what it is or, for a pointer, what it points to."""
+
+    name: str
+    pointer: bool
+    element: Element
+
+
+@dataclass(frozen=True)
+class _Declared:
+    function: str
+    name: str
+    line: int
+    rank: int
+    dynamic: bool
+
+
+class Probe:
+    """The text that says the sizes, and what its PTX says."""
+
+    def __init__(self, source: str, functions: Sequence[Function]) -> None:
+        self._kernels = {function.name: function for function in functions if function.is_kernel}
+        self._declared: list[_Declared] = []
+        self.text = _TYPES + self._with_probes(source, functions)
+
+    def read(self, ptx: str) -> tuple[tuple[SharedDeclaration, ...], dict[str, tuple[Parameter, ...]]]:
+        """Return the shared arrays, and the parameters of each entry."""
+        shared: list[SharedDeclaration] = []
+        parameters: dict[str, list[Parameter]] = {}
+        names = [(function, name) for function in self._kernels.values() for name in function.parameters if name]
+        entry = ""
+        for match in _COMMENT.finditer(ptx):
+            if match["name"]:
+                entry = match["name"]
+                continue
+            index, *numbers = map(int, match["numbers"].split())
+            if match["what"] == "S":
+                declared, kind, sizes = self._declared[index], numbers[0], tuple(numbers[1:])
+                shared.append(
+                    SharedDeclaration(
+                        entry,
+                        declared.function,
+                        declared.name,
+                        declared.line,
+                        declared.dynamic,
+                        _element(kind, sizes[-1]),
+                        sizes,
+                    )
+                )
+            else:
+                pointer, kind, size = numbers
+                found = Parameter(names[index][1], bool(pointer), _element(kind, size))
+                parameters.setdefault(entry, []).append(found)
+        return tuple(shared), {name: tuple(found) for name, found in parameters.items()}
+
+    def _with_probes(self, source: str, functions: Sequence[Function]) -> str:
+        """Put a comment after each declaration of shared memory and at the start of each kernel."""
+        lines, tokens = Lines(source), code(source)
+        inserted: list[tuple[int, str]] = []
+        outside: list[str] = []
+        for at, token in enumerate(tokens):
+            if token.text != "__shared__":
+                continue
+            end = next((i for i in range(at, len(tokens)) if tokens[i].text == ";"), at)
+            inside = next((f for f in functions if f.body < token.start < f.end), None)
+            for name, rank, dynamic in _declarators(tokens[at + 1 : end]):
+                number = len(self._declared)
+                line = lines.place(name.start)[0]
+                self._declared.append(_Declared(inside.name if inside else "", name.text, line, rank, dynamic))
+                text = _shared_comment(number, name.text, rank, dynamic)
+                if inside is None:
+                    outside.append(text)
+                else:
+                    inserted.append((tokens[end].end, text))
+        number = 0
+        for function in self._kernels.values():
+            text = "".join(outside)
+            for parameter in filter(None, function.parameters):
+                told = [f"__smemviz<decltype({parameter})>::{what}" for what in ("at", "kind", "size")]
+                text += _comment("P", number, told)
+                number += 1
+            inserted.append((function.body + 1, text))
+        for place, text in sorted(inserted, key=lambda one: one[0], reverse=True):
+            source = source[:place] + text + source[place:]
+        return source
+
+
+def _declarators(tokens: Sequence[Token]) -> Iterator[tuple[Token, int, bool]]:
+    """Give each name that a declaration declares, how many axes it has, and whether the first has no size."""
+    name: Token | None = None
+    rank, depth, empty, done = 0, 0, False, False
+    for index, token in enumerate(tokens):
+        text = token.text
+        if depth == 0 and text == ",":
+            if name:
+                yield name, rank, empty
+            name, rank, empty, done = None, 0, False, False
+        elif depth == 0 and text in ("=", "{"):
+            done = True
+        elif depth == 0 and text == "[" and not done:
+            rank += 1
+            empty |= tokens[index + 1].text == "]"
+        elif depth == 0 and token.kind == "name" and not done and not rank:
+            name = token
+        if token.kind == "operator":
+            depth += (text in "([{<") - (text in ")]}>") - 2 * (text == ">>")
+    if name:
+        yield name, rank, empty
+
+
+def _shared_comment(number: int, name: str, rank: int, dynamic: bool) -> str:
+    innermost = name + "[0]" * rank
+    sizes = [f"sizeof({name}{'[0]' * axes})" for axes in range(int(dynamic), rank + 1)]
+    return _comment("S", number, [f"__smemviz<decltype({innermost})>::kind", *sizes])
+
+
+def _comment(what: str, number: int, values: Sequence[str]) -> str:
+    places = " ".join(f"%{i}" for i in range(len(values)))
+    given = ", ".join(f'"n"((int)({value}))' for value in values)
+    return f' asm volatile("//@smemviz {what} {number} {places}" :: {given});'
+
+
+def _element(kind: int, size: int) -> Element:
+    lanes, what = max(1, kind // 8), kind % 8
+    if what in _NAMES:
+        return Element(f"{_NAMES[what]}{8 * size // lanes}", lanes, size)
+    if what == 4:
+        return Element("bool", 1, size)
+    # A class: half is the one of two bytes that matters, others are seen as words.
+    if size <= 4 or size % 4:
+        return Element(
+            {1: "uint8", 2: "float16", 4: "uint32"}.get(size, "uint8"), 1 if size in (1, 2, 4) else size, size
+        )
+    return Element("uint32", size // 4, size)
+
+
+def _types() -> str:
+    """Return templates that tell a type's kind: 8 times its lanes, and what kind of number it has."""
+    text = (
+        "template <class T> struct __smemviz { enum { at = 0, kind = 0, size = sizeof(T) }; };"
+        "template <class T> struct __smemviz<const T> : __smemviz<T> {};"
+        "template <class T> struct __smemviz<volatile T> : __smemviz<T> {};"
+        "template <class T> struct __smemviz<const volatile T> : __smemviz<T> {};"
+        "template <class T> struct __smemviz<T &> : __smemviz<T> {};"
+        "template <> struct __smemviz<void> { enum { at = 0, kind = 11, size = 1 }; };"
+    )
+    for pointer in ("T *", "T *const", "T *__restrict__", "T *const __restrict__"):
+        text += (
+            f"template <class T> struct __smemviz<{pointer}> "
+            "{ enum { at = 1, kind = __smemviz<T>::kind, size = __smemviz<T>::size }; };"
+        )
+    made = [(name, 8 + kind) for kind, names in _KINDS.items() for name in names]
+    made += [("char", 8 + 2)]
+    made += [(f"{name}{n}", 8 * n + kind) for kind, names in _VECTORS.items() for name in names for n in (2, 3, 4)]
+    for name, value in made:
+        text += f"template <> struct __smemviz<{name}> {{ enum {{ at = 0, kind = {value}, size = sizeof({name}) }}; }};"
+    return text + "\n"
+
+
+_TYPES = _types()

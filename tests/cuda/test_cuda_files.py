@@ -1,0 +1,190 @@
+"""A ``.cu`` file as a program: constants, launches, errors in one line, and what can be run of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz.app.library import Library
+from smemviz.app.run_view import view_run
+from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, SourceError
+from smemviz.frontends.cuda import parse_cuda
+from smemviz.frontends.cuda.launches import offered, wanted_launches
+from smemviz.program import read_program
+from smemviz.resources import kernels_dir
+
+KERNEL = "__global__ void k(int *a) "
+LAUNCH = "// smemviz: k<<<1, 1>>>"
+
+
+def written(folder: Path, text: str, name: str = "kernel.cu") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_capitalised_defines_and_constexprs_are_constants_and_follow_each_other() -> None:
+    text = (
+        "#define TILE 32\n#define PITCH (TILE + 1)\nconstexpr int HALF = TILE / 2, BOTH = HALF * 2;\n"
+        "#define CALL(x) x\n#define name 3\n"
+    )
+    program = parse_cuda(text, "x.cu")
+    assert program.values == {"TILE": 32, "PITCH": 33, "HALF": 16, "BOTH": 32}
+    assert program.with_constants({"TILE": "16"}).values == {"TILE": 16, "PITCH": 17, "HALF": 8, "BOTH": 16}
+    assert program.with_constants({"HALF": 3}).text.splitlines()[2] == "constexpr int HALF = 3, BOTH = HALF * 2;"
+    with pytest.raises(ConstantError, match="there is no constant name; the file has: TILE, PITCH, HALF, BOTH"):
+        program.with_constants({"name": 4})
+
+
+def test_launches_stand_in_comments_and_are_offered_from_host_code() -> None:
+    text = (
+        "__global__ void scale(float *out, const float *in, int n) {}\n"
+        "int main() {\n    scale<<<dim3(2, 2), 64, 128>>>(out, in, 1024);\n}\n"
+    )
+    with pytest.raises(KernelFileError) as refused:
+        wanted_launches(parse_cuda(text, "x.cu"))
+    offer = "// smemviz: scale<<<dim3(2, 2), 64, 128>>>(zeros(1024), zeros(1024), 1024)"
+    assert str(refused.value) == f"x.cu:1: says no launch; add a comment such as {offer}"
+    (launch,) = wanted_launches(parse_cuda(text + offer, "x.cu"))
+    assert (launch.kernel, launch.grid, launch.block, launch.dynamic_shared) == ("scale", (2, 2), 64, 128)
+    assert offered(parse_cuda(text, "x.cu")) == [offer]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        (f"{KERNEL}{{\n    a[0] = = 3;\n}}\n{LAUNCH}(zeros(1))", SourceError, "2:12: expected an expression"),
+        (f"{KERNEL}{{\n    a[0] = b;\n}}\n{LAUNCH}(zeros(1))", SourceError, '2:12: identifier "b" is undefined'),
+        (f'#include "nix.h"\n{KERNEL}{{}}\n{LAUNCH}(zeros(1))', KernelFileError, "1: the header nix.h is not there"),
+        (f"{KERNEL}{{}}\n// smemviz: kk<<<1, 1>>>(0)", KernelFileError, "2: there is no kernel kk; the file has: k"),
+        (f"{KERNEL}{{}}\n{LAUNCH}(zeros(1), 2)", LaunchError, "2: k takes 1 argument (a); the launch gives 2"),
+        (f"{KERNEL}{{}}\n{LAUNCH}(3)", LaunchError, "2: a is a pointer and takes an array; 3 is none"),
+        (f"__global__ void k(int n) {{}}\n{LAUNCH}(2.5)", LaunchError, "2: n is an integer; 2.5 is not"),
+        (f"{KERNEL}{{}}\n// smemviz: k<<<1>>>(zeros(1))", LaunchError, "2: a launch needs a grid and a block"),
+        (f"{KERNEL}{{}}\n// smemviz: k(zeros(1))", LaunchError, "2: k(zeros(1)) is no launch"),
+    ],
+)
+def test_bad_input_gets_one_line_with_its_place(tmp_path: Path, text: str, error: type[Exception], says: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(error) as caught:
+        smemviz.run(path)
+    assert str(caught.value).startswith(f"{path.as_posix()}:{says}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_launch_that_no_device_would_start_is_a_finding(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        f"{KERNEL}{{ a[0] = 1; }}\n// smemviz: k<<<1, 2048>>>(zeros(1))\n{LAUNCH}(zeros(1))\n",
+    )
+    recording = smemviz.run(path)
+    assert [(finding.kind, finding.line) for finding in recording.findings] == [("launch_refused", 2)]
+    assert len(recording.launches) == 1
+
+
+def test_every_access_has_its_line_and_column(tmp_path: Path) -> None:
+    text = (
+        f"{KERNEL}{{\n    __shared__ int t[32][33];\n    int i = threadIdx.x;\n    t[i][0] = a[i]; t[i][1] = 2;\n"
+        "    __syncthreads();\n    a[i] = t[0][i] + t[i][1];\n}\n// smemviz: k<<<1, 32>>>(zeros(32))\n"
+    )
+    launch = smemviz.run(written(tmp_path, text))["k"]
+    places = {(site.line, site.column, site.source, site.op) for site in launch.sites}
+    assert places == {
+        (4, 14, "a[i]", "load"),
+        (4, 4, "t[i][0]", "store"),
+        (4, 20, "t[i][1]", "store"),
+        (6, 11, "t[0][i]", "load"),
+        (6, 21, "t[i][1]", "load"),
+        (6, 4, "a[i]", "store"),
+    }
+
+
+def test_kernels_are_launched_from_python_and_write_their_arrays() -> None:
+    out, matrix = np.zeros((96, 64), np.float32), np.arange(64 * 96, dtype=np.float32).reshape(64, 96)
+    kernel = smemviz.cuda_cpp(kernels_dir() / "transpose.cu")["padded_tile"]
+    recording = kernel[(3, 2), (32, 32)](out, matrix)
+    assert np.array_equal(out, matrix.T)
+    assert recording.launches[0].summary()[0].requests == 192
+
+
+def test_templates_are_asked_for_with_their_arguments() -> None:
+    text = (
+        "template <typename T, int N> __global__ void copy(T *out, const T *in) {\n    __shared__ T held[N];\n"
+        "    held[threadIdx.x] = in[threadIdx.x];\n    __syncthreads();\n"
+        "    out[threadIdx.x] = held[N - 1 - threadIdx.x];\n}\n"
+    )
+    out, given = np.zeros(32, np.float64), np.arange(32, dtype=np.float64)
+    recording = smemviz.cuda_cpp(text)["copy<double, 32>"][1, 32](out, given)
+    assert np.array_equal(out, given[::-1])
+    (array,) = recording.launches[0].shared_arrays
+    assert (array.name, array.shape, array.dtype) == ("held", (32,), "float64")
+    with pytest.raises(KernelFileError, match="there is no kernel move; the file has: copy"):
+        smemviz.cuda_cpp(text)["move"]
+
+
+def test_headers_beside_the_file_are_read_and_have_sites_of_their_own(tmp_path: Path) -> None:
+    written(tmp_path, "#pragma once\n__device__ inline void put(int *t, int i) {\n    t[i] = i;\n}\n", "put.h")
+    path = written(
+        tmp_path,
+        f'#include "put.h"\n#include <iostream>\n{KERNEL}{{ put(a, threadIdx.x); }}\n'
+        "int main() { std::cout << 1; }\n// smemviz: k<<<1, 32>>>(zeros(32))\n",
+    )
+    recording = smemviz.run(path)
+    (site,) = recording.launches[0].sites
+    assert (Path(site.file).name, site.line, site.function, site.source) == ("put.h", 3, "put", "t[i]")
+    assert "t[i] = i" in recording.text(site.file)
+
+
+def test_a_recording_of_cuda_is_saved_and_loaded_with_its_view(tmp_path: Path) -> None:
+    recording = smemviz.run(kernels_dir() / "reverse.cu", view="compiled")
+    recording.save(tmp_path / "reverse.smem.npz")
+    loaded = smemviz.load(tmp_path / "reverse.smem.npz")
+    assert loaded.view == "compiled"
+    assert [launch.sites for launch in loaded.launches] == [launch.sites for launch in recording.launches]
+
+
+def test_python_has_one_view() -> None:
+    with pytest.raises(InputError, match="is Python, which has one view only"):
+        smemviz.run(kernels_dir() / "square.py", view="compiled")
+    with pytest.raises(InputError, match="is CUDA C\\+\\+, which runs in lockstep"):
+        smemviz.run(kernels_dir() / "square.cu", engine="gpu")
+
+
+def test_without_nvrtc_one_line_says_what_to_install() -> None:
+    code = (
+        "import sys\nfrom smemviz.frontends.cuda import nvrtc\nnvrtc._LIBRARIES = ()\n"
+        "from smemviz.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "run", str(kernels_dir() / "square.cu")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 3
+    (line,) = ran.stderr.strip().splitlines()
+    assert "pip install 'smemviz[cpp]'" in line
+
+
+def test_the_dashboard_shows_both_views_and_serves_no_stranger() -> None:
+    path = kernels_dir() / "square.cu"
+    library = Library([path])
+    assert library.files == ("square.cu", "square.cu@compiled")
+    query = {"kernel": "set_row_read_col_pad", "IPAD": "0"}
+    for file in library.files:
+        page = view_run(library, {"file": file, **query})
+        assert str(page["headline.children"]).startswith("32-way conflict: 1,024 wavefronts where 32 would do")
+    refused = view_run(Library([path], local=False), {"file": "square.cu", **query})
+    assert "on your own machine only" in str(refused["notices.children"])
+
+
+def test_text_of_a_recording_is_never_compiled() -> None:
+    program = read_program(kernels_dir() / "square.cu")
+    with pytest.raises(KernelFileError, match="comes from elsewhere and is not compiled"):
+        smemviz.run(replace(program, trusted=False))

@@ -1,0 +1,154 @@
+"""What a GPU does not tell of a kernel in CUDA C++: each mistake is found where it is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz.errors import UnsupportedError
+from smemviz.recording import Recording
+
+
+def run(folder: Path, body: str, launch: str, view: str = "source", more: str = "") -> Recording:
+    path = folder / "kernel.cu"
+    path.write_text(f"{more}__global__ void k(int *out, int n) {{\n{body}\n}}\n// smemviz: k<<<{launch})\n")
+    return smemviz.run(path, view=view)
+
+
+VIEWS = pytest.mark.parametrize("view", ["source", "compiled"])
+
+
+@VIEWS
+def test_an_index_beyond_the_array(tmp_path: Path, view: str) -> None:
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nout[i] = i;"
+    (finding,) = run(tmp_path, body, "2, 64>>>(zeros(100), 1", view).findings
+    assert (finding.kind, finding.line, finding.block) == ("out_of_bounds", 3, (1, 0, 0))
+    assert finding.threads[0] == (36, 0, 0)
+    assert finding.message.startswith("out[100] is outside shape (100,)")
+
+
+def test_an_index_before_the_array_is_not_in_another_one(tmp_path: Path) -> None:
+    (finding,) = run(tmp_path, "out[(int)threadIdx.x - 1] = 3;", "1, 32>>>(zeros(32), 1").findings
+    assert finding.message.startswith("out[-1] is outside shape (32,)")
+    assert finding.threads == ((0, 0, 0),)
+
+
+def test_an_index_beyond_shared_memory(tmp_path: Path) -> None:
+    body = "__shared__ int t[32];\nt[threadIdx.x + 1] = 3;\n__syncthreads();\nif (threadIdx.x) out[0] = t[threadIdx.x];"
+    (finding,) = run(tmp_path, body, "1, 32>>>(zeros(32), 1").findings
+    assert (finding.kind, finding.line, finding.threads) == ("out_of_bounds", 3, ((31, 0, 0),))
+    assert finding.message.startswith("t[32] is outside shape (32,)")
+
+
+@VIEWS
+def test_an_element_that_nobody_wrote(tmp_path: Path, view: str) -> None:
+    body = "__shared__ int t[64];\nint i = threadIdx.x;\nif (i < 32) t[i] = i;\n__syncthreads();\nout[i] = t[i];"
+    (finding,) = run(tmp_path, body, "1, 64>>>(zeros(64), 1", view).findings
+    assert (finding.kind, finding.line, finding.threads[0]) == ("unwritten_read", 6, (32, 0, 0))
+    assert "32 of the 64 elements of t are written" in finding.message
+
+
+@VIEWS
+def test_a_race_names_the_barrier_of_the_language(tmp_path: Path, view: str) -> None:
+    body = "__shared__ int t[64];\nint i = threadIdx.x;\nt[i] = i;\nout[i] = t[63 - i];"
+    (finding,) = run(tmp_path, body, "1, 64>>>(zeros(64), 1", view).findings
+    assert (finding.kind, finding.line) == ("race", 5)
+    assert finding.message.endswith("with no barrier between. Put __syncthreads() between them.")
+
+
+def test_a_barrier_that_half_of_a_block_passes_by(tmp_path: Path) -> None:
+    body = "int i = threadIdx.x;\nif (i < 32)\n    __syncthreads();\nout[i] = i;"
+    (finding,) = run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings
+    assert (finding.kind, finding.line, finding.threads[0]) == ("barrier_divergence", 4, (32, 0, 0))
+    assert finding.message.startswith("__syncthreads() is reached by 32 threads of a block while 32 are elsewhere")
+
+
+def test_two_barriers_for_two_halves_of_a_block(tmp_path: Path) -> None:
+    body = "int i = threadIdx.x;\nif (i < 32)\n    __syncthreads();\nelse\n    __syncthreads();\nout[i] = i;"
+    assert [f.kind for f in run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings] == ["barrier_divergence"]
+
+
+def test_threads_that_have_returned_are_not_waited_for(tmp_path: Path) -> None:
+    body = "int i = blockIdx.x * 64 + threadIdx.x;\nif (i >= n) return;\nout[i] = i;\n__syncthreads();\nout[i] += 1;"
+    assert not run(tmp_path, body, "2, 64>>>(zeros(70), 70").findings
+
+
+def test_an_address_that_is_not_aligned_ends_the_launch(tmp_path: Path) -> None:
+    body = "*reinterpret_cast<int4 *>(out + 1) = make_int4(n, n, n, n);"
+    (finding,) = run(tmp_path, body, "1, 32>>>(zeros(64), 1", "compiled").findings
+    assert (finding.kind, finding.line) == ("misaligned", 2)
+    assert "is not a multiple of 16" in finding.message
+
+
+def test_an_assertion_that_fails(tmp_path: Path) -> None:
+    (finding,) = run(tmp_path, "out[0] = 1;\nassert(out[threadIdx.x] == 1);", "1, 32>>>(zeros(32), 1").findings
+    assert (finding.kind, finding.line, finding.threads[0]) == ("assertion", 3, (1, 0, 0))
+    assert finding.message.startswith("assert(out[threadIdx.x] == 1) fails")
+
+
+def test_a_loop_that_waits_for_what_nobody_does_is_refused_at_its_line(tmp_path: Path) -> None:
+    body = "volatile int *flag = out;\nif (threadIdx.x == 0)\n    while (flag[0] == 0) {}\nout[threadIdx.x] = 1;"
+    with pytest.raises(UnsupportedError, match=r"kernel\.cu:4: waits in a loop for what no thread does"):
+        run(tmp_path, body, "1, 1>>>(zeros(32), 1")
+
+
+def test_a_thread_that_waits_for_another_lets_it_go_first(tmp_path: Path) -> None:
+    body = (
+        "volatile int *flag = out;\nif (threadIdx.x == 0) {\n    while (flag[1] == 0) {}\n    out[0] = 5;\n}"
+        " else if (threadIdx.x == 32) {\n    flag[1] = 7;\n}"
+    )
+    assert not run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings
+
+
+def test_printf_prints_a_line_for_each_thread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(tmp_path, 'printf("%d of %u: %5.2f %s%%\\n", threadIdx.x, n, 1.5 * threadIdx.x, "x");', "1, 2>>>(zeros(1), 9")
+    assert capsys.readouterr().out == "0 of 9:  0.00 x%\n1 of 9:  1.50 x%\n"
+
+
+def test_an_instruction_that_is_not_executed_is_refused_at_its_line(tmp_path: Path) -> None:
+    body = 'unsigned r = 0;\nasm volatile("barrier.cluster.arrive;");\nout[0] = r;'
+    with pytest.raises(UnsupportedError, match=r"kernel\.cu:3: .*cluster.* is not executed"):
+        run(tmp_path, body, "1, 1>>>(zeros(1), 1")
+
+
+def test_random_divergence_reconverges_and_computes_as_numpy_does(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 50, 256).astype(np.int32)
+    text = """__global__ void collatz(int *steps, const int *start) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, n = start[i] + 1, count = 0;
+    while (n != 1) {
+        if (n % 2 == 0) n /= 2;
+        else n = 3 * n + 1;
+        if (++count == 40) break;
+        if (n % 7 == 0) continue;
+        count += n % 3 == 0;
+    }
+    steps[i] = count;
+}
+"""
+    expected = []
+    for start in values.tolist():
+        n, count = start + 1, 0
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            count += 1
+            if count == 40:
+                break
+            if n % 7 == 0:
+                continue
+            count += n % 3 == 0
+        expected.append(count)
+    for view in ("source", "compiled"):
+        steps = np.zeros(256, np.int32)
+        recording = smemviz.cuda_cpp(text, view=view)["collatz"][4, 64](steps, values)
+        assert steps.tolist() == expected
+        # All lanes of a warp have met again at the store.
+        stores = [
+            row
+            for s, row in zip(recording.launches[0].sites, recording.launches[0].summary(), strict=True)
+            if s.op == "store"
+        ]
+        assert [row.requests for row in stores] == [8]
