@@ -178,7 +178,10 @@ def test_a_copied_link_shows_what_the_sender_saw(quiet: Page) -> None:
     expect(page.get_by_role("textbox", name="Counted for")).to_have_value("8.6 Ampere")
     expect(page.get_by_role("radio", name="Rows of banks")).to_be_checked()
     expect(page.get_by_label("Number of banks to draw")).to_have_value("16")
-    expect(page.locator("#tile-note")).to_have_text("A drawing with 16 banks. All counts stay those of 32 banks.")
+    expect(page.locator("#tile-note")).to_have_text(
+        "A drawing with 16 banks. All counts stay those of 32 banks. "
+        "It serves the lanes in groups, as many at a time as it has banks for."
+    )
     expect(page.locator("#origin")).to_contain_text("rule for compute capability 8.6, documented")
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
 
