@@ -229,3 +229,17 @@ def test_what_is_not_trusted_is_never_compiled():
     elsewhere = replace(program(), trusted=False).with_constants({"WIDTH": 96})
     with pytest.raises(KernelFileError, match=r"kernels/mine\.py:1: comes from elsewhere and is not executed"):
         elsewhere.code()
+
+
+def test_a_break_outside_of_a_loop_is_named_before_anything_runs():
+    source = "from numba import cuda\n@cuda.jit\ndef k(a):\n    break\ndef main():\n    pass\n"
+    with pytest.raises(KernelFileError) as caught:
+        parse_program(source, "f.py").code()
+    assert str(caught.value) == "f.py:4: is not valid Python: 'break' outside loop"
+
+
+def test_a_number_in_a_kernel_that_python_does_not_write_is_named():
+    source = f"from numba import cuda\n@cuda.jit\ndef k(a):\n    a[0] = 0x{'f' * 5000}\n"
+    with pytest.raises(KernelFileError) as caught:
+        parse_program(source, "f.py")
+    assert str(caught.value) == "f.py:4: a whole number of more than 8,192 bits"
