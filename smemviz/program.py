@@ -23,6 +23,7 @@ from smemviz.errors import ConstantError, InputError, KernelFileError
 from smemviz.said import said
 
 _CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
+_MAX_BITS = 1 << 13  # of a literal; Python writes 4,300 digits
 _MAX_SOURCE_BYTES = 4 * 1024 * 1024
 
 
@@ -123,13 +124,18 @@ class Program:
         """Compile the module with its overrides in place; dtypes are looked up by ``__smemviz_dtype__(name)``.
 
         Raises:
-            KernelFileError: when it is not trusted. Whatever executes a kernel file comes through here.
+            KernelFileError: when it is not trusted, or not valid. Whatever executes a kernel file comes through here.
         """
         if not self.trusted:
             raise KernelFileError(
                 self.file, 1, said("comes from elsewhere and is not executed; save it and run the file")
             )
-        return compile(ast.Module(self.statements(), []), self.file, "exec", dont_inherit=True)
+        try:
+            return compile(ast.Module(self.statements(), []), self.file, "exec", dont_inherit=True)
+        except SyntaxError as error:  # one that is no matter of grammar, such as a break outside of a loop
+            raise KernelFileError(
+                self.file, error.lineno or 1, said("is not valid Python: {error}", error=error.msg)
+            ) from None
 
     def statements(self) -> list[ast.stmt]:
         """Return the module's statements with the overrides in place, as ``code`` compiles them."""
@@ -208,8 +214,21 @@ def parse_program(source: str, file: str) -> Program:
         if isinstance(statement, ast.FunctionDef):
             kind = _jit_kind(statement)
             if kind is not None:
+                check_numbers(file, statement)
                 (functions if kind == "device" else kernels)[statement.name] = statement
     return Program(file, source, tree, _read_constants(file, tree, {}), kernels, functions)
+
+
+def check_numbers(file: str, tree: ast.AST) -> None:
+    """Refuse whole numbers so long that Python writes them no more, in an error or in a picture.
+
+    Raises:
+        KernelFileError: naming the line.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MAX_BITS:
+            what = said("a whole number of more than {most:,} bits", most=_MAX_BITS)
+            raise KernelFileError(file, node.lineno, what)
 
 
 def recorded_program(source: str, file: str, values: Mapping[str, object]) -> Program:

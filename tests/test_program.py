@@ -237,3 +237,17 @@ def test_a_constant_set_to_what_the_file_says_is_not_set() -> None:
     assert changed.with_constants({"WIDTH": own}).overrides == {}
     # One that is computed stays as it was set, whatever it is computed from later.
     assert program().with_constants({"HALF": program().constants["HALF"].value}).overrides != {}
+
+
+def test_a_break_outside_of_a_loop_is_named_before_anything_runs():
+    source = "from numba import cuda\n@cuda.jit\ndef k(a):\n    break\ndef main():\n    pass\n"
+    with pytest.raises(KernelFileError) as caught:
+        parse_program(source, "f.py").code()
+    assert str(caught.value) == "f.py:4: is not valid Python: 'break' outside loop"
+
+
+def test_a_number_in_a_kernel_that_python_does_not_write_is_named():
+    source = f"from numba import cuda\n@cuda.jit\ndef k(a):\n    a[0] = 0x{'f' * 5000}\n"
+    with pytest.raises(KernelFileError) as caught:
+        parse_program(source, "f.py")
+    assert str(caught.value) == "f.py:4: a whole number of more than 8,192 bits"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import operator
 import os
 import sys
 import threading
@@ -52,20 +53,28 @@ def configuration(place: tuple[str, int], given: object) -> Configuration:
         )
     grid, block = _dim3(place, "grid", values[0]), _dim3(place, "block", values[1])
     shared = values[3] if len(values) > 3 else 0
-    if not hasattr(shared, "__index__") or int(shared) < 0:
+    try:
+        dynamic = operator.index(shared)
+    except TypeError:  # an array has __index__, too
+        dynamic = -1
+    if dynamic < 0:
         raise LaunchError(
             *place, said("dynamic shared memory is a number of bytes; {value} is not", value=repr(shared))
         )
-    return Configuration(grid, block, values[2] if len(values) > 2 else 0, int(shared))
+    return Configuration(grid, block, values[2] if len(values) > 2 else 0, dynamic)
 
 
 def _dim3(place: tuple[str, int], what: str, given: object) -> Dim3:
     values = tuple(given) if isinstance(given, Sequence) else (given,)
-    if not 1 <= len(values) <= 3 or not all(hasattr(v, "__index__") for v in values):
+    try:
+        sizes = [operator.index(value) for value in values]
+    except TypeError:
+        sizes = []
+    if not 1 <= len(sizes) <= 3:
         if what == "grid":
             raise LaunchError(*place, said("the grid is one to three integers; {value} is not", value=repr(given)))
         raise LaunchError(*place, said("the block is one to three integers; {value} is not", value=repr(given)))
-    sizes = [int(v) for v in values] + [1] * (3 - len(values))
+    sizes += [1] * (3 - len(sizes))
     if min(sizes) < 1:
         if what == "grid":
             raise LaunchError(*place, said("the grid {sizes} has a size below 1", sizes=tuple(sizes)))

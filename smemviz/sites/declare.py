@@ -52,7 +52,7 @@ def declared_array(
                 what=what,
             )
         )
-    if min(shape) < 0 or (0 in shape and (space, shape) != ("shared", (0,))):
+    if not shape or min(shape) < 0 or (0 in shape and (space, shape) != ("shared", (0,))):
         raise unsupported(
             said(
                 "{array} of shape {shape} has no elements; make each size 1 or more (0 alone: dynamic)",

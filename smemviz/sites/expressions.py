@@ -145,8 +145,8 @@ class ExpressionWalk(ElementWalk):
         """Return what a function of CUDA or Python gives, where that is an array or a tuple."""
         if name in ("cuda.grid", "cuda.gridsize"):
             rank = evaluate(node.args[0], {}) if node.args else 1
-            return TupleRef((None,) * rank) if isinstance(rank, int) and rank > 1 else None
-        if name == "cuda.const.array_like" and isinstance(arguments[0], ArrayRef):
+            return TupleRef((None,) * rank) if isinstance(rank, int) and 1 < rank <= 3 else None
+        if name == "cuda.const.array_like" and arguments and isinstance(arguments[0], ArrayRef):
             return replace(arguments[0], space="constant")
         if name.startswith("numpy.") and len(arguments) > 1 and isinstance(arguments[-1], ArrayRef):
             for one, at in zip(arguments, node.args, strict=False):  # a function of NumPy over whole arrays
@@ -194,7 +194,7 @@ class ExpressionWalk(ElementWalk):
                 return None
 
     def atomic(self, node: ast.Call, operation: str, used: bool) -> Ref:
-        array = self.value(node.args[0])
+        array = self.value(node.args[0]) if node.args else None
         values = self.values(node.args[1:])
         indices = 1
         if operation != "compare_and_swap" and values:

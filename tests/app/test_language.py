@@ -48,9 +48,8 @@ def page_of(served: Library, run: Mapping[str, str], **look: str) -> Component:
 
 def names(served: Library, run: Mapping[str, str]) -> list[str]:
     shown = served.show(RunState.read(run))
-    return names_in(shown.program, shown.recording) + (
-        names_in(shown.program, shown.recorded) if shown.recorded else []
-    )
+    recorded = names_in(shown.program, shown.recorded) if shown.recorded else []
+    return [*names_in(shown.program, shown.recording), *recorded, "CUDA C++", "Numba"]
 
 
 def test_what_is_no_message_is_found() -> None:
@@ -127,7 +126,7 @@ def test_a_time_that_is_taken_or_was_not_is_told_in_messages(served: Library) ->
             assert forgotten(status, ["square.py", "set_row_read_row"]) == []
         stopwatch.running = lambda: None  # type: ignore[method-assign]
         assert forgotten(view_job(stopwatch, served, SQUARE)["measure-status.children"]) == []
-        other = page_of(served, {**SQUARE, "IPAD": "2"})
+        other = page_of(served, {**SQUARE, "BDIMX": "16", "BDIMY": "16"})
         assert forgotten(other["timing-body"].children) == []
 
 

@@ -15,7 +15,7 @@ from smemviz.lessons.lesson import lanes_of
 DATA = [
     *("tile", "i", "tx", "ty", "PITCH", "BDIMX", "BDIMY", "IPAD", "out", "column", "row", "a_tile", "b_tile", "k"),
     *("square.py", "rectangle.py", "transpose.py", "matmul.py", "held", "lane", "float32", "int32", "S³", "T"),
-    "matrix[column,\xa0row]",
+    *("matrix", "matrix[column,\xa0row]"),
 ]
 
 

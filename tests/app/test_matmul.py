@@ -103,7 +103,7 @@ def test_a_refused_size_leaves_a_sentence(data: Products) -> None:
     filling = view_counted(data, {"SIZE": "huge"}, "light", True)
     assert filling["products-headline.children"] == "This cannot be shown"
     assert filling["products-results.hidden"] is True
-    links = view_measured(data, {"SIZE": "huge"}, "light")["products-sizes.children"][1:]
+    links = view_measured(data, {"SIZE": "huge"}, "light", True)["products-sizes.children"][1:]
     assert [(link.children, link.className) for link in links] == [(size.name, "kernel-link") for size in SIZES]
 
 

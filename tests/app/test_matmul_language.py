@@ -25,7 +25,7 @@ from smemviz.sweep_file import CUBLAS, NUMPY, Sweep, digests, sweep_facts
 
 NAMES = [
     *("cuBLAS", "float32", "int32", "naive", "sgemm", "NumPy", "host", "c", "k", "S", "T", "M", "K", "N"),
-    *("a", "b", "a_tile", "b_tile"),
+    *("a", "b", "a_tile", "b_tile", "corner_of_each_tile"),
     *("S³", "65x66x67"),  # the formula, and a size
 ]
 
@@ -44,6 +44,7 @@ def names(data: Products) -> list[str]:
         host = known.host
         found += [known.device.name, known.library, host.processor, host.numpy, known.device.driver]
         found += [point.size.name for point in known.points]
+        found += [point.filled.name for point in known.points if point.filled]
         found += [f"{point.error:.1e}" for point in known.points if point.error is not None]
     return found
 

@@ -42,7 +42,7 @@ def text(component: object) -> str:
 
 
 def view(library: Library, **query: str) -> dict[str, object]:
-    return view_measured(library, Stopwatch(Job(environment=LINES), allowed=False), query, "light")
+    return view_measured(library, Stopwatch(Job(environment=LINES, allowed=False)), query, "light")
 
 
 def test_a_kernel_page_shows_the_time_that_the_sweep_has_for_its_constants(library: Library) -> None:

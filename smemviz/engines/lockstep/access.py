@@ -153,6 +153,9 @@ def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, .
         missing = view.ndim - (len(parts) - 1)
         parts = (*parts[:at], *(slice(None),) * missing, *parts[at + 1 :])
     parts = (*parts, *(slice(None),) * (view.ndim - len(parts)))
+    if len(parts) > view.ndim:  # an index may be a tuple that a function gave
+        given = {"code": ast.unparse(node), "indices": len(parts), "axes": view.ndim}
+        raise frame.wrong(node, said("{code} has {indices} indices for {axes} axes", **given))
     shape: list[Any] = []
     strides: list[int] = []
     indices: list[Value] = []

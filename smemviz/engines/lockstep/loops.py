@@ -159,14 +159,19 @@ class Loops(Assignments):
         return ended if loop.broken is None else outer.rejoin(ended, loop.broken)
 
     def leave(self, node: ast.Break) -> Mask:
-        loop = self.loops[-1]
+        loop = self._loop_of(node)
         loop.broken = self.mask if loop.broken is None else self.joined(loop.broken)
         return self.nobody
 
     def skip(self, node: ast.Continue) -> Mask:
-        loop = self.loops[-1]
+        loop = self._loop_of(node)
         loop.continued = self.mask if loop.continued is None else self.joined(loop.continued)
         return self.nobody
+
+    def _loop_of(self, node: ast.Break | ast.Continue) -> _Loop:
+        if not self.loops:
+            raise self.wrong(node, said("{code} stands outside of a loop", code=ast.unparse(node)))
+        return self.loops[-1]
 
     def joined(self, waiting: Mask) -> Mask:
         """Return the active threads together with some that wait."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.operators import NoRuleError
 from smemviz.engines.lockstep.typing import (
     FLOAT16,
     FLOAT32,
@@ -56,9 +57,17 @@ def _elementwise(
     return lambda *x: np.asarray(every(*x), dtype=np.asarray(x[0]).dtype)[()]
 
 
+def _real(x: Value) -> Dtype:
+    """Return the type of an argument; ``cmath`` is for complex ones."""
+    dtype = dtype_of(x)
+    if dtype.kind == "c":
+        raise NoRuleError(f"math function of {dtype}")
+    return dtype
+
+
 def _unary(function: Callable[[Any], Any], *, half: bool = False) -> Function:
     def rule(x: Value) -> Value:
-        dtype = dtype_of(x)
+        dtype = _real(x)
         if dtype == FLOAT16 and not half:
             dtype = FLOAT32
         return function(cast(x, dtype if dtype.kind == "f" else FLOAT64))
@@ -68,7 +77,7 @@ def _unary(function: Callable[[Any], Any], *, half: bool = False) -> Function:
 
 def _binary(function: Callable[[Any, Any], Any]) -> Function:
     def rule(x: Value, y: Value) -> Value:
-        both = _pair(dtype_of(x), dtype_of(y))
+        both = _pair(_real(x), _real(y))
         return function(cast(x, both), cast(y, both))
 
     return rule
@@ -82,7 +91,7 @@ def _pair(one: Dtype, other: Dtype) -> Dtype:
 
 def _test(function: Callable[[Any], Any], of_integer: bool) -> Function:
     def rule(x: Value) -> Value:
-        if dtype_of(x).kind in "biu":
+        if _real(x).kind in "biu":
             return np.full(x.shape, of_integer) if isinstance(x, np.ndarray) else of_integer
         return function(x)
 
@@ -90,18 +99,18 @@ def _test(function: Callable[[Any], Any], of_integer: bool) -> Function:
 
 
 def _frexp(x: Value) -> Value:
-    mantissa, exponent = np.frexp(cast(x, _pair(dtype_of(x), FLOAT16)))
+    mantissa, exponent = np.frexp(cast(x, _pair(_real(x), FLOAT16)))
     return mantissa, cast(exponent, INT32)
 
 
 def _modf(x: Value) -> Value:
-    dtype = dtype_of(x)
+    dtype = _real(x)
     fraction, whole = np.modf(cast(x, FLOAT32 if dtype == FLOAT32 else FLOAT64))
     return fraction, whole
 
 
 def _ldexp(x: Value, exponent: Value) -> Value:
-    return np.ldexp(cast(x, _pair(dtype_of(x), FLOAT16)), cast(exponent, INT32))
+    return np.ldexp(cast(x, _pair(_real(x), FLOAT16)), cast(exponent, INT32))
 
 
 UNARY: dict[str, Function] = {

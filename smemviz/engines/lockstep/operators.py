@@ -73,6 +73,7 @@ _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
+    ast.MatMult: "@",
     ast.Div: "/",
     ast.FloorDiv: "//",
     ast.Mod: "%",
@@ -152,6 +153,8 @@ def _find_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
         if op is ast.FloorDiv:
             return both, both, _floor_divide if both == INT64 else np.floor_divide
         return both, both, np.remainder
+    if op not in _UFUNCS:
+        raise NoRuleError(_describe(op, one, other))
     both = quotient(one, other) if op is ast.Div else arithmetic(one, other)
     return both, both, _UFUNCS[op]
 
@@ -173,16 +176,16 @@ def _power_rule(one: Dtype, other: Dtype) -> Rule:
     if other.kind in "biu" and one.kind in "biuf":
         base = integer_result(one, other) if one.kind in "biu" else FLOAT32 if one == FLOAT16 else one
         exponent = UINT64 if other.kind == "u" else INT64
-        return base, exponent, lambda a, b: _power(np.asarray(a, base), np.asarray(b, exponent))[()]
+        return base, exponent, lambda a, b: power(np.asarray(a, base), np.asarray(b, exponent))[()]
     both = arithmetic(one, other)
     both = FLOAT32 if both == FLOAT16 else both
     return both, both, np.power
 
 
-def _power(base: NDArray[Any], exponent: NDArray[Any]) -> NDArray[Any]:
+def power(base: NDArray[Any], exponent: NDArray[Any]) -> NDArray[Any]:
     """Raise to integers as Numba does: by squaring in the base's type, beyond 65,536 by ``pow`` of floats.
 
-    An integer to a negative power is 0, but 1 and -1 keep their size; 0 gives the lowest int64.
+    An integer to a negative power is 0, but 1 and -1 keep their size; 0 gives the lowest integer of the type.
     """
     base, exponent = np.broadcast_arrays(base, exponent)
     negative = exponent < 0
@@ -201,7 +204,7 @@ def _power(base: NDArray[Any], exponent: NDArray[Any]) -> NDArray[Any]:
         if base.dtype.kind == "f":
             result = np.where(negative & by_squaring, (1 / result).astype(base.dtype), result)
         else:
-            inverted = np.where(base == 0, INT64_MIN, np.where(np.abs(base) == 1, result, 0))
+            inverted = np.where(base == 0, np.iinfo(base.dtype).min, np.where(np.abs(base) == 1, result, 0))
             result = np.where(negative, inverted, result)
     return result.astype(base.dtype)
 
@@ -282,7 +285,7 @@ def truth(value: Value) -> Value:
 
 
 def _describe(op: type[ast.AST], one: Dtype, other: Dtype) -> str:
-    return f"{one} {_SYMBOLS[op]} {other}"
+    return f"{one} {symbol(op)} {other}"
 
 
 def symbol(op: type[ast.AST]) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.lockstep import access
 from smemviz.engines.lockstep.memory import View
-from smemviz.engines.lockstep.operators import NoRuleError, binary, unary
+from smemviz.engines.lockstep.operators import NoRuleError, binary, power, unary
 from smemviz.engines.lockstep.rules import Rule, plain
 from smemviz.engines.lockstep.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 from smemviz.said import said
@@ -80,14 +81,21 @@ _COMPLEX: dict[str, Callable[[Any], Any]] = {
 
 def _ufunc(function: np.ufunc) -> Callable[..., Value]:
     """NumPy's own choice of types: an element's type counts, not its value."""
+    computed = _power_of if function is np.power else function
 
     def rule(*x: Value) -> Value:
         try:
-            return function(*(np.asarray(value, dtype_of(value)) for value in x))[()]
+            return computed(*(np.asarray(value, dtype_of(value)) for value in x))[()]
         except TypeError:
             raise NoRuleError(f"np.{function.__name__} of {', '.join(str(dtype_of(value)) for value in x)}") from None
 
     return rule
+
+
+def _power_of(base: NDArray[Any], exponent: NDArray[Any]) -> Any:
+    """Raise to a power; of whole numbers as Numba does, where NumPy refuses a negative one."""
+    both = np.result_type(base, exponent)
+    return power(base.astype(both), exponent.astype(both)) if both.kind in "iu" else np.power(base, exponent)
 
 
 def _as_complex(x: Value) -> Value:

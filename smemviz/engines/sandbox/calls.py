@@ -69,6 +69,7 @@ class Calls(Expressions):
 
     def call_known(self, call: Callable[..., Any], size: Sizer, arguments: list[Any], options: dict[str, Any]) -> Any:
         """Call a function of a library when its result is small enough."""
+        self.refuse_where(options)
         self.afford(elements([arguments, list(options.values())]))
         if call not in (self.print, self.text, len):  # which take texts
             arguments = [self.handed(one) for one in arguments]
@@ -80,6 +81,11 @@ class Calls(Expressions):
                 said("a list of more than {most:,} items; the editor has no longer", most=self.limits.items)
             )
         return self.guarded(call, *arguments, **options)
+
+    def refuse_where(self, options: dict[str, Any]) -> None:
+        """Refuse a mask of what is computed: the rest would be whatever lies in memory."""
+        if "where" in options:
+            raise self.refuse(said("the argument where of NumPy's functions"))
 
     def call_cuda(self, function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
         """Call a function of ``numba.cuda``."""
@@ -104,6 +110,7 @@ class Calls(Expressions):
             if name in ("synchronize", "record", "wait", "query", "elapsed_time"):
                 return self.guarded(getattr(base, name), *arguments)
         elif name in methods_of(base):
+            self.refuse_where(options)
             size = methods_of(base)[name]
             given = (
                 arguments

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import InputError, KernelFileError
-from smemviz.program import Program, parse_program
+from smemviz.program import Program, check_numbers, parse_program
 from smemviz.said import said
 
 _OPEN, _CLOSE = "([{", ")]}"
@@ -35,6 +35,7 @@ def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
     _check_brackets(source, file, limits.depth)
     program = parse_program(source, file)
     _check_depth(program.tree, file, limits.depth)
+    check_numbers(file, program.tree)
     return replace(program, trusted=False)
 
 

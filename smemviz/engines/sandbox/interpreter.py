@@ -159,13 +159,15 @@ class Host(Blocks):
             raise self.refuse(said("a decorated function inside another or with several decorators"))
         decorator = node.decorator_list[0]
         call = decorator if isinstance(decorator, ast.Call) else None
-        if self.value(call.func if call else decorator) != self.modules["numba.cuda"].jit:
+        jit = self.modules["numba.cuda"].jit
+        named = self.value(call.func if call else decorator)
+        if type(named) is not type(jit) or named != jit:  # arrays compare their elements
             raise self.refuse(said("a decorator other than cuda.jit"))
         if call and call.args:
             raise self.refuse(said("a signature in cuda.jit"))
         options = {keyword.arg or "**": self.value(keyword.value) for keyword in (call.keywords if call else ())}
         definition = Function(node.name, self.file, self.source, self.tree, node, self.globals)
-        self.names[node.name] = Kernel(definition, bool(options.get("device", False)))
+        self.names[node.name] = Kernel(definition, bool(self.guarded(bool, options.get("device", False))))
 
     def call_function(self, function: HostFunction, arguments: list[Any], options: dict[str, Any]) -> Any:
         """Call a function of the text on the host."""

@@ -101,7 +101,7 @@ def _plain(module: ModuleType, names: str, size: Sizer) -> dict[str, Known]:
 # -- NumPy
 
 _NUMPY: dict[str, Any] = {
-    **_plain(np, "zeros ones empty full", of_shape),
+    **_plain(np, "zeros ones full", of_shape),
     **_plain(np, "arange", of_arange),
     **_plain(np, "linspace", of_linspace),
     **_plain(np, "eye identity", of_eye),
@@ -114,7 +114,7 @@ _NUMPY: dict[str, Any] = {
     **_plain(np, "histogram", of_histogram),
     **_plain(
         np,
-        "zeros_like ones_like empty_like full_like array asarray ascontiguousarray asfortranarray copy "
+        "zeros_like ones_like full_like array asarray ascontiguousarray asfortranarray copy "
         "abs absolute sqrt square exp log log2 log10 sin cos tan tanh arctan floor ceil rint round sign power "
         "add subtract multiply divide floor_divide mod minimum maximum where clip isnan isfinite isclose "
         "bitwise_and bitwise_or bitwise_xor left_shift right_shift logical_and logical_or logical_not "
@@ -132,6 +132,9 @@ _NUMPY: dict[str, Any] = {
             *("float16", "float32", "float64", "complex64", "complex128", "bool_", "intc", "single", "double"),
         )
     },
+    # What lies in memory that nobody wrote is this process's own.
+    "empty": Known("empty", np.zeros, of_shape, "numpy"),
+    "empty_like": Known("empty_like", np.zeros_like, together, "numpy"),
     "dtype": Known("dtype", np.dtype, lambda *arguments: 1, "numpy"),
 }
 _TESTING = _plain(np.testing, "assert_array_equal assert_allclose assert_equal assert_almost_equal", together)

@@ -215,3 +215,10 @@ def test_float_atomics_add_in_order_and_single_precision():
 
 def test_every_rule_is_a_name_of_cuda_numpy_or_python():
     assert {name.split(".")[0] for name in CALLS} == {"builtins", "cmath", "cuda", "math", "numpy", "operator"}
+
+
+@pytest.mark.parametrize(("base", "power"), [(2, 0), (1, 1), (-1, -1), (0, -(1 << 31))])
+def test_numpys_power_of_integers_to_a_negative_one_is_numbas(base, power):
+    """As Numba's own code has it; NumPy refuses. Threads that do not get there have negative powers as well."""
+    got = result(f"t = cuda.threadIdx.x\nif t > 30:\n    out[t] = np.power(int32({base}), int32(30 - t))", "int32")
+    assert (got[31], got[:31].any()) == (power, False)

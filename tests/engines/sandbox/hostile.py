@@ -176,6 +176,48 @@ GREEDY = (
 )
 
 # Of exceptions, functions without a name, and contexts; run within 2,000 steps.
+# Slips rather than attacks: what a hasty hand leaves of a good text.
+ODD = (
+    Hostile("an array as a grid", host("quiet[np.array([1]), 1](np.zeros(1))"), "the grid is one to three integers"),
+    Hostile(
+        "an array as shared bytes",
+        host("quiet[1, 1, 0, np.array([1])](np.zeros(1))"),
+        "dynamic shared memory is a number of bytes",
+    ),
+    Hostile(
+        "an array as an option of jit",
+        _module("@cuda.jit(device=np.zeros(2))\ndef f(a):\n    pass"),
+        "The truth value of an array",
+    ),
+    Hostile(
+        "an array as a decorator", _module("@(np.zeros(2) + 1)\ndef f(a):\n    pass"), "a decorator other than cuda.jit"
+    ),
+    Hostile("break outside of a loop", kernel("a[0] = 1.0\nbreak"), "break stands outside of a loop"),
+    Hostile("continue outside of a loop", kernel("if a[0] == 0:\n    continue"), "continue stands outside of a loop"),
+    Hostile("a long number", host(f"x = (0x{'f' * 5000}, nobody)"), "a whole number of more than 8,192 bits"),
+    Hostile("a long number in a kernel", kernel(f"nobody(0x{'f' * 5000})"), "a whole number of more than 8,192 bits"),
+    Hostile("a matrix product of numbers", kernel("a[0] = cuda.laneid @ 2"), "Numba has no int64 @ int64"),
+    Hostile("an atomic of nothing", kernel("cuda.atomic.sub()"), "which array cuda.atomic.sub() is cannot be told"),
+    Hostile("a constant array of nothing", kernel("a[0] = cuda.const.array_like()[0]"), "array_like"),
+    Hostile("a grid of many axes", kernel("a[0] = cuda.grid(1 << 70)"), "cuda.grid"),
+    Hostile(
+        "a tuple of a function as an index",
+        kernel("v = cuda.libdevice.sincospif(1.0)\na[v] = 1.0"),
+        "a[v] has 2 indices for 1 axes",
+    ),
+    Hostile(
+        "a complex number to math",
+        "import math\n" + kernel("a[0] = math.copysign(a[0], 1j)"),
+        "Numba has no math function of complex128",
+    ),
+    Hostile("an array without a shape", kernel("s = cuda.shared.array((), float32)"), "of shape () has no elements"),
+    Hostile(
+        "a mask that leaves memory as it is",
+        host("x = np.add(np.zeros(9), 1, where=np.zeros(9) > 1)"),
+        "the argument where",
+    ),
+)
+
 CATCHING = (
     Hostile(
         "an import that is tried",

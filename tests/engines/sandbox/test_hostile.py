@@ -9,7 +9,7 @@ import pytest
 
 from smemviz.engines.sandbox import SandboxLimits, Supervisor, run_text
 from smemviz.errors import SmemvizError
-from tests.engines.sandbox.hostile import CATCHING, ESCAPES, GREEDY, Hostile
+from tests.engines.sandbox.hostile import CATCHING, ESCAPES, GREEDY, ODD, Hostile
 
 _SECONDS = 1.0  # for what ends by the clock; all else meets another limit first, however busy the machine
 _PATIENT_SECONDS = 60.0
@@ -50,6 +50,14 @@ def test_what_a_text_may_catch_is_no_way_round_a_limit(hostile: Hostile) -> None
         run_text(hostile.source, limits=SandboxLimits(steps=2_000))
     assert "\n" not in str(caught.value)
     assert hostile.says in str(caught.value)
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda one: one.name)
+def test_a_slip_gets_one_line(odd: Hostile) -> None:
+    with pytest.raises(SmemvizError) as caught:
+        run_text(odd.source)
+    assert "\n" not in str(caught.value)
+    assert odd.says in str(caught.value)
 
 
 def test_the_server_lives_on_after_them(supervisor: Supervisor) -> None:

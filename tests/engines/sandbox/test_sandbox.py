@@ -130,6 +130,12 @@ def test_the_host_part_computes_what_python_computes(body: str, printed: str) ->
     assert _main(body).printed == printed
 
 
+def test_what_nobody_wrote_is_zero_and_nothing_of_this_process() -> None:
+    np.full(100_000, 7.0)  # memory that is given back, and then again to the next who asks
+    body = "print(np.empty(100_000).any(), np.empty_like(np.ones(100_000)).any())"
+    assert _main(body).printed == "False False\n"
+
+
 def test_a_kernel_may_be_configured_and_given_device_arrays_a_stream_and_shared_bytes() -> None:
     body = (
         "stream = cuda.stream()\nout = cuda.device_array(SIZE, np.float32)\n"
