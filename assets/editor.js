@@ -74,6 +74,7 @@
   // The text to begin with, and whether the query of the URL belongs to it: the link's, with what was written in it
   // since; the one that the URL names; what was written last; else the first.
   async function beginning(start) {
+    if (keep) keep(); // what was written on the page before this one, a moment ago
     const code = linked();
     const kept = draft();
     if (!code && start.meant) return [start.text, true];
@@ -267,10 +268,11 @@
     },
 
     async show(answer) {
-      if (!answer || !view || answer.at !== asked) return [unchanged(), unchanged(), unchanged()];
+      if (!answer || !view || answer.at !== asked) return Array(7).fill(unchanged());
       mark(answer.marks);
       if (answer.file) showRun(answer.file, await squeeze(view.state.doc.toString()));
-      return [answer.said, answer.lang, answer.file ? "editor-status" : "editor-status refused"];
+      const status = answer.file ? "editor-status" : "editor-status refused";
+      return [answer.said, answer.lang, status, ...answer.refused.map((value) => value ?? unchanged())];
     },
   };
 })();

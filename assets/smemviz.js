@@ -79,7 +79,10 @@
       if (name) document.title = `${name()} - smemviz`;
       else if (next[0].path === "/") document.title = "smemviz";
       markFrame(next[0].path, chosen);
-      if (!same(place, next[0])) settled = {}; // another page has other controls
+      if (!same(place, next[0])) {
+        settled = {}; // another page has other controls
+        window.smemviz.place = null; // and shows another access
+      }
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
       return [...stores, chosen];
     },

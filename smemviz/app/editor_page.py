@@ -70,6 +70,7 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
     clientside(
         "show",
         *(Output("editor-status", name) for name in ("children", "lang", "className")),
+        *(Output(*name.split("."), allow_duplicate=True) for name in _REFUSED),
         Input("editor-answer", "data"),
     )
 
@@ -83,18 +84,17 @@ def add_callbacks(app: Dash, texts: Texts) -> None:
         Output("editor-answer", "data"),
         Output("editor-printed", "children"),
         Output("editor-printed-panel", "hidden"),
-        *(Output(*name.split("."), allow_duplicate=True) for name in _REFUSED),
         Input("editor-text", "data"),
         State("shown-run", "data"),
         prevent_initial_call=True,
     )
-    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
         if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
-            return no_update, "", True, *(no_update for _name in _REFUSED)
+            return no_update, "", True
         told, printed, refused = run_asked(texts, asked["source"])
         filling = _view_refused(refused, asked["source"], shown) if refused else {}
-        answered = {**told, "at": asked.get("at")}
-        return answered, printed, not printed, *(filling.get(name, no_update) for name in _REFUSED)
+        # The browser shows a refusal itself, for it knows whether another text was asked for since.
+        return {**told, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}, printed, not printed
 
 
 def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | None) -> Filling:

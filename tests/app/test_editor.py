@@ -143,6 +143,7 @@ def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_
     expect(quiet.locator(".refusal")).to_contain_text("The pictures below are of the last run that worked, strided.")
     expect(quiet.locator("#results")).to_have_class("columns stale")
     quiet.get_by_role("link", name="Gallery").click()
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("Shared memory, seen")
     quiet.get_by_role("link", name="Editor").click()
     expect(quiet.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("i = cuda.threadIdx.q")
     write(quiet, SHORT)
