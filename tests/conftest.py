@@ -29,11 +29,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(os.cpu_count() or 1, _MOST_WORKERS)
 
 
+@pytest.hookimpl(tryfirst=True)  # before those are left out that are not asked for
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Repeat what a browser did not show in time, twice at most; the summary names every test that was repeated."""
+    """Repeat what a browser did not show in time, twice at most; the summary names every test that was repeated.
+
+    A test in a browser is exhaustive but for the few that every change has to pass.
+    """
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError", "TimeoutError"]))
+            if not item.get_closest_marker("smoke"):
+                item.add_marker(pytest.mark.exhaustive)
 
 
 @pytest.fixture(scope="session")

@@ -53,6 +53,7 @@ def lanes_in_tile(page: Page) -> list[str]:
     return texts.evaluate_all("all => all.filter(t => t.style.fontWeight === '800').map(t => t.textContent)")
 
 
+@pytest.mark.smoke
 def test_from_the_gallery_to_the_conflict_and_its_cure(quiet: Page) -> None:
     page = quiet
     page.goto("/")
@@ -232,6 +233,7 @@ def test_the_controls_of_the_next_file_are_filled_too(quiet: Page) -> None:
     expect(page.get_by_role("radio", name="Recording")).to_be_checked()
 
 
+@pytest.mark.smoke
 def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(quiet: Page) -> None:
     page = quiet
     page.goto(PADDED)

@@ -151,6 +151,7 @@ def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_
     expect(quiet.locator("#results")).to_have_class("columns")
 
 
+@pytest.mark.smoke
 @pytest.mark.browser
 def test_a_reload_and_a_copied_link_show_what_was_there(quiet: Page) -> None:
     open_with(quiet, SHORT)

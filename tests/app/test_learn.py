@@ -20,6 +20,7 @@ def check(page: Page, answer: str) -> None:
     page.get_by_role("button", name="Check").click()
 
 
+@pytest.mark.smoke
 def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(quiet: Page) -> None:
     page = quiet
     page.goto("/learn/columns")

@@ -32,6 +32,7 @@ def browser_context_args(browser_context_args: dict[str, Any], server: str) -> d
     return browser_context_args | {"base_url": server}
 
 
+@pytest.mark.smoke
 def test_a_knob_of_a_define_brings_the_conflict_and_takes_it_away(page: Page) -> None:
     page.goto("/kernel?file=square.cu&kernel=set_row_read_col_pad")
     expect(page.get_by_role("heading", level=1)).to_have_text("No bank conflict: 64 wavefronts, as few as can be")

@@ -111,6 +111,7 @@ def opened(tmp_path: Path, page: Page, square: Recording) -> Page:
     return page
 
 
+@pytest.mark.smoke
 @pytest.mark.browser
 def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened: Page) -> None:
     present = opened.locator("#present")
