@@ -15,16 +15,23 @@ SmemvizError
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from smemviz.printable import one_line
+
+_SHIPPED = f"{(Path(__file__).resolve().parent / '_data').as_posix()}/"
 
 
 class SmemvizError(Exception):
-    """Base of every error a user can meet; its text is one line: what, where, what to do."""
+    """Base of every error a user can meet; its text is one line: what, where, what to do.
+
+    A file that came with smemviz is named as in its recordings, wherever smemviz is installed.
+    """
 
     exit_code = 2
 
     def __init__(self, text: str) -> None:
-        super().__init__(one_line(text))
+        super().__init__(one_line(text).replace(_SHIPPED, ""))
 
 
 class InputError(SmemvizError):

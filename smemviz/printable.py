@@ -1,4 +1,4 @@
-"""Text from anywhere, as a terminal may have it."""
+"""Text from anywhere, as a terminal or a spreadsheet may have it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import re
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # C0 and C1 but for the tab and the end of a line
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def printable(text: str) -> str:
     """Return a text without what a terminal would obey instead of showing it."""
     return _CONTROL.sub("", text)
+
+
+def spreadsheet_cell(value: object) -> object:
+    """Return what goes into a cell of CSV, with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def one_line(text: str) -> str:

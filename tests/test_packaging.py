@@ -133,3 +133,11 @@ def test_a_kernel_file_runs_by_itself_in_numbas_simulator(name: str, constants: 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{name}.py: ")
     assert done.stdout.endswith("agree with NumPy\n")
+
+
+def test_errors_do_not_say_where_smemviz_is_installed() -> None:
+    path = Path(smemviz.__file__).resolve().parent / "_data" / "kernels" / "square.py"
+    assert (
+        str(smemviz.errors.ConstantError(path.as_posix(), 3, "is an integer")) == "kernels/square.py:3: is an integer"
+    )
+    assert str(smemviz.errors.RecordingError(f"{path}: is a kernel file")) == "kernels/square.py: is a kernel file"

@@ -20,6 +20,7 @@ from smemviz.model.devices import device
 from smemviz.model.each import Each, each
 from smemviz.model.summary import summarize
 from smemviz.model.traffic import traffic_of
+from smemviz.printable import spreadsheet_cell
 from smemviz.recording import Launch, Recording
 
 Rows = Literal["lanes", "requests", "sites"]
@@ -67,7 +68,8 @@ def write_csv(path: Path, pieces: Iterator[Table], rows: Rows) -> None:
         writer = csv.writer(file)
         writer.writerow(COLUMNS[rows])
         for piece in pieces:
-            writer.writerows(zip(*(piece[name] for name in COLUMNS[rows]), strict=True))
+            columns = [map(spreadsheet_cell, piece[n]) if n in _WORDS else piece[n] for n in COLUMNS[rows]]
+            writer.writerows(zip(*columns, strict=True))
 
 
 def require_parquet() -> None:

@@ -15,6 +15,7 @@ from smemviz.model.summary import summarize
 from smemviz.model.touches import kind_of
 from smemviz.model.traffic import Traffic as Moved
 from smemviz.model.traffic import add_traffic, traffic_of
+from smemviz.printable import spreadsheet_cell
 from smemviz.recording import Launch
 
 KINDS = ("store", "load", "update")
@@ -134,7 +135,7 @@ def to_csv(rows: Sequence[Row]) -> str:
     with speaking("en"):
         writer = csv.DictWriter(text, fieldnames=list(_record(rows[0])), lineterminator="\r\n")
         writer.writeheader()
-        writer.writerows(_record(row) for row in rows)
+        writer.writerows({name: spreadsheet_cell(cell) for name, cell in _record(row).items()} for row in rows)
     return text.getvalue()
 
 

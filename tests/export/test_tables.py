@@ -101,3 +101,21 @@ def test_parquet_without_pyarrow_says_what_to_install(
         "smemviz: Parquet needs pyarrow: pip install 'smemviz[parquet]'; a .csv needs nothing\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_text_is_a_formula_to_a_spreadsheet(square: Recording, tmp_path: Path) -> None:
+    launch = square.launches[0]
+    site = replace(launch.sites[0], source="=HYPERLINK(1)", array="@a", function="-f")
+    launch = replace(launch, kernel="+k", sites=(site, *launch.sites[1:]))
+    path = tmp_path / "r.csv"
+    write_table(path, replace(square, file="\t=f.py", launches=(launch,)), Wanted(), "sites", H200)
+    with path.open(encoding="utf-8", newline="") as file:
+        row = next(csv.DictReader(file))
+    assert {name: row[name] for name in ("file", "kernel", "source", "array", "function", "excess")} == {
+        "file": "'\t=f.py",
+        "kernel": "'+k",
+        "source": "'=HYPERLINK(1)",
+        "array": "'@a",
+        "function": "'-f",
+        "excess": "0",
+    }
