@@ -101,6 +101,7 @@ def test_the_packaged_gallery_comes_before_the_checkout(tmp_path: Path, monkeypa
     assert resources.kernels_dir() == package / "_data" / "kernels"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "constants"),
     [

@@ -258,6 +258,7 @@ def test_a_file_with_any_bytes_changed_is_refused_or_read(data: st.DataObject, t
 # --- what is refused: bombs
 
 
+@pytest.mark.exhaustive
 def test_a_bomb_that_says_so_is_refused(path: Path) -> None:
     members = members_of(path)
     members["addresses.npy"] = bytes(600 << 20)

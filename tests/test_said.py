@@ -73,9 +73,9 @@ def test_a_race_is_known_with_what_each_thread_did() -> None:
     did = said("stored by thread {thread} at line {line}", thread=(3, 0, 0), line=5)
     does = said("loaded by thread {thread} at line {line}", thread=(4, 0, 0), line=9)
     what = said("{element} is {did} and {does}", element="tile[3]", did=did, does=does)
-    message = "{what} with no barrier between. Put cuda.syncthreads() between them."
-    text = said(message, what=what)
-    assert recognised(text) == (message, {"what": what})
+    message = "{what} with no barrier between. Put {barrier} between them."
+    text = said(message, what=what, barrier="cuda.syncthreads()")
+    assert recognised(text) == (message, {"what": what, "barrier": "cuda.syncthreads()"})
     assert recognised(what) == ("{element} is {did} and {does}", {"element": "tile[3]", "did": did, "does": does})
     assert str(say(text)).count("⟦stored by thread ⟧") == 1
 

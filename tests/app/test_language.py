@@ -77,6 +77,7 @@ def test_every_text_of_the_gallery_is_a_message(served: Library, tmp_path: Path)
         assert forgotten(gallery_page(library), [*data, *library.files, str(broken), "invalid syntax"]) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "run",
     [
@@ -213,6 +214,7 @@ def filled(client: FlaskClient, language: str) -> str:
     return answer.text
 
 
+@pytest.mark.exhaustive
 def test_threads_that_speak_different_languages_do_not_mix(app: Dash) -> None:
     together = Barrier(16)
 

@@ -238,7 +238,6 @@ def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(quiet: 
     expect(page.locator("#quoted-table")).to_contain_text("GeForce RTX 3080")
 
 
-@pytest.mark.smoke
 @pytest.mark.browser
 def test_size_and_tile_are_in_the_url_and_back_returns(quiet: Page) -> None:
     page = quiet

@@ -63,6 +63,7 @@ def test_what_stands_on_the_page_before_it_is_filled(data: Products) -> None:
         assert forgotten(matmul_page(), names(data)) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "query",
     [
@@ -87,6 +88,7 @@ def older(data: Products) -> Sweep:
     return replace(sweep(), kernels=other, notes=("main() raised at 8192: out of memory",), points=points)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("query", [{}, {"SIZE": "1024"}, {"SIZE": "4096"}, {"SIZE": "65x66x67"}, {"SIZE": "70"}])
 def test_what_is_shown_of_another_version(data: Products, monkeypatch: pytest.MonkeyPatch, query: Query) -> None:
     monkeypatch.setattr(Products, "recorded", older(data))
@@ -136,6 +138,7 @@ def until(done: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.exhaustive
 def test_a_measurement_as_it_runs_fails_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Products(Job(environment=LINES))
     state = ProductState(Size(96, 96, 96), 32, "")
@@ -166,6 +169,7 @@ def test_a_measurement_as_it_runs_fails_and_is_shown(monkeypatch: pytest.MonkeyP
         assert forgotten(list(filling.values()), names(data)) == []
 
 
+@pytest.mark.exhaustive
 def test_one_language_leaves_nothing_for_the_next(data: Products) -> None:
     def everything() -> str:
         parts = [

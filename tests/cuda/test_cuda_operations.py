@@ -438,6 +438,7 @@ def test_barriers_that_reduce_and_barriers_of_a_part_of_a_block() -> None:
     assert not recording.findings
 
 
+@pytest.mark.exhaustive
 def test_cooperative_groups_reduce_a_tile() -> None:
     text = """#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

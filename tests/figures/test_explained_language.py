@@ -39,6 +39,7 @@ def texts(said: Explained) -> list[str]:
     return [text for text in (said.pattern, said.because, said.cure) if text]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
 def test_every_site_of_the_gallery_is_explained_in_messages_and_in_english_to_the_next_reader(path: Path) -> None:
     file = resources.recording_for(path)

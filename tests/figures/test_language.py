@@ -182,6 +182,7 @@ def as_json(shown: list[Any]) -> list[str]:
     return [one.to_json() if isinstance(one, go.Figure) else json.dumps(one) for one in shown]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seen", SEEN, ids=lambda seen: f"{seen.file}-{seen.kernel}-{seen.hardware.key}")
 def test_every_text_of_a_launch_is_a_message_or_data_and_none_stays_for_the_next(seen: Seen) -> None:
     found, launch = recording(seen.file), recording(seen.file)[seen.kernel]

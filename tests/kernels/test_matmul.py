@@ -36,6 +36,7 @@ def test_the_kernels_are_launched_in_order_and_nothing_is_found(run):
     assert run.findings == ()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "constants",
     [
@@ -53,6 +54,7 @@ def test_sizes_that_are_no_multiple_of_the_tile_give_numpys_product_and_one_find
     assert [(finding.kind, finding.kernel) for finding in found] == [("out_of_bounds", "tiled_unbounded")]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "constants", [{"PANEL": 128, "DTYPE": "int32"}, {"TILE": 16, "RESULTS": 4, "PANEL": 32}], ids=str
 )

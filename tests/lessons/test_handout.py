@@ -51,6 +51,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
     assert all(not page.images for page in pypdf.PdfReader(out).pages)  # vectors
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
 def test_the_pictures_of_every_answer_fit_its_page(lesson: Lesson) -> None:
     for values in product(*(knob.options for knob in lesson.knobs)):

@@ -14,7 +14,7 @@ from smemviz.model.devices import known
 from smemviz.model.operations import is_atomic
 from smemviz.model.rules import shared_rule
 from smemviz.model.serve import serve
-from smemviz.operation_names import OPERATIONS, WIDTHS
+from smemviz.operation_names import FRAGMENTS, OPERATIONS, WIDTHS
 
 LANE = np.arange(32)
 CC = (9, 0)
@@ -192,7 +192,7 @@ def test_more_requests_than_one_thread_takes_keep_their_order() -> None:
 MODES = [(row.cc, mode) for row in known() for mode in row.bank_bytes]
 KINDS = [
     (op, width)
-    for op in sorted(OPERATIONS)
+    for op in sorted(OPERATIONS - FRAGMENTS)  # whose wavefronts do not follow from addresses
     for width in ((16,) if "matrix" in op else (4,) if is_atomic(op) else WIDTHS)
 ]
 

@@ -159,6 +159,7 @@ def test_four_accesses_to_a_tile_of_64_take_less_than_a_second_of_the_processor(
     assert len(found) > 150
 
 
+@pytest.mark.exhaustive
 def test_the_largest_array_of_bytes_is_searched() -> None:
     found = found_for("227x1024 int8", "row; steps=4", "column; steps=4")
     assert found[0].excess == 0

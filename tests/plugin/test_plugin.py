@@ -424,6 +424,7 @@ def test_tests_are_filed_under_different_names() -> None:
     assert len(file_name("x" * 1000)) == 129
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(find_spec("xdist") is None, reason="pytest-xdist is not installed")
 def test_workers_of_xdist_save_and_one_page_is_written(pytester: pytest.Pytester, run) -> None:
     pytester.makepyfile(test_one=COLUMN, test_two=COLUMN)

@@ -46,6 +46,7 @@ def test_the_gallery_s_naive_kernels_are_cured() -> None:
     assert hold_to_it(read_program(kernels_dir() / "transpose.py")) == [("tile", 6336, 384)] * 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("file", "kept"),
     [
@@ -175,12 +176,14 @@ def test_an_array_of_long_rows_takes_the_wavefronts_promised(program: Program) -
     hold_to_it(program)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None)
 @given(tiles())
 def test_a_tile_takes_the_wavefronts_promised(program: Program) -> None:
     hold_to_it(program)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None)
 @given(flat())
 def test_an_array_of_one_dimension_takes_the_wavefronts_promised(program: Program) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 
 import numba
 import numpy as np
+import pytest
 from alone import run_alone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -138,6 +139,7 @@ arithmetic = st.recursive(
 )
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(arithmetic, st.integers(0, 2**32))
 def test_integer_expressions_are_what_numba_compiles(expression, seed):

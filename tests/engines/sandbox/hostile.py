@@ -197,7 +197,7 @@ ODD = (
     Hostile("a long number", host(f"x = (0x{'f' * 5000}, nobody)"), "a whole number of more than 8,192 bits"),
     Hostile("a long number in a kernel", kernel(f"nobody(0x{'f' * 5000})"), "a whole number of more than 8,192 bits"),
     Hostile("a matrix product of numbers", kernel("a[0] = cuda.laneid @ 2"), "Numba has no int64 @ int64"),
-    Hostile("an atomic of nothing", kernel("cuda.atomic.sub()"), "which array cuda.atomic.sub() is cannot be told"),
+    Hostile("an atomic of nothing", kernel("cuda.atomic.sub()"), "it is not known which array cuda.atomic.sub() is"),
     Hostile("a constant array of nothing", kernel("a[0] = cuda.const.array_like()[0]"), "array_like"),
     Hostile("a grid of many axes", kernel("a[0] = cuda.grid(1 << 70)"), "cuda.grid"),
     Hostile(
