@@ -445,7 +445,7 @@ def test_a_session_that_does_not_use_it_loads_nothing_of_it(pytester: pytest.Pyt
 
         def test_light():
             mine = sorted(name for name in sys.modules if name.partition(".")[0] == "smemviz")
-            assert mine == ["smemviz", "smemviz.errors", "smemviz.pytest_plugin"]
+            assert mine == ["smemviz", "smemviz.errors", "smemviz.printable", "smemviz.pytest_plugin"]
             assert not {"numba", "numpy", "plotly", "rich", "dash"} & set(sys.modules)
         """
     )
