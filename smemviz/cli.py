@@ -22,7 +22,7 @@ from smemviz.version import __version__
 VERBS = ("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export", "handout")
 INTERRUPTED = 130  # as a shell reports SIGINT
 BROKEN_PIPE = 141  # and SIGPIPE
-_OF_OUTPUT = (errno.EPIPE, errno.EINVAL, errno.ENOSPC, errno.EIO, errno.EBADF)  # how writing may fail
+_OF_OUTPUT = (errno.EPIPE, errno.EINVAL, errno.ENOSPC, errno.EIO, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             # The server has said that this is how to stop it.
             return _fail(f"stopped before it was done; {saved}", INTERRUPTED) if verb else INTERRUPTED
         if isinstance(error, OSError):
-            return _output_failed(error)
+            return _refused(error)
         raise
     return code
 
@@ -76,14 +76,14 @@ def _interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _output_failed(error: OSError) -> int:
+def _refused(error: OSError) -> int:
     """Say why standard output cannot be written, or what else the system refused; commands name files themselves."""
-    if error.filename is None and error.errno in _OF_OUTPUT:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
-        if error.errno in (errno.EPIPE, errno.EINVAL):  # whoever read our output has left; EINVAL on Windows
-            return BROKEN_PIPE
-        return _fail(f"standard output cannot be written: {error.strerror}", InputError.exit_code)
-    return _fail(f"the system refused something: {error}", MissingError.exit_code)
+    if error.filename is not None or error.errno not in _OF_OUTPUT:
+        return _fail(f"the system refused something: {error}", MissingError.exit_code)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
+    if error.errno in (errno.EPIPE, errno.EINVAL):  # whoever read our output has left; EINVAL on Windows
+        return BROKEN_PIPE
+    return _fail(f"standard output cannot be written: {error.strerror}", InputError.exit_code)
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:

@@ -153,6 +153,15 @@ def test_the_addresses_of_requests_are_checked(address: int, said: str, tmp_path
     assert refusal(a_recording(launch), tmp_path / "r.smem.npz") == f"set_row_read_col has a request to {said}"
 
 
+def test_a_complex_number_may_begin_in_the_middle_of_eight_bytes(tmp_path: Path) -> None:
+    """As in shared memory behind an array of an odd number of floats, on a GPU."""
+    launch = a_launch(4)
+    sites = tuple(replace(site, dtype="complex64", width=8) for site in launch.sites)
+    launch.requests.addresses[:] = 1028 + 8 * np.arange(32)
+    save(a_recording(replace(launch, sites=sites)), tmp_path / "r.smem.npz")
+    assert load(tmp_path / "r.smem.npz").launches[0].requests.addresses[0, 0] == 1028
+
+
 def test_counts_whose_sum_overflows_are_refused(tmp_path: Path) -> None:
     launch = a_launch(4)
     many = replace(totals(launch), sectors=np.full(3, 1 << 62))

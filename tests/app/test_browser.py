@@ -233,7 +233,6 @@ def test_the_controls_of_the_next_file_are_filled_too(quiet: Page) -> None:
     expect(page.get_by_role("radio", name="Recording")).to_be_checked()
 
 
-@pytest.mark.smoke
 def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(quiet: Page) -> None:
     page = quiet
     page.goto(PADDED)

@@ -286,7 +286,6 @@ def headline(page: Page, said: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(said)
 
 
-@pytest.mark.smoke
 @pytest.mark.browser
 def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(quiet: Page) -> None:
     page = quiet

@@ -96,6 +96,7 @@ def test_what_is_shown_of_another_version(data: Products, monkeypatch: pytest.Mo
         assert forgotten(list(shown(data, query).values()), names(data)) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", ["64", "65x66x67"])
 def test_what_is_shown_without_a_sweep(data: Products, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
     words = names(data)

@@ -120,6 +120,7 @@ def test_only_the_transposed_tile_without_a_cure_collides(run, kernel, stores):
     assert cost(run[kernel], "shared", "load")[1] == 2 * SIDE**3 // 32
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [64, 100, 320])
 def test_the_transposed_tile_has_the_excess_that_others_published(n):
     """31 * 32 * floor(N/32)^2 * ceil(N/32) store wavefronts, for a grid of floor(N/32) x floor(N/32) blocks."""

@@ -142,6 +142,7 @@ def test_shares_are_of_operations_and_of_wavefronts() -> None:
     assert shares(CUBE, None, 1e-6, {"shared read": 1e12}) == {}
 
 
+@pytest.mark.exhaustive
 def test_a_cube_of_64_tells_what_larger_ones_move() -> None:
     small = {launch.kernel: Counted(CUBE, launch.grid, traffic(launch)) for launch in product(32).launches}
     size = Size(128, 128, 128)

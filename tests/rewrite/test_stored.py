@@ -48,6 +48,7 @@ def test_rewritten_kernels_ran_on_the_gpu_with_the_wavefronts_promised_and_faste
             assert launch["after"]["high_us"] < launch["before"]["low_us"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("file", FILES)
 def test_what_is_stored_is_what_is_found_now(file: str) -> None:
     program = read_program(kernels_dir() / file)

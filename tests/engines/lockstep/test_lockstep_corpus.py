@@ -5,7 +5,10 @@ from collections import Counter
 import numba_corpus
 import pytest
 
-pytestmark = pytest.mark.skipif(numba_corpus.folder() is None, reason="numba-cuda's tests are not installed")
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.skipif(numba_corpus.folder() is None, reason="numba-cuda's tests are not installed"),
+]
 
 # Modules whose tests launch kernels and look at what they compute.
 MODULES = {
