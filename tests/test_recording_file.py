@@ -314,6 +314,7 @@ def test_deeply_nested_metadata_is_refused(path: Path) -> None:
     assert refusal(path) == "metadata.json is nested too deeply"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process's memory is read from /proc")
 def test_the_command_refuses_a_bomb_within_its_bounds(path: Path) -> None:
     """Exit 2, one line, and under 200 MB for the whole process."""

@@ -93,6 +93,7 @@ def test_a_small_size_is_counted_as_it_is_and_a_large_one_at_64(data: Products) 
     assert data.counted(ProductState(SIZES[1], 16, ""))["tiled"].size == Size(64, 64, 64)
 
 
+@pytest.mark.exhaustive
 def test_savings_are_of_every_tile(data: Products) -> None:
     found = data.savings(ProductState(SIZES[2], 32, ""))
     assert [(s.tile, s.elements, s.sectors) for s in found] == [(8, 8, 5), (16, 16, 8), (32, 32, 20)]

@@ -38,6 +38,7 @@ def data_of(text: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name.split(".")[0])
 def test_every_recording_of_the_gallery_is_a_small_file_that_plays_all_of_it(path: Path) -> None:
     recording = load(path)

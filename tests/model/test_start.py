@@ -19,6 +19,7 @@ def test_numba_is_imported_only_when_something_is_counted() -> None:
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="Numba's cache is found through XDG_CACHE_HOME on Linux only")
 def test_counting_works_where_no_cache_can_be_written(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "smemviz", tmp_path / "smemviz", ignore=shutil.ignore_patterns("__pycache__"))

@@ -106,6 +106,7 @@ def logged(launch):
     return found
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(blocks())
 def test_threads_that_go_different_ways_end_as_if_alone_and_make_requests_where_they_are_together(lines):
