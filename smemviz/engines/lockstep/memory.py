@@ -20,7 +20,7 @@ Index = Any  # int, or (threads,) int64
 
 
 class Memory:
-    """One allocation as bytes; ``base`` is the address of the first, ``space`` the name DESIGN.md gives it."""
+    """One allocation as bytes; ``base`` is the address of the first, ``space`` its name in recordings."""
 
     def __init__(self, space: str, data: NDArray[np.uint8], base: int) -> None:
         self.space = space

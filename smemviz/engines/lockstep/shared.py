@@ -12,7 +12,7 @@ from smemviz.recording import ArrayInfo
 from smemviz.sites import Declaration
 from smemviz.sites.fields import alignment, dtype_name
 
-# What a block of compute capability 9.0 finds at the start of its window belongs to the system (H200, HARDWARE.md).
+# What a block of compute capability 9.0 finds at the start of its window belongs to the system (seen on an H200).
 WINDOW_START = 1024
 _DYNAMIC_ALIGNMENT = 16
 
