@@ -5,9 +5,7 @@ The public names are loaded when they are first used, so that ``import smemviz``
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from smemviz import errors
@@ -15,10 +13,10 @@ from smemviz import errors
 if TYPE_CHECKING:
     from smemviz.app import create_app
     from smemviz.engines import cuda_cpp, record, recording, run
-    from smemviz.model.banks import wavefronts
-    from smemviz.model.sectors import sectors
-    from smemviz.recording import Recording
-    from smemviz.recording_file import load
+    from smemviz.model.counting.banks import wavefronts
+    from smemviz.model.counting.sectors import sectors
+    from smemviz.recordings.data import Recording
+    from smemviz.recordings.file import load
     from smemviz.version import __version__
 
 __all__ = [
@@ -36,15 +34,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Recording": "smemviz.recording",
+    "Recording": "smemviz.recordings.data",
     "create_app": "smemviz.app",
     "cuda_cpp": "smemviz.engines",
-    "load": "smemviz.recording_file",
+    "load": "smemviz.recordings.file",
     "record": "smemviz.engines",
     "recording": "smemviz.engines",
     "run": "smemviz.engines",
-    "sectors": "smemviz.model.sectors",
-    "wavefronts": "smemviz.model.banks",
+    "sectors": "smemviz.model.counting.sectors",
+    "wavefronts": "smemviz.model.counting.banks",
     "__version__": "smemviz.version",
 }
 
@@ -57,14 +55,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
-
-
-class _Package(ModuleType):
-    """The package, in which ``recording`` is the function although a module has that name too."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name == "recording" and isinstance(value, ModuleType)):  # as the import system sets it
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

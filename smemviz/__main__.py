@@ -2,7 +2,7 @@
 
 import sys
 
-from smemviz.cli import main
+from smemviz.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

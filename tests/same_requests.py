@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from smemviz.recording import Launch
+from smemviz.recordings.data import Launch
 
 
 def relative_requests(launch: Launch) -> Counter[tuple[object, ...]]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from smemviz.program import source_sha256
-from smemviz.recording import ArrayInfo, Device, Finding, Launch, Recording, Requests, Site, Totals
+from smemviz.frontends.numba.program import source_sha256
+from smemviz.recordings.data import ArrayInfo, Device, Finding, Launch, Recording, Requests, Site, Totals
 
 KERNEL = "set_row_read_col"
 SOURCE = "# 행과 열\ntile[ty, tx] = idx\nout[idx] = tile[tx, ty]\n"

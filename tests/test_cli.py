@@ -21,11 +21,12 @@ import pytest
 from rich.console import Console
 from strategies import a_launch, a_recording, totals
 
-from smemviz import cli, engines, resources
-from smemviz.commands import progress
+from smemviz import engines, progress
+from smemviz import paths as resources
+from smemviz.cli.main import main as cli
 from smemviz.errors import KernelFileError, MissingError
-from smemviz.recording import Recording
-from smemviz.recording_file import load, save
+from smemviz.recordings.data import Recording
+from smemviz.recordings.file import load, save
 from smemviz.version import __version__
 
 KERNELS = resources.kernels_dir()
@@ -499,7 +500,7 @@ def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
         raise KeyboardInterrupt
 
     pretended_run(a_recording())
-    monkeypatch.setattr("smemviz.report.print_recording", interrupted)
+    monkeypatch.setattr("smemviz.reports.recording.print_recording", interrupted)
     path = tmp_path / "r.smem.npz"
     if older:
         save(a_recording(), path)
@@ -663,7 +664,7 @@ app.create_app = lambda paths, **options: PretendedApp()
 sys.modules["smemviz.app"] = app
 import webbrowser
 webbrowser.open = lambda url: print("browser at", url, flush=True)
-from smemviz.cli import main
+from smemviz.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -10,8 +10,8 @@ import pytest
 from strategies import a_recording
 
 import smemviz
-from smemviz import cli
-from smemviz.recording_file import save
+from smemviz.cli.main import main as cli
+from smemviz.recordings.file import save
 
 KERNEL = """
 import numpy as np

@@ -17,20 +17,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import a_launch, a_recording, totals
 
-from smemviz.archive import write_archive
 from smemviz.errors import SmemvizError
-from smemviz.export.choice import Wanted
-from smemviz.export.files import write_report, write_table, write_trace
-from smemviz.export.pictures import FIGURES, VIEWS, picture
 from smemviz.figures.elements import look_at, touched_elements
-from smemviz.figures.published import published
-from smemviz.figures.served import Hardware
 from smemviz.figures.thumbnail import thumbnail
-from smemviz.figures.worst import worst_moment
-from smemviz.notebook import to_html
-from smemviz.recording import Calibration, Recording, SiteHardware, Timing
-from smemviz.recording_file import load, save
-from smemviz.report import own_cc, print_recording
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.playback.worst import worst_moment
+from smemviz.recordings.archive import write_archive
+from smemviz.recordings.data import Calibration, Recording, SiteHardware, Timing
+from smemviz.recordings.file import load, save
+from smemviz.reports.figure_registry import FIGURES, VIEWS, picture
+from smemviz.reports.files import write_report, write_table, write_trace
+from smemviz.reports.notebook import to_html
+from smemviz.reports.recording import own_cc, print_recording
+from smemviz.reports.selection import Wanted
+from smemviz.views.published_findings import published
 
 DATE = "2026-01-31T12:00:00+00:00"
 INTEGERS = (0, -1, 1, 3, 31, 33, 1 << 20, (1 << 31) - 1, 1 << 31, 1 << 53, 1 << 62, (1 << 63) - 1, 1 << 63, 1 << 70)

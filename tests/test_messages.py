@@ -12,9 +12,10 @@ import pytest
 from babel.messages.catalog import Catalog
 from extracting import tool
 
-from smemviz import language, said
+from smemviz import i18n as language
+from smemviz import messages as said
 from smemviz.errors import InputError
-from smemviz.language import (
+from smemviz.i18n import (
     LANGUAGES,
     English,
     best_of,

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz import cli
+from smemviz.cli.main import main as cli
 from smemviz.errors import LaunchError
-from smemviz.figures.sentences import told
-from smemviz.model.touches import touches
-from smemviz.recording import Finding, Recording
-from smemviz.resources import kernels_dir
+from smemviz.model.counting.element_counts import touches
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Finding, Recording
+from smemviz.wording.sentences import told
 
 MISTAKES = kernels_dir() / "mistakes.py"
 LINES = MISTAKES.read_text(encoding="utf-8").splitlines()

@@ -10,8 +10,8 @@ import pytest
 from strategies import a_recording, totals
 
 import smemviz
-from smemviz.recording import Recording
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Recording
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import smemviz
-from smemviz.report import facts
+from smemviz.reports.recording import facts
 
 ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "kernels" / "recordings" / "h200"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.program import parse_program, read_program
-from smemviz.reads import code_reads, constants_read
-from smemviz.resources import kernels_dir
+from smemviz.frontends.numba.program import parse_program, read_program
+from smemviz.frontends.numba.reads import code_reads, constants_read
+from smemviz.paths import kernels_dir
 
 
 @pytest.mark.parametrize(

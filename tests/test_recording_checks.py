@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from strategies import a_launch, a_recording, totals
 
-from smemviz.archive import write_archive
 from smemviz.errors import RecordingError
-from smemviz.recording import Calibration, Finding, Launch, Recording, SiteHardware, Timing
-from smemviz.recording_file import load, save
+from smemviz.recordings.archive import write_archive
+from smemviz.recordings.data import Calibration, Finding, Launch, Recording, SiteHardware, Timing
+from smemviz.recordings.file import load, save
 
 NAN, INFINITE = float("nan"), float("inf")
 DATE = "2026-01-31T12:00:00+00:00"

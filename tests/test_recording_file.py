@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from strategies import a_launch, a_recording, recordings, requests, totals
 
 from smemviz.errors import InputError, RecordingError
-from smemviz.recording import Recording
-from smemviz.recording_file import MAX_REQUESTS, load, save
+from smemviz.recordings.data import Recording
+from smemviz.recordings.file import MAX_REQUESTS, load, save
 
 LIMIT_SECONDS = 1.0
 LIMIT_BYTES = 200e6
@@ -321,7 +321,7 @@ def test_the_command_refuses_a_bomb_within_its_bounds(path: Path) -> None:
     members = members_of(path)
     members["values.npy"] = npy(np.zeros((3_000_000, 32)))
     write_members(path, members)
-    measured = "from smemviz.cli import main; code = main(); print(open('/proc/self/status').read()); exit(code)"
+    measured = "from smemviz.cli.main import main; code = main(); print(open('/proc/self/status').read()); exit(code)"
     done = subprocess.run([sys.executable, "-c", measured, "show", path], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from smemviz.report_table import launch_tables
+from smemviz.reports.console_table import launch_tables
 
 
 def a_site(line: int, space: str, **counts: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from extracting import messages_said
 from pseudo import pseudo
 
-from smemviz.said import pattern_of, recognised, said, say
+from smemviz.messages import pattern_of, recognised, said, say
 
 FORMS = [(one, form) for one in messages_said() for form in ([one] if isinstance(one, str) else one)]
 # What stands in texts: code, a name, a sentence of Python, and some of our own.

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from smemviz.errors import UnsupportedError
-from smemviz.functions import function_of
-from smemviz.program import parse_program
-from smemviz.sites import find_sites
+from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.program import parse_program
+from smemviz.frontends.numba.sites import find_sites
 
 HEADER = """\
 import numpy as np

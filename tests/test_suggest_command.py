@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from smemviz.cli import main
-from smemviz.resources import kernels_dir
+from smemviz.cli.main import main
+from smemviz.paths import kernels_dir
 
 LOCKSTEP = ["--engine", "lockstep"]
 
@@ -108,7 +108,7 @@ def test_no_text_of_a_recording_is_executed(square: Path, capsys: pytest.Capture
 def test_a_promise_that_is_not_kept_is_an_exit_code_of_1(
     square: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from smemviz.rewrite import verify
+    from smemviz.suggest import verify
 
     monkeypatch.setattr(verify, "_other_output", lambda before, after: "turn leaves something else in its arrays")
     assert main(["suggest", f"{square}:set_row_read_col", *LOCKSTEP]) == 1

@@ -21,7 +21,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
-from smemviz.language import LANGUAGES, SAID, catalogue_file
+from smemviz.i18n import LANGUAGES, SAID, catalogue_file
 
 ROOT = Path(__file__).resolve().parents[1]
 _NOTE = "TRANSLATORS:"

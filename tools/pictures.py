@@ -20,8 +20,8 @@ from playwright.sync_api import Page, sync_playwright
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
-from smemviz.cli import main as smemviz
-from smemviz.resources import kernels_dir
+from smemviz.cli.main import main as smemviz
+from smemviz.paths import kernels_dir
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

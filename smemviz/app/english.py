@@ -13,7 +13,7 @@ from typing import Any
 from dash import Output, html
 from dash.development.base_component import Component
 
-from smemviz.language import English
+from smemviz.i18n import English
 
 _TAKES_COMPONENTS = ("children", "title", "label", "description", "error")  # in dmc; in html a title is an attribute
 

@@ -10,48 +10,41 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from flask import request
 
-from smemviz.app import (
-    browser,
-    compare_page,
-    editor_page,
-    gallery_page,
-    gpus_page,
-    kernel_callbacks,
-    measured_panels,
-    numbers_page,
-    working,
-)
-from smemviz.app import follow as following
-from smemviz.app.callers import refuse_strangers
+from smemviz.app import browser, working
+from smemviz.app.components.rich import retold
 from smemviz.app.english import marked, marks_english
 from smemviz.app.frame import above, below, drawn
-from smemviz.app.headers import add_headers, script_hash
-from smemviz.app.jobs import Job
-from smemviz.app.kernel_page import kernel_page
-from smemviz.app.lab_callbacks import add_callbacks as add_lab_callbacks
-from smemviz.app.lab_page import PATH as LAB
-from smemviz.app.lab_page import lab_page
-from smemviz.app.learn_callbacks import add_callbacks as add_learn_callbacks
-from smemviz.app.learn_page import PATH as LEARN
-from smemviz.app.learn_page import learn_page
 from smemviz.app.library import Library
 from smemviz.app.markup import markup
-from smemviz.app.matmul_callbacks import add_callbacks as add_matmul_callbacks
-from smemviz.app.matmul_data import Products
-from smemviz.app.matmul_page import PATH as MATMUL
-from smemviz.app.matmul_page import matmul_page
-from smemviz.app.payload import refuse_garbage
-from smemviz.app.rich import retold
-from smemviz.app.run_view import Query
-from smemviz.app.stopwatch import Stopwatch
-from smemviz.app.suggest_panel import add_callbacks as add_suggest_callbacks
-from smemviz.app.suggester import Suggester
+from smemviz.app.pages import editor_page, gallery_page, gpus_page, numbers_page
+from smemviz.app.pages.compare import compare_page
+from smemviz.app.pages.kernel import follow as following
+from smemviz.app.pages.kernel import kernel_callbacks, measured_panels
+from smemviz.app.pages.kernel.kernel_page import kernel_page
+from smemviz.app.pages.kernel.run_view import Query
+from smemviz.app.pages.kernel.suggest_panel import add_callbacks as add_suggest_callbacks
+from smemviz.app.pages.layouts.lab_callbacks import add_callbacks as add_lab_callbacks
+from smemviz.app.pages.layouts.lab_page import PATH as LAB
+from smemviz.app.pages.layouts.lab_page import lab_page
+from smemviz.app.pages.learn.learn_callbacks import add_callbacks as add_learn_callbacks
+from smemviz.app.pages.learn.learn_page import PATH as LEARN
+from smemviz.app.pages.learn.learn_page import learn_page
+from smemviz.app.pages.matmul.matmul_callbacks import add_callbacks as add_matmul_callbacks
+from smemviz.app.pages.matmul.matmul_data import Products
+from smemviz.app.pages.matmul.matmul_page import PATH as MATMUL
+from smemviz.app.pages.matmul.matmul_page import matmul_page
+from smemviz.app.server.callers import refuse_strangers
+from smemviz.app.server.headers import add_headers, script_hash
+from smemviz.app.server.payload import refuse_garbage
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.app.tasks.suggester import Suggester
 from smemviz.app.texts import Texts
-from smemviz.commands.progress import LINES
 from smemviz.errors import SmemvizError
-from smemviz.export.scripts import language_script, messages_element
-from smemviz.language import _, best_of, speak, spoken
-from smemviz.resources import assets_dir, gallery
+from smemviz.i18n import _, best_of, speak, spoken
+from smemviz.paths import assets_dir, gallery
+from smemviz.progress import LINES
+from smemviz.reports.html.scripts import language_script, messages_element
 
 _MAX_REQUEST = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
 

@@ -6,13 +6,13 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app import gallery_page, gpus_page, numbers_page
-from smemviz.app.help import help_button, help_sheet
-from smemviz.app.lab_page import PATH as LAB
-from smemviz.app.learn_page import PATH as LEARN
-from smemviz.app.matmul_page import PATH as MATMUL
+from smemviz.app.components.help import help_button, help_sheet
+from smemviz.app.pages import gallery_page, gpus_page, numbers_page
+from smemviz.app.pages.layouts.lab_page import PATH as LAB
+from smemviz.app.pages.learn.learn_page import PATH as LEARN
+from smemviz.app.pages.matmul.matmul_page import PATH as MATMUL
 from smemviz.app.working import working
-from smemviz.language import LANGUAGES, N_, _, spoken
+from smemviz.i18n import LANGUAGES, N_, _, spoken
 from smemviz.version import __version__
 
 _PAGES = {

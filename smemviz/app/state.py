@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from smemviz.errors import InputError
-from smemviz.figures.places import is_place
-from smemviz.figures.served import Hardware
-from smemviz.figures.style import ThemeName
+from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.tile import View
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.recordings.places import is_place
 
 Source = Literal["recording", "lockstep"]
 

@@ -11,7 +11,7 @@ from smemviz.app.cache import Cache
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import BusyError, InputError, SmemvizError
-from smemviz.program import Program
+from smemviz.frontends.numba.program import Program
 
 _MOST_TEXTS = 512 << 20  # bytes of all texts together; a syntax tree takes hundreds of times as many as its source
 _MOST_RUNS = 1 << 30  # bytes of what all runs recorded

@@ -8,8 +8,8 @@ from dash import ClientsideFunction, Dash, Input, Output, ctx, dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.library import Library
-from smemviz.app.run_view import Filling
-from smemviz.language import _
+from smemviz.app.pages.kernel.run_view import Filling
+from smemviz.i18n import _
 
 _MILLISECONDS = 800  # who gets an answer sooner is not told to wait
 WORKING_PROPERTIES = ("working.hidden", "working-text.children", "working-done.value", "working-done.max")

@@ -1,6 +1,6 @@
 """The engines: what turns a kernel file and its constants into a recording."""
 
-from smemviz.engines.choose import Engine, cuda_cpp, record, run
+from smemviz.engines.api import Engine, cuda_cpp, record, run
 from smemviz.engines.script import recording
 
 __all__ = ["Engine", "cuda_cpp", "record", "recording", "run"]

@@ -22,9 +22,9 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from smemviz.errors import KernelFileError, LaunchError, RefusedLaunchError, SmemvizError
-from smemviz.program import Program
-from smemviz.recording import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
-from smemviz.said import said
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import said
+from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
 
 _MODULE_NAME = "smemviz_kernel_file"
 _path_lock = threading.RLock()

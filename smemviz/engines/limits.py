@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from smemviz.errors import RefusedLaunchError
-from smemviz.model.devices import ComputeCapability
-from smemviz.recording import Dim3
-from smemviz.said import said
+from smemviz.messages import said
+from smemviz.model.hardware.compute_capability import ComputeCapability
+from smemviz.recordings.data import Dim3
 
 LOG_BYTES = 128 * 1024 * 1024  # of the logs of one run, about 250,000 requests; a file holds as many
 

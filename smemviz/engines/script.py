@@ -9,16 +9,16 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any, Literal, Protocol
 
-from smemviz.engines.choose import Engine, Progress, assembled, chosen, gpu_engine
+from smemviz.engines.api import Engine, Progress, assembled, chosen, gpu_engine
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.errors import InputError, KernelFileError
-from smemviz.functions import Function, function_of
-from smemviz.program import Program
-from smemviz.recording import Finding, Launch, Recording
-from smemviz.said import said
+from smemviz.frontends.numba.functions import Function, function_of
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import said
+from smemviz.recordings.data import Finding, Launch, Recording
 
 _running: list[Literal["gpu", "lockstep"]] = []  # the engine of each recording that is under way, the innermost last
 
@@ -95,7 +95,7 @@ def _seeing(
         recorder = gpu_engine().Recorder(log_bytes, progress, picker)
         seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
     else:
-        from smemviz.engines.lockstep import running, stand_in
+        from smemviz.engines.lockstep.host import running, stand_in
 
         recorder = running.Recorder(progress, log_bytes, picker=picker)
         seeing = stand_in.stand_in(recorder, find)

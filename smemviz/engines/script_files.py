@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from smemviz.recording import Launch
+from smemviz.recordings.data import Launch
 
 
 def gather_files(file: str, launches: Sequence[Launch]) -> tuple[tuple[Launch, ...], dict[str, str]]:

@@ -13,8 +13,8 @@ from types import ModuleType
 
 from smemviz.engines.host import numba_type, one_line
 from smemviz.errors import KernelFileError, MissingError, SmemvizError
-from smemviz.program import Program
-from smemviz.said import said
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import said
 
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from smemviz.figures.style import Theme, axis, layout, mono
-from smemviz.figures.text import characters
+from smemviz.figures.drawing.style import Theme, axis, layout, mono
+from smemviz.figures.drawing.text import characters
 
 _BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
 _TOP, _BOTTOM, _LEFT, RIGHT = 50, 44, 52, 118  # above, two lines of a legend: as on a phone

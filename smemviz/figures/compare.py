@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from smemviz.figures.alternative import alternative
 from smemviz.figures.bars import RIGHT, at_end, bar, bars_layout, grey, hatched, names_above, places_of, plain, room
-from smemviz.figures.compared import KINDS, Row, time_text, wavefronts
-from smemviz.figures.grammar import items
-from smemviz.figures.labels import count, duration, operation_name
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.style import THEMES, ThemeName, empty
 from smemviz.figures.sectors import used_of
-from smemviz.figures.style import THEMES, ThemeName, empty
-from smemviz.language import _
+from smemviz.i18n import _
+from smemviz.views.comparison import KINDS, Row, time_text, wavefronts
+from smemviz.wording.grammar import items
+from smemviz.wording.labels import count, duration, operation_name
 
 _WIDE_RIGHT = 170  # pixels beside the bars, where the texts there are long
 

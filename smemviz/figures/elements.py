@@ -8,17 +8,17 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.alternative import alternative
-from smemviz.figures.cells import cells, frames, key
-from smemviz.figures.fold import Fold, fold_of
-from smemviz.figures.grammar import sentences
-from smemviz.figures.labels import count, element_name
-from smemviz.figures.moment import Moment
-from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.text import cell_text, fitting_size
-from smemviz.language import _, ngettext, pgettext
-from smemviz.model.touches import Kind, Touches, elements, kind_of, touches
-from smemviz.recording import ArrayInfo, Launch
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.cells import cells, frames, key
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.text import cell_text, fitting_size
+from smemviz.i18n import _, ngettext, pgettext
+from smemviz.model.counting.element_counts import Kind, Touches, elements, kind_of, touches
+from smemviz.model.playback.request_view import Moment
+from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.views.fold import Fold, fold_of
+from smemviz.wording.grammar import sentences
+from smemviz.wording.labels import count, element_name
 
 _MOST_TEXTS = 300  # numbers written into cells; more are slow to draw, and the key says them as well
 _STEPS = 6  # shades, where elements are touched in more ways than that

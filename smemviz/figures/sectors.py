@@ -8,20 +8,20 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.alternative import alternative
-from smemviz.figures.cells import cells, key, strikes
-from smemviz.figures.grammar import sentences
-from smemviz.figures.labels import count, efficiency_text, element_name, lanes_briefly, lanes_named
-from smemviz.figures.moment import Moment, moment
-from smemviz.figures.sentences import present
-from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.figures.text import LANES, cell_text, fitting_size, lane_badge
-from smemviz.language import _
-from smemviz.model.sectors import SECTOR_BYTES
-from smemviz.model.sectors import sectors as count_sectors
-from smemviz.model.touches import elements
-from smemviz.model.traffic import Traffic
-from smemviz.recording import Launch
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.cells import cells, key, strikes
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.figures.drawing.text import LANES, cell_text, fitting_size, lane_badge
+from smemviz.i18n import _
+from smemviz.model.counting.element_counts import elements
+from smemviz.model.counting.global_traffic import Traffic
+from smemviz.model.counting.sectors import SECTOR_BYTES
+from smemviz.model.counting.sectors import sectors as count_sectors
+from smemviz.model.playback.request_view import Moment, moment
+from smemviz.recordings.data import Launch
+from smemviz.wording.grammar import sentences
+from smemviz.wording.labels import count, efficiency_text, element_name, lanes_briefly, lanes_named
+from smemviz.wording.sentences import present
 
 LINE_BYTES = 128
 _SECTOR_STARTS = range(0, LINE_BYTES, SECTOR_BYTES)

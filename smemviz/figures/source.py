@@ -9,14 +9,14 @@ from itertools import groupby
 
 import plotly.graph_objects as go
 
-from smemviz.figures.listing import spans
-from smemviz.figures.sentences import badge
-from smemviz.figures.served import H200, Hardware
-from smemviz.figures.style import THEMES, Theme, ThemeName, layout, mono
-from smemviz.figures.text import CHARACTERS, characters
-from smemviz.model.summary import SiteSummary, summarize
-from smemviz.program import lines_of
-from smemviz.recording import Launch, Recording
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, layout, mono
+from smemviz.figures.drawing.text import CHARACTERS, characters
+from smemviz.frontends.numba.program import lines_of
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.recordings.data import Launch, Recording
+from smemviz.views.listing import spans
+from smemviz.wording.sentences import badge
 
 _LINE, _BADGE, _GAP = 18, 16, 9  # pixels
 _GUTTER = 6  # characters left of the first column

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from smemviz.figures.alternative import alternative
-from smemviz.figures.cells import cells
-from smemviz.figures.grid import declared, lanes_in
-from smemviz.figures.sentences import present
-from smemviz.figures.served import H200, Hardware, bank_layout, serve_request
-from smemviz.figures.style import THEMES, ThemeName, blend, empty, layout
-from smemviz.figures.worst import worst_moment
-from smemviz.language import _
-from smemviz.recording import Launch
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.cells import cells
+from smemviz.figures.drawing.style import THEMES, ThemeName, blend, empty, layout
+from smemviz.i18n import _
+from smemviz.model.playback.bank_service import H200, Hardware, bank_layout, serve_request
+from smemviz.model.playback.worst import worst_moment
+from smemviz.recordings.data import Launch
+from smemviz.views.grid import declared, lanes_in
+from smemviz.wording.sentences import present
 
 _MOST = 64
 

@@ -14,16 +14,16 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.alternative import alternative
-from smemviz.figures.cells import BADGE_MIDDLE, BELOW_BADGE, badges, cells, corners, frames, key
-from smemviz.figures.grid import Grid, declared, lanes_in, physical
-from smemviz.figures.labels import number
-from smemviz.figures.moment import Moment
-from smemviz.figures.sentences import present
-from smemviz.figures.served import H200, BankLayout, Hardware, Served, bank_layout, serve_request
-from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
-from smemviz.language import _
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, badges, cells, corners, frames, key
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
+from smemviz.i18n import _
+from smemviz.model.playback.bank_service import H200, BankLayout, Hardware, Served, bank_layout, serve_request
+from smemviz.model.playback.request_view import Moment
+from smemviz.views.grid import Grid, declared, lanes_in, physical
+from smemviz.wording.labels import number
+from smemviz.wording.sentences import present
 
 View = Literal["declared", "physical"]
 

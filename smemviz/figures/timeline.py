@@ -8,15 +8,15 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.alternative import alternative
-from smemviz.figures.labels import count
-from smemviz.figures.moment import Moment
-from smemviz.figures.sentences import operation, present
-from smemviz.figures.served import H200, Hardware
-from smemviz.figures.style import THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.language import _
-from smemviz.model.each import each
-from smemviz.recording import Launch
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.i18n import _
+from smemviz.model.counting.request_costs import each
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.playback.request_view import Moment
+from smemviz.recordings.data import Launch
+from smemviz.wording.labels import count
+from smemviz.wording.sentences import operation, present
 
 _MOST = 512  # requests drawn, around the present one
 _TOP, _BOTTOM = 30, 44

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from smemviz.figures.alternative import alternative
-from smemviz.figures.labels import count, duration
-from smemviz.figures.style import THEMES, Theme, ThemeName, axis, layout
-from smemviz.language import _
-from smemviz.recording import Timing
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, layout
+from smemviz.i18n import _
+from smemviz.recordings.data import Timing
+from smemviz.wording.labels import count, duration
 
 _HEIGHT = 300
 _TOP, _BOTTOM, _SIDE = 26, 46, 14

@@ -8,18 +8,18 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.alternative import alternative
-from smemviz.figures.labels import count, space_name
-from smemviz.figures.sentences import headline, operation
-from smemviz.figures.served import H200, Hardware
-from smemviz.figures.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.text import cell_text, fitting_size
-from smemviz.language import _
-from smemviz.model.banks import count as count_wavefronts
-from smemviz.model.operations import unpredictable
-from smemviz.model.sectors import sectors
-from smemviz.model.summary import SiteSummary, summarize
-from smemviz.recording import Launch, Site
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.text import cell_text, fitting_size
+from smemviz.i18n import _
+from smemviz.model.counting.banks import count as count_wavefronts
+from smemviz.model.counting.sectors import sectors
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.operations import unpredictable
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.recordings.data import Launch, Site
+from smemviz.wording.labels import count, space_name
+from smemviz.wording.sentences import headline, operation
 
 _ROW = 27  # pixels; a site takes two rows, its name and its cells
 

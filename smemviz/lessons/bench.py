@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines import run
-from smemviz.figures.moment import Moment, playback_order
-from smemviz.program import Program, read_program
-from smemviz.recording import Launch, Recording
-from smemviz.recording_file import load
-from smemviz.resources import kernels_dir, recording_for
+from smemviz.frontends.numba.program import Program, read_program
+from smemviz.model.playback.request_view import Moment, playback_order
+from smemviz.paths import kernels_dir, recording_for
+from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.file import load
 
 _running = threading.Lock()
 

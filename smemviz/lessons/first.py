@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.figures.lab_setup import Pictured, SetUp, picture
-from smemviz.figures.lab_tile import lab_banks, lab_tile
-from smemviz.figures.labels import lane_ranges
-from smemviz.figures.served import H200
-from smemviz.figures.style import ThemeName
-from smemviz.figures.text import PLOT_WIDTH
-from smemviz.language import N_, _, ngettext
+from smemviz.figures.drawing.style import ThemeName
+from smemviz.figures.drawing.text import PLOT_WIDTH
+from smemviz.figures.layout_tile import lab_banks, lab_tile
+from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
 from smemviz.lessons.words import by_model, code, wavefronts_said
-from smemviz.model.accesses import Access
-from smemviz.model.layouts import Layout
-from smemviz.model.rules import WARP
+from smemviz.model.hardware.rules import WARP
+from smemviz.model.layout.accesses import Access
+from smemviz.model.layout.layouts import Layout
+from smemviz.model.playback.bank_service import H200
+from smemviz.views.layout_lab import Pictured, SetUp, picture
+from smemviz.wording.labels import lane_ranges
 
 _COLUMN = 5  # of the element that the first lesson asks for
 

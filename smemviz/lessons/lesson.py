@@ -14,11 +14,11 @@ from typing import Literal
 import plotly.graph_objects as go
 
 from smemviz.errors import InputError
-from smemviz.figures.grammar import items, names
-from smemviz.figures.labels import lane_ranges
-from smemviz.figures.style import ThemeName
-from smemviz.language import _
-from smemviz.model.rules import WARP
+from smemviz.figures.drawing.style import ThemeName
+from smemviz.i18n import _
+from smemviz.model.hardware.rules import WARP
+from smemviz.wording.grammar import items, names
+from smemviz.wording.labels import lane_ranges
 
 Kind = Literal["number", "choice", "lanes"]
 Values = Mapping[str, str]

@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.banks import banks
-from smemviz.figures.grammar import clauses
-from smemviz.figures.lab_setup import SetUp, picture
+from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lesson_bars import Bar, lesson_bars
-from smemviz.figures.served import H200, Served, bank_layout
-from smemviz.figures.style import ThemeName
 from smemviz.figures.tile import View, tile
-from smemviz.language import N_, _, ngettext
+from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Said, Stage, Values
 from smemviz.lessons.words import by_recording, code, wavefronts_said
-from smemviz.model.accesses import Access
-from smemviz.model.banks import count
-from smemviz.model.layouts import Layout
-from smemviz.recording import WARP_SIZE
+from smemviz.model.counting.banks import count
+from smemviz.model.layout.accesses import Access
+from smemviz.model.layout.layouts import Layout
+from smemviz.model.playback.bank_service import H200, Served, bank_layout
+from smemviz.recordings.data import WARP_SIZE
+from smemviz.views.layout_lab import SetUp, picture
+from smemviz.wording.grammar import clauses
 
 _MOST_PAD = 32  # words; from there on rows begin where they began before
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from smemviz.errors import RecordingError
-from smemviz.figures.labels import number
+from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.lesson_bars import Bar, lesson_bars
-from smemviz.figures.matmul_loads import Saving, loads_bars
+from smemviz.figures.matmul.loads import Saving, loads_bars
 from smemviz.figures.sectors import sectors as draw_sectors
 from smemviz.figures.source import source
-from smemviz.figures.style import ThemeName
-from smemviz.language import N_, _, ngettext
+from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values
 from smemviz.lessons.words import by_recording, code
-from smemviz.model.matmul import Size, traffic
-from smemviz.model.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
-from smemviz.recording import WARP_SIZE
+from smemviz.model.counting.matmul import Size, traffic
+from smemviz.model.counting.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
+from smemviz.recordings.data import WARP_SIZE
+from smemviz.wording.labels import number
 
 # Sectors
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from smemviz.figures.served import H200
-from smemviz.language import _, ngettext
-from smemviz.model.devices import device
-from smemviz.recording import Recording
+from smemviz.i18n import _, ngettext
+from smemviz.model.hardware.compute_capability import device
+from smemviz.model.playback.bank_service import H200
+from smemviz.recordings.data import Recording
 
 
 def code(text: str) -> str:

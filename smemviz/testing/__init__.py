@@ -1,7 +1,4 @@
-"""Limits on what kernels do to shared and global memory, for tests; what exceeds one is shown by a witness."""
+"""Limits on what kernels do to shared and global memory, for tests; what exceeds one is shown by a witness.
 
-from smemviz.testing.fixture import Smem
-from smemviz.testing.limits import Limit, Selection, exceeded
-from smemviz.testing.witness import Witness
-
-__all__ = ["Limit", "Selection", "Smem", "Witness", "exceeded"]
+It imports nothing: the plugin in here is loaded in every pytest run.
+"""

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.engines import record, run
-from smemviz.engines.choose import Engine
+from smemviz.engines.api import Engine
 from smemviz.errors import InputError, SmemvizError
-from smemviz.figures.sentences import findings_of, told
-from smemviz.program import lines_of
-from smemviz.recording import Finding, Launch, Recording, Site
-from smemviz.recording_file import load
+from smemviz.frontends.numba.program import lines_of
+from smemviz.recordings.data import Finding, Launch, Recording, Site
+from smemviz.recordings.file import load
 from smemviz.testing.limits import Limit, Selection, concerns, exceeded
 from smemviz.testing.places import Places, check_fresh
 from smemviz.testing.witness import Quantity, Witness
+from smemviz.wording.sentences import findings_of, told
 
 _MOST_FINDINGS = 5
 

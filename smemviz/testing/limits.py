@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from smemviz.errors import InputError
-from smemviz.model.banks import count
-from smemviz.model.devices import device
-from smemviz.model.sectors import sectors
-from smemviz.model.summary import SiteSummary
-from smemviz.recording import Launch, Recording, Site, Space
+from smemviz.model.counting.banks import count
+from smemviz.model.counting.sectors import sectors
+from smemviz.model.counting.summary import SiteSummary
+from smemviz.model.hardware.compute_capability import device
+from smemviz.recordings.data import Launch, Recording, Site, Space
 from smemviz.testing.witness import Exceeding, Quantity, Witness, witness
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from smemviz.errors import InputError
-from smemviz.program import source_sha256
-from smemviz.recording import Recording
+from smemviz.frontends.numba.program import source_sha256
+from smemviz.recordings.data import Recording
 
 
 class Places:

@@ -8,17 +8,17 @@ from typing import Literal
 
 import numpy as np
 
-from smemviz.figures.explained import Explaining
-from smemviz.figures.labels import count, lane_ranges, number
-from smemviz.figures.patterns import fullest
-from smemviz.figures.sentences import operation
-from smemviz.figures.served import Hardware, Served
-from smemviz.model.cure import Score, pads, score, smallest_cure, swizzles
-from smemviz.model.devices import device
-from smemviz.model.sectors import bytes_used, sectors
-from smemviz.program import lines_of
-from smemviz.recording import Launch, Recording, Site
-from smemviz.sites.loaded import loaded_sites
+from smemviz.frontends.numba.program import lines_of
+from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.model.counting.sectors import bytes_used, sectors
+from smemviz.model.hardware.compute_capability import device
+from smemviz.model.layout.layout_fix import Score, pads, score, smallest_cure, swizzles
+from smemviz.model.playback.bank_service import Hardware, Served
+from smemviz.recordings.data import Launch, Recording, Site
+from smemviz.wording.explanations import Explaining
+from smemviz.wording.labels import count, lane_ranges, number
+from smemviz.wording.patterns import fullest
+from smemviz.wording.sentences import operation
 
 Quantity = Literal["max_degree", "excess", "sectors_per_request"]
 

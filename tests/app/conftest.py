@@ -14,7 +14,7 @@ from watching import watched
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
-from smemviz.resources import gallery
+from smemviz.paths import gallery
 
 expect.set_options(timeout=LIMIT)
 

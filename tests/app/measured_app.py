@@ -15,8 +15,8 @@ from measured import MEDIANS, measured_recording, timing
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
-from smemviz.recording import Device
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Device
 
 HERE = Device("NVIDIA Test Card", (9, 0), "600.1", "CUDA 13.0")
 

@@ -17,14 +17,15 @@ from dash.development.base_component import Component
 from extracting import messages_said
 from playwright.sync_api import Page
 
-from smemviz import language, said
-from smemviz.constants import DTYPES
-from smemviz.export import scripts
-from smemviz.model.devices import known
-from smemviz.program import Program
-from smemviz.recording import Recording
-from smemviz.resources import assets_dir
-from smemviz.said import recognised
+from smemviz import i18n as language
+from smemviz import messages as said
+from smemviz.frontends.numba.constants import DTYPES
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import recognised
+from smemviz.model.hardware.compute_capability import known
+from smemviz.paths import assets_dir
+from smemviz.recordings.data import Recording
+from smemviz.reports.html import scripts
 
 TAG = "ja"  # Babel has its dates, and nothing else here speaks it
 # Read alike in every language: units, formats, and what things call themselves.

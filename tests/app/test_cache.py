@@ -15,7 +15,7 @@ from flask import Flask
 
 from smemviz.app.cache import Cache, size_of
 from smemviz.engines import run
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 ROOM = 40_000  # ten thousand for each visitor
 

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from smemviz.app import create_app
-from smemviz.app.headers import script_hash
+from smemviz.app.server.headers import script_hash
 
 CALLBACKS = "/_dash-update-component"
 

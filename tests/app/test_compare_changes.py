@@ -11,10 +11,10 @@ import pytest
 from dash.development.base_component import Component
 from playwright.sync_api import Page, expect
 
-from smemviz.app.compare_changes import view_changes
 from smemviz.app.library import Library
+from smemviz.app.pages.compare.compare_changes import view_changes
 from smemviz.app.texts import Texts
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 

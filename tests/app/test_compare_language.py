@@ -11,14 +11,14 @@ from measured_app import write_gallery
 from pseudo import TAG, forgotten, pseudo
 
 from smemviz.app import create_app
-from smemviz.app.compare_changes import view_changes
-from smemviz.app.compare_page import compare_page
-from smemviz.app.jobs import Job
 from smemviz.app.library import Library
-from smemviz.app.run_view import Query
+from smemviz.app.pages.compare.compare_changes import view_changes
+from smemviz.app.pages.compare.compare_page import compare_page
+from smemviz.app.pages.kernel.run_view import Query
 from smemviz.app.state import RunState
-from smemviz.app.stopwatch import Stopwatch
-from smemviz.resources import gallery
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.paths import gallery
 
 NAMES = ["NVIDIA Test Card", "lockstep", "add", "inc", "STRIDE", "HEAD", "A", "B"]
 BEFORE = """

@@ -11,7 +11,7 @@ from measured_app import serve
 from playwright.sync_api import Page, expect
 from waiting import settle
 
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.browser
 

@@ -11,13 +11,13 @@ import pytest
 from dash import Dash, dcc, html
 from plotly.utils import PlotlyJSONEncoder
 
-from smemviz import language
+from smemviz import i18n as language
 from smemviz.app import create_app
 from smemviz.app.english import marked
-from smemviz.export.handout import handout_page
-from smemviz.language import English, speaking
+from smemviz.i18n import English, speaking
 from smemviz.lessons import LESSONS
-from smemviz.resources import kernels_dir
+from smemviz.lessons.handout import handout_page
+from smemviz.paths import kernels_dir
 
 
 @pytest.fixture

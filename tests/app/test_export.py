@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from waiting import settle
 
-from smemviz.app.graph import download
+from smemviz.app.components.graph import download
 
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col&site=1&warp=0&step=1"
 LANES = {str(lane) for lane in range(32)}

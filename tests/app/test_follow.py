@@ -13,8 +13,8 @@ from watching import watched
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
-from smemviz.app.follow import version
-from smemviz.resources import kernels_dir
+from smemviz.app.pages.kernel.follow import version
+from smemviz.paths import kernels_dir
 
 CONFLICT = "32-way conflict: 1,024 wavefronts where 32 would do"
 NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as can be"

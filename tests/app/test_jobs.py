@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from smemviz.app.jobs import Job
+from smemviz.app.tasks.jobs import Job
 
 SLEEP = "import time; print('asleep', file=__import__('sys').stderr, flush=True); time.sleep(600)"
 
@@ -98,7 +98,7 @@ def test_the_environment_is_added_to_the_servers_own(monkeypatch: pytest.MonkeyP
 
 def test_when_the_server_ends_so_does_the_command() -> None:
     code = (
-        "import sys, time; from smemviz.app.jobs import Job; job = Job(); "
+        "import sys, time; from smemviz.app.tasks.jobs import Job; job = Job(); "
         f"job.start('left', [sys.executable, '-c', {SLEEP!r}]); print(job._run._process.pid)"
     )
     ended = subprocess.run(

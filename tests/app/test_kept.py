@@ -12,13 +12,13 @@ from weakref import ref
 import plotly.graph_objects as go
 import pytest
 
-from smemviz.app.kept import Kept
 from smemviz.app.library import Library
-from smemviz.app.look_view import view_look
-from smemviz.app.run_view import Filling, Query
+from smemviz.app.pages.kernel.look_view import view_look
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.pictures import Kept
 from smemviz.app.state import RunState
-from smemviz.language import speak
-from smemviz.resources import gallery, kernels_dir
+from smemviz.i18n import speak
+from smemviz.paths import gallery, kernels_dir
 
 RUN = {"file": "square", "kernel": "set_row_read_col"}
 STEP = {"site": "1", "warp": "3", "step": "1"}

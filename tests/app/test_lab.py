@@ -14,14 +14,14 @@ from dash.development.base_component import Component
 from playwright.sync_api import Page, expect
 from waiting import settle
 
-from smemviz import calibration
-from smemviz.app.gpus_page import view_gpus
-from smemviz.app.lab_state import LabState
-from smemviz.app.lab_view import errors_of, view_found, view_lab
 from smemviz.app.library import Library
-from smemviz.calibration import load_calibration
-from smemviz.figures.lab_setup import picture
-from smemviz.resources import gallery, kernels_dir
+from smemviz.app.pages.gpus_page import view_gpus
+from smemviz.app.pages.layouts.lab_state import LabState
+from smemviz.app.pages.layouts.lab_view import errors_of, view_found, view_lab
+from smemviz.paths import gallery, kernels_dir
+from smemviz.recordings import calibration
+from smemviz.recordings.calibration import load_calibration
+from smemviz.views.layout_lab import picture
 
 FLOATS = {"A": "32x32 float32", "A-access": "row; op=store\ncolumn", "B": "32x32 float32; pad=1"}
 PAIR = "/lab?" + "&".join(

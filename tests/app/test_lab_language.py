@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 from pseudo import TAG, forgotten, pseudo
 
-from smemviz.app.editor_page import _panel, run_asked
-from smemviz.app.lab_page import lab_page
-from smemviz.app.lab_view import view_found, view_lab
+from smemviz.app.pages.editor_page import _panel, run_asked
+from smemviz.app.pages.layouts.lab_page import lab_page
+from smemviz.app.pages.layouts.lab_view import view_found, view_lab
 from smemviz.app.texts import Texts
-from smemviz.figures.lab_setup import access_said
-from smemviz.model.accesses import PATTERNS, access_of
-from smemviz.model.devices import known
-from smemviz.resources import gallery
+from smemviz.model.hardware.compute_capability import known
+from smemviz.model.layout.accesses import PATTERNS, access_of
+from smemviz.paths import gallery
+from smemviz.views.layout_lab import access_said
 
 # What the texts of a URL are made of: shapes, dtypes, patterns, formulas, swizzles, and the names of the set-ups.
 URL = ["A", "B", "dtype", "xor", "Swizzle", "lane", "warp", "row", "column", "float16", "float32", *PATTERNS]

@@ -22,17 +22,17 @@ from werkzeug.serving import make_server
 
 from smemviz.app import create_app
 from smemviz.app.frame import above, below, drawn
-from smemviz.app.gallery_page import gallery_page
-from smemviz.app.jobs import Job
-from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
-from smemviz.app.run_view import view_run
+from smemviz.app.pages.gallery_page import gallery_page
+from smemviz.app.pages.kernel.kernel_page import kernel_page
+from smemviz.app.pages.kernel.run_view import view_run
+from smemviz.app.pages.kernel.timing_panel import view_job
 from smemviz.app.state import RunState
-from smemviz.app.stopwatch import Running, Stopwatch
-from smemviz.app.timing_panel import view_job
-from smemviz.figures.conditions import told_conditions
-from smemviz.language import _, speaking, spoken
-from smemviz.resources import gallery, kernels_dir
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.stopwatch import Running, Stopwatch
+from smemviz.i18n import _, speaking, spoken
+from smemviz.paths import gallery, kernels_dir
+from smemviz.wording.conditions import told_conditions
 
 SQUARE = {"file": "square", "kernel": "set_row_read_col"}
 

@@ -8,8 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from smemviz.app.learn_page import learn_page
-from smemviz.app.learn_view import lesson_at, view_lesson
+from smemviz.app.pages.learn.learn_page import learn_page
+from smemviz.app.pages.learn.learn_view import lesson_at, view_lesson
 from smemviz.lessons import LESSONS, lesson_of
 
 pytestmark = pytest.mark.browser

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pseudo import forgotten, pseudo
 
-from smemviz.app.learn_page import learn_page
-from smemviz.app.learn_view import view_lesson
-from smemviz.export.handout import handout_page
+from smemviz.app.pages.learn.learn_page import learn_page
+from smemviz.app.pages.learn.learn_view import view_lesson
 from smemviz.lessons import LESSONS, Lesson, read_answer
+from smemviz.lessons.handout import handout_page
 from smemviz.lessons.lesson import lanes_of
 
 # Code, constants and files of the gallery, as they stand in questions and pictures.

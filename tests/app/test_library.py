@@ -14,15 +14,15 @@ import smemviz
 from smemviz.app import library as library_module
 from smemviz.app.cache import size_of
 from smemviz.app.library import Library
-from smemviz.app.run_view import view_run
+from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts, page_of
 from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
-from smemviz.program import source_sha256
-from smemviz.recording import Recording
-from smemviz.recording_file import load
-from smemviz.resources import gallery, kernels_dir, recording_for
+from smemviz.frontends.numba.program import source_sha256
+from smemviz.paths import gallery, kernels_dir, recording_for
+from smemviz.recordings.data import Recording
+from smemviz.recordings.file import load
 
 SQUARE = kernels_dir() / "square.py"
 

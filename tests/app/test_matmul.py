@@ -18,17 +18,17 @@ from swept import SIZES, at_rate, sweep
 from waiting import eventually, settle
 from watching import watched
 
-from smemviz.app import matmul_data as module
-from smemviz.app.jobs import Job
-from smemviz.app.matmul_data import Products, ProductState, command
-from smemviz.app.matmul_view import view_counted, view_job, view_measured, view_step
-from smemviz.app.stopwatch import Stopwatch
-from smemviz.commands.progress import LINES
+from smemviz.app.pages.matmul import matmul_data as module
+from smemviz.app.pages.matmul.matmul_data import Products, ProductState, command
+from smemviz.app.pages.matmul.matmul_view import view_counted, view_job, view_measured, view_step
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError
-from smemviz.model.matmul import Size
-from smemviz.program import read_program
-from smemviz.resources import gallery, kernels_dir
-from smemviz.sweep_file import Sweep, digests, sweep_facts
+from smemviz.frontends.numba.program import read_program
+from smemviz.model.counting.matmul import Size
+from smemviz.paths import gallery, kernels_dir
+from smemviz.progress import LINES
+from smemviz.recordings.sweep import Sweep, digests, sweep_facts
 
 SOURCE = read_program(kernels_dir() / "matmul.py").sha256
 

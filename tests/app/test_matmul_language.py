@@ -13,15 +13,15 @@ from measured_app import printing
 from pseudo import forgotten, pseudo
 from swept import SIZES, at_rate, sweep
 
-from smemviz.app import matmul_data as module
-from smemviz.app.jobs import Job
-from smemviz.app.matmul_data import PICTURED, Products, ProductState
-from smemviz.app.matmul_page import matmul_page
-from smemviz.app.matmul_view import view_counted, view_job, view_measured, view_saved, view_step
-from smemviz.app.run_view import Filling, Query
-from smemviz.commands.progress import LINES
-from smemviz.model.matmul import Size
-from smemviz.sweep_file import CUBLAS, NUMPY, Sweep, digests, sweep_facts
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.pages.matmul import matmul_data as module
+from smemviz.app.pages.matmul.matmul_data import PICTURED, Products, ProductState
+from smemviz.app.pages.matmul.matmul_page import matmul_page
+from smemviz.app.pages.matmul.matmul_view import view_counted, view_job, view_measured, view_saved, view_step
+from smemviz.app.tasks.jobs import Job
+from smemviz.model.counting.matmul import Size
+from smemviz.progress import LINES
+from smemviz.recordings.sweep import CUBLAS, NUMPY, Sweep, digests, sweep_facts
 
 NAMES = [
     *("cuBLAS", "float32", "int32", "naive", "sgemm", "NumPy", "host", "c", "k", "S", "T", "M", "K", "N"),

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, expect
 from waiting import eventually, settle
 from watching import watched
 
-from smemviz.app import stopwatch as module
-from smemviz.app.stopwatch import Stopwatch
+from smemviz.app.tasks import stopwatch as module
+from smemviz.app.tasks.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.browser
 

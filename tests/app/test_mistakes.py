@@ -11,16 +11,16 @@ import pytest
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.gallery_page import gallery_page
-from smemviz.app.jobs import Job
-from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
-from smemviz.app.run_view import view_run
+from smemviz.app.pages.gallery_page import gallery_page
+from smemviz.app.pages.kernel.kernel_page import kernel_page
+from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.state import RunState
-from smemviz.app.stopwatch import Stopwatch
-from smemviz.commands.progress import LINES as LINES_OF_PROGRESS
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError, LaunchError
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
+from smemviz.progress import LINES as LINES_OF_PROGRESS
 
 LINES = (kernels_dir() / "mistakes.py").read_text(encoding="utf-8").splitlines()
 

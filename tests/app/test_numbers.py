@@ -10,20 +10,20 @@ from dash import html
 from playwright.sync_api import Page, expect
 from pseudo import forgotten, pseudo
 
-from smemviz.app.compare_page import compare_page
-from smemviz.app.jobs import Job
-from smemviz.app.kernel_page import kernel_page
-from smemviz.app.lab_state import LabState
 from smemviz.app.library import Library
-from smemviz.app.numbers_page import numbers_page
-from smemviz.app.stopwatch import Stopwatch
-from smemviz.figures.gpus import GPU_HEADS
-from smemviz.figures.lab_found import found_heads
-from smemviz.figures.lab_setup import COUNT_HEADS, LANE_HEADS, count_rows
-from smemviz.figures.number import Number
-from smemviz.figures.numbers import numbers
-from smemviz.recording_file import load
-from smemviz.resources import gallery, kernels_dir, recording_for
+from smemviz.app.pages.compare.compare_page import compare_page
+from smemviz.app.pages.kernel.kernel_page import kernel_page
+from smemviz.app.pages.layouts.lab_state import LabState
+from smemviz.app.pages.numbers_page import numbers_page
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.paths import gallery, kernels_dir, recording_for
+from smemviz.recordings.file import load
+from smemviz.views.across_gpus import GPU_HEADS
+from smemviz.views.layout_lab import COUNT_HEADS, LANE_HEADS, count_rows
+from smemviz.views.layout_search import found_heads
+from smemviz.wording.glossary import numbers
+from smemviz.wording.glossary_entry import Number
 
 # What heads a column or a row and is no number.
 NAMES = {"grid", "block", "recorded", "model", "what", "ours", "on", "launch", "layout", "in a kernel", "gpu"}

@@ -8,16 +8,16 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app import create_app
-from smemviz.app.gallery_page import gallery_page
-from smemviz.app.kernel_page import kernel_page
 from smemviz.app.library import Library
-from smemviz.app.run_view import view_run
-from smemviz.app.source_view import source_view
+from smemviz.app.pages.gallery_page import gallery_page
+from smemviz.app.pages.kernel.kernel_page import kernel_page
+from smemviz.app.pages.kernel.run_view import view_run
+from smemviz.app.pages.kernel.source_view import source_view
 from smemviz.app.state import RunState
-from smemviz.app.stopwatch import Stopwatch
+from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError
-from smemviz.recording import Recording
-from smemviz.resources import gallery, kernels_dir, recording_for
+from smemviz.paths import gallery, kernels_dir, recording_for
+from smemviz.recordings.data import Recording
 
 
 @pytest.fixture(scope="module")

@@ -10,19 +10,19 @@ import pytest
 from dash import html
 from pseudo import forgotten, pseudo
 
-from smemviz import calibration
-from smemviz.app.gpus_page import gpus_page, view_gpus
+from smemviz.app.components.rich import rich
 from smemviz.app.library import Library
-from smemviz.app.rich import rich
+from smemviz.app.pages.gpus_page import gpus_page, view_gpus
+from smemviz.app.pages.kernel.suggest_panel import _found, suggest_panel, view_suggest
+from smemviz.app.pages.kernel.why_panel import view_why, why_panel
 from smemviz.app.state import RunState
-from smemviz.app.suggest_panel import _found, suggest_panel, view_suggest
-from smemviz.app.suggester import Suggester
-from smemviz.app.why_panel import view_why, why_panel
-from smemviz.calibration import load_calibration
-from smemviz.figures.suggested import Note, refused_notes, suggested_rows
-from smemviz.language import spoken
-from smemviz.model.devices import known
-from smemviz.resources import gallery, kernels_dir
+from smemviz.app.tasks.suggester import Suggester
+from smemviz.i18n import spoken
+from smemviz.model.hardware.compute_capability import known
+from smemviz.paths import gallery, kernels_dir
+from smemviz.recordings import calibration
+from smemviz.recordings.calibration import load_calibration
+from smemviz.views.suggestions import Note, refused_notes, suggested_rows
 
 CODE = ("gcd", "r", "c", "i", "tile", "held", "set_row_read_col", "out", "idx", "tx", "ty")
 FAMILIES = [row.family for row in known()]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from smemviz.app import serving
-from smemviz.app.serving import server_on
+from smemviz.app.server import serving
+from smemviz.app.server.serving import server_on
 
 LONGEST = 60  # s; what waits for ever fails after that
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from measured_app import HERE, SQUARE, printing, time_json, write_gallery
 
-from smemviz.app import stopwatch as module
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import RunState
-from smemviz.app.stopwatch import Stopwatch, command
-from smemviz.figures.matter import matter
-from smemviz.resources import gallery
+from smemviz.app.tasks import stopwatch as module
+from smemviz.app.tasks.stopwatch import Stopwatch, command
+from smemviz.paths import gallery
+from smemviz.wording.impact import matter
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ import pytest
 from measured_app import printing
 from test_why import text
 
-from smemviz.app import suggester as module
-from smemviz.app.jobs import Job
 from smemviz.app.library import Library
+from smemviz.app.pages.kernel.suggest_panel import view_suggest
 from smemviz.app.state import RunState
-from smemviz.app.suggest_panel import view_suggest
-from smemviz.app.suggester import Suggester, command
+from smemviz.app.tasks import suggester as module
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.suggester import Suggester, command
 from smemviz.app.texts import Texts
-from smemviz.resources import gallery
+from smemviz.paths import gallery
 
 TILE = {"file": "transpose", "kernel": "tile"}
 REDUCE = {"file": "reduce", "kernel": "neighbours_by_close_threads"}

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import pytest
 from dash.development.base_component import Component
 
-from smemviz.app.jobs import Job
 from smemviz.app.library import Library
-from smemviz.app.matmul_data import Products
-from smemviz.app.matmul_tables import quoted_table
-from smemviz.app.measured_panels import view_measured
-from smemviz.app.stopwatch import Stopwatch
-from smemviz.commands.progress import LINES
-from smemviz.figures.quoted import beside
-from smemviz.resources import kernels_dir, sweep_for
-from smemviz.sweep_file import load_sweep
+from smemviz.app.pages.kernel.measured_panels import view_measured
+from smemviz.app.pages.matmul.matmul_data import Products
+from smemviz.app.pages.matmul.matmul_tables import quoted_table
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.paths import kernels_dir, sweep_for
+from smemviz.progress import LINES
+from smemviz.recordings.sweep import load_sweep
+from smemviz.views.published_times import beside
 
 MATMUL = kernels_dir() / "matmul.py"
 

@@ -11,12 +11,12 @@ from flask.testing import FlaskClient
 from measured_app import printing
 
 from smemviz.app import create_app
-from smemviz.app import jobs as jobs_module
-from smemviz.app.jobs import Job
-from smemviz.app.matmul_data import Products, ProductState
-from smemviz.app.tasks import Tasks
+from smemviz.app.pages.matmul.matmul_data import Products, ProductState
+from smemviz.app.tasks import jobs as jobs_module
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.runner import Tasks
 from smemviz.errors import InputError
-from smemviz.model.matmul import Size
+from smemviz.model.counting.matmul import Size
 
 BUTTONS = {
     "suggest": "suggest-panel.hidden",
@@ -105,7 +105,7 @@ def test_nothing_is_started_where_others_reach_the_server(
             started.append(command)
             super().__init__(printing(""), **options)
 
-    monkeypatch.setattr("smemviz.app.stopwatch.Stopwatch._available", True)
+    monkeypatch.setattr("smemviz.app.tasks.stopwatch.Stopwatch._available", True)
     monkeypatch.setattr(jobs_module.subprocess, "Popen", Pretended)
     app = create_app(editor=False, local=local)
     press(app.server.test_client(), app, button)

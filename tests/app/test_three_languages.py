@@ -16,8 +16,8 @@ from playwright.sync_api import Locator, Page, expect
 from test_editor import SHORT
 from waiting import settle
 
-from smemviz.figures.labels import access_name, count, operation_name
-from smemviz.language import LANGUAGES, _, speaking
+from smemviz.i18n import LANGUAGES, _, speaking
+from smemviz.wording.labels import access_name, count, operation_name
 
 pytestmark = pytest.mark.browser
 

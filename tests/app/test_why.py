@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from smemviz.app.library import Library
-from smemviz.app.why_panel import view_why
-from smemviz.resources import gallery
+from smemviz.app.pages.kernel.why_panel import view_why
+from smemviz.paths import gallery
 
 RUN = {"file": "square", "kernel": "set_row_read_col"}
 

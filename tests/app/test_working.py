@@ -13,12 +13,12 @@ from playwright.sync_api import Page, expect
 
 from smemviz.app import library as library_module
 from smemviz.app.library import Library
-from smemviz.app.patience import Patience, StoppedError
 from smemviz.app.state import RunState
+from smemviz.app.tasks.time_limit import Patience, StoppedError
 from smemviz.app.working import view_working
 from smemviz.engines import run
-from smemviz.recording import Recording
-from smemviz.resources import gallery, kernels_dir
+from smemviz.paths import gallery, kernels_dir
+from smemviz.recordings.data import Recording
 
 STATE = RunState("square", constants={"IPAD": "5"})
 STOPPED = "square.py: was stopped; load the page again to run it"

@@ -42,9 +42,11 @@ def passes(tile):
     """Return the seconds of the clean kernel and of the passes that count and write."""
     from numba import cuda
 
-    from smemviz.engines.gpu import classes, launch, probe
-    from smemviz.functions import function_of
-    from smemviz.program import read_program
+    from smemviz.engines.gpu import passes as launch
+    from smemviz.engines.gpu import probes as probe
+    from smemviz.engines.gpu import request_classes as classes
+    from smemviz.frontends.numba.functions import function_of
+    from smemviz.frontends.numba.program import read_program
 
     program = read_program(Path(FILE)).with_constants({"N": SIZE, "TILE": tile})
     namespace = {"__name__": "product", "__file__": FILE}
@@ -90,7 +92,7 @@ def ours(tile):
 def peer(tile):
     """Say how long Nsight Compute takes to collect the same, from its command line to its report on disk."""
     from smemviz.errors import MissingError
-    from smemviz.measure.counters import find_ncu, profile
+    from smemviz.measure.ncu.counters import find_ncu, profile
 
     try:
         ncu = find_ncu()

@@ -24,7 +24,7 @@ class Clock:
 
     def launch(self, dispatcher, function, config, arguments):
         """Time one launch by replays of a graph of it."""
-        from smemviz.measure.replays import replayed
+        from smemviz.measure.time.replays import replayed
 
         def issue(stream):
             dispatcher.configure(config.grid, config.block, stream, config.dynamic_shared)(*arguments)
@@ -35,8 +35,8 @@ class Clock:
 
 def ladder(**constants):
     """Return the microseconds of every kernel of the file at ``SIDE`` cubed."""
-    from smemviz.engines.gpu.host import watch
-    from smemviz.program import read_program
+    from smemviz.engines.gpu.recorder import watch
+    from smemviz.frontends.numba.program import read_program
 
     program = read_program(ROOT / "kernels" / "matmul.py")
     clock = Clock()
@@ -49,7 +49,7 @@ def cublas(blas):
     import numpy as np
     from numba import cuda
 
-    from smemviz.measure.replays import queued, replayed
+    from smemviz.measure.time.replays import queued, replayed
 
     a, b = (cuda.to_device(np.random.default_rng(i).random((SIDE, SIDE), np.float32)) for i in range(2))
     c = cuda.device_array((SIDE, SIDE), np.float32)
@@ -59,8 +59,8 @@ def cublas(blas):
 
 def main():
     """Print a line per kernel and block; exit 1 when the best misses the target, 3 without cuBLAS."""
-    from smemviz.engines.gpu.host import device
-    from smemviz.measure.blas import MISSING, find_blas
+    from smemviz.engines.gpu.recorder import device
+    from smemviz.measure.sweep.blas import MISSING, find_blas
 
     blas = find_blas()
     print(f"{SIDE} cubed on {device().name}; {blas.name if blas else MISSING}")

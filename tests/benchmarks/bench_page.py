@@ -23,7 +23,7 @@ from rich.table import Table
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 PADDED = "/kernel?file=square&kernel=set_row_read_col_pad"
 HEADLINES = {

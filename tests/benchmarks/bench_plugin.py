@@ -43,7 +43,7 @@ def install(folder):
     info = folder / "installed" / "smemviz-0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: smemviz\nVersion: 0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[pytest11]\nsmemviz = smemviz.pytest_plugin\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[pytest11]\nsmemviz = smemviz.testing.pytest_plugin\n", encoding="utf-8")
 
 
 def main():

@@ -27,8 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from smemviz.app.library import Library
-from smemviz.app.look_view import view_order
-from smemviz.resources import gallery
+from smemviz.app.pages.kernel.look_view import view_order
+from smemviz.paths import gallery
 
 KERNELS = (
     "set_row_read_row",

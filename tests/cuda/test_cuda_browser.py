@@ -12,7 +12,7 @@ from waiting import LIMIT
 from werkzeug.serving import make_server
 
 from smemviz.app import create_app
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=LIMIT)

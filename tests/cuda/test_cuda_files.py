@@ -12,12 +12,12 @@ import pytest
 
 import smemviz
 from smemviz.app.library import Library
-from smemviz.app.run_view import view_run
+from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, SourceError
 from smemviz.frontends.cuda import parse_cuda
 from smemviz.frontends.cuda.launches import offered, wanted_launches
-from smemviz.program import read_program
-from smemviz.resources import kernels_dir
+from smemviz.frontends.numba.program import read_program
+from smemviz.paths import kernels_dir
 
 KERNEL = "__global__ void k(int *a) "
 LAUNCH = "// smemviz: k<<<1, 1>>>"
@@ -159,7 +159,7 @@ def test_python_has_one_view() -> None:
 def test_without_nvrtc_one_line_says_what_to_install() -> None:
     code = (
         "import sys\nfrom smemviz.frontends.cuda import nvrtc\nnvrtc._LIBRARIES = ()\n"
-        "from smemviz.cli import main\nsys.exit(main(sys.argv[1:]))"
+        "from smemviz.cli.main import main\nsys.exit(main(sys.argv[1:]))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, "run", str(kernels_dir() / "square.cu")],

@@ -9,7 +9,7 @@ import pytest
 
 import smemviz
 from smemviz.errors import UnsupportedError
-from smemviz.recording import Recording
+from smemviz.recordings.data import Recording
 
 
 def run(folder: Path, body: str, launch: str, view: str = "source", more: str = "") -> Recording:

@@ -9,8 +9,8 @@ import pytest
 from same_requests import relative_requests
 
 import smemviz
-from smemviz.recording import Recording
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Recording
 
 FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul")
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.model.relative import relative_addresses
-from smemviz.program import read_program
-from smemviz.resources import gallery, kernels_dir
+from smemviz.frontends.numba.program import read_program
+from smemviz.model.counting.relative import relative_addresses
+from smemviz.paths import gallery, kernels_dir
 
 KERNELS = [
     "set_row_read_row",

@@ -6,11 +6,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from smemviz.engines.gpu.carry import carry
+from smemviz.engines.gpu.instrument import carry
 from smemviz.errors import UnsupportedError
-from smemviz.functions import Function
-from smemviz.program import parse_program
-from smemviz.sites import find_sites
+from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.program import parse_program
+from smemviz.frontends.numba.sites import find_sites
 
 
 def carried(body):

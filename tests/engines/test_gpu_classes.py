@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from smemviz.engines.gpu.classes import shape_of_counts, totals
-from smemviz.recording import Site
+from smemviz.engines.gpu.request_classes import shape_of_counts, totals
+from smemviz.recordings.data import Site
 
 
 def site(space, op, width):

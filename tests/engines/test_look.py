@@ -7,10 +7,10 @@ import pytest
 from lockstep_text import HEAD
 
 from smemviz.engines.host import Configuration, namespace_for
-from smemviz.engines.lockstep.cuda import Cuda
+from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.errors import RefusedLaunchError
-from smemviz.functions import function_of
-from smemviz.program import parse_program
+from smemviz.frontends.numba.functions import function_of
+from smemviz.frontends.numba.program import parse_program
 
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
@@ -28,7 +28,7 @@ def made(body):
 
 def looked(body, *arguments, grid=1, block=32, look=None):
     """Look at a launch of a kernel with this body; return its findings."""
-    from smemviz.engines.gpu.look import Look
+    from smemviz.engines.gpu.preflight import Look
 
     configuration = Configuration((grid, 1, 1), (block, 1, 1))
     return (look or Look()).findings(made(body), configuration, arguments, number=3)
@@ -53,7 +53,7 @@ def test_a_mistake_is_found_and_the_arguments_stay_as_they_are():
     ],
 )
 def test_what_is_timed_may_do_no_harm(body, safe):
-    from smemviz.measure.timing import _Careful
+    from smemviz.measure.time.timing import _Careful
 
     careful = _Careful()
     arguments = (np.zeros(32, np.int32),)
@@ -66,7 +66,7 @@ def test_a_launch_without_a_mistake_has_none():
 
 
 def test_an_array_that_stands_there_twice_is_one():
-    from smemviz.engines.gpu.look import _on_host
+    from smemviz.engines.gpu.preflight import _on_host
 
     out = np.zeros(3)
     one, (other, number) = _on_host((out, (out, 5)), {})
@@ -99,7 +99,7 @@ def test_large_arrays_are_not_looked_at():
 
 
 def test_a_run_looks_for_so_long_and_no_longer(monkeypatch):
-    from smemviz.engines.gpu import look as module
+    from smemviz.engines.gpu import preflight as module
 
     look = module.Look()
     assert len(looked(PAST_THE_END, np.zeros(32, np.int32), look=look)) == 1

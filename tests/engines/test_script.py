@@ -13,10 +13,10 @@ import pytest
 from script_files import write_script
 
 import smemviz
-from smemviz import cli
+from smemviz.cli.main import main as cli
 from smemviz.errors import InputError, KernelFileError, MissingError
-from smemviz.program import read_program
-from smemviz.recording import Recording
+from smemviz.frontends.numba.program import read_program
+from smemviz.recordings.data import Recording
 
 SMALL = """
 import numpy as np
@@ -394,9 +394,9 @@ def test_nothing_recorded_says_so() -> None:
 
 
 def test_the_function_has_its_name_although_a_module_has_it_too() -> None:
-    import smemviz.recording
-    import smemviz.recording_file
+    import smemviz.recordings.data
+    import smemviz.recordings.file
 
     assert callable(smemviz.recording)
-    assert sys.modules["smemviz.recording"].Recording is smemviz.Recording
+    assert sys.modules["smemviz.recordings.data"].Recording is smemviz.Recording
     assert smemviz.errors.InputError is InputError

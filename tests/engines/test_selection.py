@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.cli import main
+from smemviz.cli.main import main
 from smemviz.engines.selection import as_blocks
 from smemviz.errors import InputError, LaunchError
 

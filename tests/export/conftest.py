@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from browsers import lacking
 
-from smemviz import cli, resources
+from smemviz import paths as resources
+from smemviz.cli.main import main as cli
 from smemviz.errors import MissingError
-from smemviz.export.images import require_browser
-from smemviz.recording import Recording
-from smemviz.recording_file import load
+from smemviz.recordings.data import Recording
+from smemviz.recordings.file import load
+from smemviz.reports.images import require_browser
 
 RECORDINGS = resources.kernels_dir() / "recordings" / "h200"
 

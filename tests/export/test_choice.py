@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.export.choice import Wanted, choose, every_launch, launches
-from smemviz.recording import Recording, Requests
+from smemviz.recordings.data import Recording, Requests
+from smemviz.reports.selection import Wanted, choose, every_launch, launches
 
 
 def place(recording: Recording, wanted: Wanted, space: str | None = None) -> tuple[str, int, int, int, int]:

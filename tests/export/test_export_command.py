@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from smemviz import resources
-from smemviz.commands.export import FIGURES
-from smemviz.export import files, pictures
+from smemviz import paths as resources
+from smemviz.cli.verbs.export import FIGURES
+from smemviz.reports import figure_registry as pictures
+from smemviz.reports import files
 
 Export = Callable[..., int]
 
@@ -108,7 +109,7 @@ def test_an_image_without_a_browser_says_what_to_install(
     missing: str,
 ) -> None:
     if missing == "kaleido":
-        monkeypatch.setattr("smemviz.export.images.find_spec", lambda name: None)
+        monkeypatch.setattr("smemviz.reports.images.find_spec", lambda name: None)
         said = "images need kaleido: pip install 'smemviz[export]'; an .html figure needs nothing"
     else:
         monkeypatch.setattr("choreographer.browsers.chromium.Chromium.find_browser", lambda **_: None)

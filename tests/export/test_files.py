@@ -16,10 +16,10 @@ from PIL import Image, ImageColor
 from playwright.sync_api import Page
 
 from smemviz.errors import InputError
-from smemviz.export import images
-from smemviz.export.pictures import FIGURES
-from smemviz.export.press import Sheet, press
-from smemviz.figures.style import THEMES
+from smemviz.figures.drawing.style import THEMES
+from smemviz.reports import images
+from smemviz.reports.figure_registry import FIGURES
+from smemviz.reports.print_layout import Sheet, press
 
 Export = Callable[..., int]
 TRANSPOSE = ("--kernel", "set_row_read_col", "--site", "53")
@@ -103,10 +103,10 @@ def test_a_png_has_the_dots_asked_for_and_is_not_blank(export: Export, square_fi
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
 def test_several_images_take_one_browser_and_dark_ones_their_paper() -> None:
-    from smemviz.export.images import Image as Asked
-    from smemviz.export.images import draw
-    from smemviz.export.press import Sheet, press
-    from smemviz.figures.style import THEMES, empty
+    from smemviz.figures.drawing.style import THEMES, empty
+    from smemviz.reports.images import Image as Asked
+    from smemviz.reports.images import draw
+    from smemviz.reports.print_layout import Sheet, press
 
     sheets = [press(empty(THEMES["dark"], text), Sheet(background=True), "dark") for text in ("one", "two")]
     svg, png = draw([Asked(sheets[0], "svg"), Asked(sheets[1], "png", 96)])

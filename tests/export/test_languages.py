@@ -13,16 +13,16 @@ import pytest
 from app.pseudo import TAG, pseudo
 from playwright.sync_api import Page
 
-from smemviz import language
-from smemviz.export.choice import Wanted, launches
-from smemviz.export.images import Image, draw
-from smemviz.export.pictures import FIGURES, picture
-from smemviz.export.press import Sheet, press
-from smemviz.export.report import report_page
-from smemviz.figures.served import H200
-from smemviz.language import LANGUAGES, speaking
-from smemviz.notebook import to_html
-from smemviz.recording import Recording
+from smemviz import i18n as language
+from smemviz.i18n import LANGUAGES, speaking
+from smemviz.model.playback.bank_service import H200
+from smemviz.recordings.data import Recording
+from smemviz.reports.figure_registry import FIGURES, picture
+from smemviz.reports.html.report import report_page
+from smemviz.reports.images import Image, draw
+from smemviz.reports.notebook import to_html
+from smemviz.reports.print_layout import Sheet, press
+from smemviz.reports.selection import Wanted, launches
 
 Export = Callable[..., int]
 TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)

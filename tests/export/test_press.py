@@ -9,13 +9,13 @@ import pytest
 from strategies import totals
 
 from smemviz.errors import InputError
-from smemviz.export.choice import Wanted
-from smemviz.export.pictures import FIGURES, Picture, picture
-from smemviz.export.press import Sheet, press
-from smemviz.language import speaking
-from smemviz.recording import Recording
-from smemviz.recording_file import load
-from smemviz.resources import kernels_dir
+from smemviz.i18n import speaking
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Recording
+from smemviz.recordings.file import load
+from smemviz.reports.figure_registry import FIGURES, Picture, picture
+from smemviz.reports.print_layout import Sheet, press
+from smemviz.reports.selection import Wanted
 
 TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
 POINTS = 0.75  # of a CSS pixel

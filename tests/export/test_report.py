@@ -14,14 +14,14 @@ import pytest
 from playwright.sync_api import Page, expect
 from strategies import totals
 
-from smemviz import resources
-from smemviz.export import report
-from smemviz.export.choice import Wanted, launches
-from smemviz.export.report import report_page
-from smemviz.figures.served import H200
-from smemviz.model.banks import wavefronts
-from smemviz.recording import Recording
-from smemviz.recording_file import load
+from smemviz import paths as resources
+from smemviz.model.counting.banks import wavefronts
+from smemviz.model.playback.bank_service import H200
+from smemviz.recordings.data import Recording
+from smemviz.recordings.file import load
+from smemviz.reports.html import report
+from smemviz.reports.html.report import report_page
+from smemviz.reports.selection import Wanted, launches
 
 GALLERY = sorted((resources.kernels_dir() / "recordings" / "h200").glob("*.smem.npz"))
 MOST = 6e6  # bytes of a file of the gallery

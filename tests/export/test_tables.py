@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from strategies import totals
 
-from smemviz.export.choice import Wanted
-from smemviz.export.files import write_table
-from smemviz.export.tables import COLUMNS, ROWS, Rows
-from smemviz.figures.served import H200
-from smemviz.recording import Recording
+from smemviz.model.playback.bank_service import H200
+from smemviz.recordings.data import Recording
+from smemviz.reports.data_tables import COLUMNS, ROWS, Rows
+from smemviz.reports.files import write_table
+from smemviz.reports.selection import Wanted
 
 
 def written(path: Path, recording: Recording, rows: Rows, kernel: str | None = None) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("smemviz.export.tables.find_spec", lambda name: None)
+    monkeypatch.setattr("smemviz.reports.data_tables.find_spec", lambda name: None)
     assert export(square_file, "-o", tmp_path / "a.parquet") == 3
     assert capsys.readouterr().err == (
         "smemviz: Parquet needs pyarrow: pip install 'smemviz[parquet]'; a .csv needs nothing\n"

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.export.choice import Wanted
-from smemviz.export.files import write_trace
-from smemviz.figures.served import H200
-from smemviz.recording import Recording
-from smemviz.recording_file import load
+from smemviz.model.playback.bank_service import H200
+from smemviz.recordings.data import Recording
+from smemviz.recordings.file import load
+from smemviz.reports.files import write_trace
+from smemviz.reports.selection import Wanted
 
 
 def trace(path: Path, recording: Recording, wanted: Wanted) -> dict[str, Any]:

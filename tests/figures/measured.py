@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from synthetic import square_recording
 
-from smemviz.recording import Calibration, Launch, Recording, SiteHardware, Timing
+from smemviz.recordings.data import Calibration, Launch, Recording, SiteHardware, Timing
 
 FLOOR = 0.5
 MEDIANS = {

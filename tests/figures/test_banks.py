@@ -8,10 +8,10 @@ from reading import bold, cells, written
 from synthetic import square_launch, square_recording
 
 from smemviz.figures.banks import banks, draw_banks
-from smemviz.figures.moment import moment
-from smemviz.figures.served import BankLayout, Hardware, bank_layout, serve_lanes, serve_request
-from smemviz.figures.style import THEMES
-from smemviz.model.banks import count
+from smemviz.figures.drawing.style import THEMES
+from smemviz.model.counting.banks import count
+from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, serve_lanes, serve_request
+from smemviz.model.playback.request_view import moment
 
 RECORDING = square_recording()
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from smemviz.figures.style import THEMES, Theme, blend
-from smemviz.resources import assets_dir
+from smemviz.figures.drawing.style import THEMES, Theme, blend
+from smemviz.paths import assets_dir
 
 # Machado, Oliveira and Fernandes, A Physiologically-based Model for Simulation of Color Vision Deficiency, 2009:
 # severity 1.0, on linear RGB.

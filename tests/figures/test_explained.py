@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from launches import array, launch, site
 
 import smemviz
-from smemviz import resources
+from smemviz import paths as resources
 from smemviz.engines import run
-from smemviz.figures.cures import pad_said, swizzle_said
-from smemviz.figures.explained import Explained, explain
-from smemviz.figures.patterns import described, distance
-from smemviz.figures.served import H200, Hardware
-from smemviz.model.cure import Pad, Swizzle
-from smemviz.model.pattern import Level, Pattern
-from smemviz.model.summary import summarize
-from smemviz.program import read_program
-from smemviz.recording import ArrayInfo, Recording, Totals
-from smemviz.sites.loaded import loaded_sites
+from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.model.counting.pattern import Level, Pattern
+from smemviz.model.counting.summary import summarize
+from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.recordings.data import ArrayInfo, Recording, Totals
+from smemviz.wording.explanations import Explained, explain
+from smemviz.wording.layout_changes import pad_said, swizzle_said
+from smemviz.wording.patterns import described, distance
 
 LANES = np.arange(32, dtype=np.int64)
 TILE = ArrayInfo("tile", "shared", (32, 32), (128, 4), "int32", 1024, 1)

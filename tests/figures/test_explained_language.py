@@ -12,23 +12,23 @@ from measured import measured_recording
 from pseudo import forgotten, pseudo
 
 import smemviz
-from smemviz import resources
-from smemviz.figures.cures import change_said
-from smemviz.figures.explained import Explained, Explaining
-from smemviz.figures.gpus import gpu_rows, gpus_headline
-from smemviz.figures.grammar import capital, clause, sentences
-from smemviz.figures.lab_found import found, found_heads, found_said
-from smemviz.figures.lab_setup import SetUp
-from smemviz.figures.matter import Measured, matter
-from smemviz.figures.patterns import described, name
-from smemviz.figures.served import H200, Hardware
-from smemviz.model.accesses import access_of
-from smemviz.model.cure import Pad, Swizzle
-from smemviz.model.devices import known
-from smemviz.model.layouts import layout_of
-from smemviz.model.parts import Access
-from smemviz.model.pattern import Level, Pattern
-from smemviz.recording import ArrayInfo, Totals
+from smemviz import paths as resources
+from smemviz.model.counting.pattern import Level, Pattern
+from smemviz.model.hardware.compute_capability import known
+from smemviz.model.layout.accesses import access_of
+from smemviz.model.layout.across_gpus import Access
+from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.layout.layouts import layout_of
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.recordings.data import ArrayInfo, Totals
+from smemviz.views.across_gpus import gpu_rows, gpus_headline
+from smemviz.views.layout_lab import SetUp
+from smemviz.views.layout_search import found, found_heads, found_said
+from smemviz.wording.explanations import Explained, Explaining
+from smemviz.wording.grammar import capital, clause, sentences
+from smemviz.wording.impact import Measured, matter
+from smemviz.wording.layout_changes import change_said
+from smemviz.wording.patterns import described, name
 
 GALLERY = [path for path in sorted(resources.kernels_dir().glob("*.py")) if resources.recording_for(path)]
 LANES = np.arange(32, dtype=np.int64)

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from smemviz.figures.labels import count, day, duration, finding_name, lanes_named, number, operation_name, percent
-from smemviz.language import speaking
+from smemviz.i18n import speaking
+from smemviz.wording.labels import count, day, duration, finding_name, lanes_named, number, operation_name, percent
 
 
 @pytest.mark.parametrize(

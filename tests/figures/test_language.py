@@ -14,32 +14,32 @@ import plotly.graph_objects as go
 import pytest
 from pseudo import forgotten, pseudo
 
-from smemviz.figures import compared
 from smemviz.figures.banks import banks
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
-from smemviz.figures.compared import Entry, time_origin, to_csv
+from smemviz.figures.drawing.style import FONT, font, mono
+from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
 from smemviz.figures.elements import accessed, look_at, told_touches, touched_elements
-from smemviz.figures.labels import COUNTED, count, duration, percent
-from smemviz.figures.matter import Measured
-from smemviz.figures.moment import Moment, moment
-from smemviz.figures.published import published
 from smemviz.figures.sectors import largest_moment, sectors, spread, used_of
-from smemviz.figures.sentences import badge, degree_of, facts, findings_of, headline, origin, present, rule, told
-from smemviz.figures.served import H200, Hardware
 from smemviz.figures.source import source
-from smemviz.figures.style import FONT, font, mono
-from smemviz.figures.text import CHARACTERS, LANES, characters
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.figures.tile import tile
 from smemviz.figures.timeline import timeline
 from smemviz.figures.times import times
 from smemviz.figures.warps import warps
-from smemviz.figures.worst import worst_moment
-from smemviz.language import speaking
-from smemviz.model.summary import summarize
-from smemviz.model.traffic import traffic_of
-from smemviz.recording import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording
-from smemviz.recording_file import load
+from smemviz.i18n import speaking
+from smemviz.model.counting.global_traffic import traffic_of
+from smemviz.model.counting.summary import summarize
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.playback.request_view import Moment, moment
+from smemviz.model.playback.worst import worst_moment
+from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording
+from smemviz.recordings.file import load
+from smemviz.views import comparison as compared
+from smemviz.views.comparison import Entry, time_origin, to_csv
+from smemviz.views.published_findings import published
+from smemviz.wording.impact import Measured
+from smemviz.wording.labels import COUNTED, count, duration, percent
+from smemviz.wording.sentences import badge, degree_of, facts, findings_of, headline, origin, present, rule, told
 
 ROOT = Path(__file__).resolve().parents[2]
 EIGHT_BYTE_BANKS = Hardware((3, 5), 8)
@@ -263,7 +263,7 @@ def test_every_noun_that_is_counted_anywhere_is_a_message() -> None:
 def _counted(tree: ast.Module) -> set[str]:
     """Return the nouns that a module gives to ``labels.count``, where it takes that name from there."""
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    if not any(node.module == "smemviz.figures.labels" and "count" in {a.name for a in node.names} for node in imports):
+    if not any(node.module == "smemviz.wording.labels" and "count" in {a.name for a in node.names} for node in imports):
         return set()
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     given = [node.args[1] for node in calls if node.func.id == "count" and len(node.args) == 2]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from smemviz.engines import run
-from smemviz.figures.matmul_scene import scene
-from smemviz.figures.matmul_steps import Step, sentence, steps, touched
-from smemviz.recording import Launch
-from smemviz.resources import kernels_dir
+from smemviz.figures.matmul.scene import scene
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Launch
+from smemviz.views.matmul_steps import Step, sentence, steps, touched
 
 
 @cache

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from measured import measured_recording, timing
 
-from smemviz.figures.matter import Matter, Measured, matter
+from smemviz.wording.impact import Matter, Measured, matter
 
 RECORDING = measured_recording()
 DEVICE = RECORDING.device

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from synthetic import requests, square_recording
 
-from smemviz.figures.moment import blocks, contents, element_addresses, moment, playback_order
+from smemviz.model.playback.request_view import blocks, contents, element_addresses, moment, playback_order
 
 LAUNCH = square_recording()["set_row_read_col"]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.figures.published import published
-from smemviz.model.summary import summarize
-from smemviz.recording import Recording
-from smemviz.resources import kernels_dir
+from smemviz.model.counting.summary import summarize
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Recording
+from smemviz.views.published_findings import published
 
 
 def recorded(file: str) -> Recording:

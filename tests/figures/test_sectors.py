@@ -11,12 +11,12 @@ from synthetic import square_recording
 
 import smemviz
 from smemviz.figures.elements import accessed, look_at, told_touches, touched_elements
-from smemviz.figures.moment import Moment, moment
 from smemviz.figures.sectors import largest_moment, sectors, spread, used_of
-from smemviz.figures.worst import worst_moment
-from smemviz.model.traffic import traffic_of
-from smemviz.recording import ArrayInfo, Recording
-from smemviz.resources import kernels_dir
+from smemviz.model.counting.global_traffic import traffic_of
+from smemviz.model.playback.request_view import Moment, moment
+from smemviz.model.playback.worst import worst_moment
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import ArrayInfo, Recording
 
 NOT_MOVED, UNUSED, USED = 0, 1, 2
 

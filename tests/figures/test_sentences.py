@@ -5,13 +5,13 @@ from dataclasses import replace
 from synthetic import square_recording
 
 from smemviz.engines import run
-from smemviz.figures.moment import moment
-from smemviz.figures.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
-from smemviz.figures.served import Hardware
 from smemviz.figures.thumbnail import thumbnail
-from smemviz.figures.worst import worst_moment
-from smemviz.recording import MAIN_FAILED, Finding
-from smemviz.resources import kernels_dir
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.playback.request_view import moment
+from smemviz.model.playback.worst import worst_moment
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import MAIN_FAILED, Finding
+from smemviz.wording.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
 
 RECORDING = square_recording()
 LAUNCH = RECORDING["set_row_read_col"]

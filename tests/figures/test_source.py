@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from synthetic import square_recording
 
+from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.source import source
-from smemviz.figures.style import THEMES
 
 RECORDING = square_recording()
 SPACE = "\N{NO-BREAK SPACE}"

@@ -8,13 +8,13 @@ import pytest
 from reading import bold, cells, framed, written
 from synthetic import SHARED, requests, square_launch, square_recording
 
-from smemviz.figures.moment import Moment, moment
-from smemviz.figures.served import Hardware, bank_layout, serve_request
 from smemviz.figures.tile import tile
-from smemviz.figures.worst import worst_moment
-from smemviz.recording import Launch
-from smemviz.recording_file import load as load_recording
-from smemviz.resources import kernels_dir
+from smemviz.model.playback.bank_service import Hardware, bank_layout, serve_request
+from smemviz.model.playback.request_view import Moment, moment
+from smemviz.model.playback.worst import worst_moment
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Launch
+from smemviz.recordings.file import load as load_recording
 
 RECORDING = square_recording()
 PLAIN, CONFLICT = "lane of this request", "lane in conflict"

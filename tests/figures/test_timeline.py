@@ -5,9 +5,9 @@ from typing import Any
 
 from synthetic import square_recording
 
-from smemviz.figures.moment import moment
 from smemviz.figures.timeline import line_up, timeline
-from smemviz.recording import Requests
+from smemviz.model.playback.request_view import moment
+from smemviz.recordings.data import Requests
 
 LAUNCH = square_recording()["set_row_read_col"]
 

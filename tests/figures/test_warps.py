@@ -4,8 +4,8 @@ import numpy as np
 from reading import cells, written
 from synthetic import square_recording
 
-from smemviz.figures.served import Hardware
 from smemviz.figures.warps import warps
+from smemviz.model.playback.bank_service import Hardware
 
 LAUNCH = square_recording()["set_row_read_col"]
 

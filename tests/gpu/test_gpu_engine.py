@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from smemviz.model.relative import relative_addresses
+from smemviz.model.counting.relative import relative_addresses
 
 pytestmark = pytest.mark.gpu
 
@@ -57,9 +57,9 @@ def test_totals_counted_on_the_device_equal_those_of_the_log(kernel, grid, block
 def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, block, arguments, dynamic):
     from numba import cuda
 
-    from smemviz.engines.gpu import launch
+    from smemviz.engines.gpu import passes as launch
     from smemviz.engines.host import configuration
-    from smemviz.functions import function_of
+    from smemviz.frontends.numba.functions import function_of
 
     clean, carried = ([cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
     kernel[grid, block, 0, dynamic](*clean)
@@ -94,7 +94,7 @@ def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_
     from kernels_for_tests import writes_its_input
 
     import smemviz
-    from smemviz.engines.gpu.launch import ROW_BYTES
+    from smemviz.engines.gpu.passes import ROW_BYTES
 
     data = np.arange(32 * 100, dtype=np.int32)
     recording = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", log_bytes=6 * ROW_BYTES)
@@ -110,7 +110,7 @@ def test_warps_without_room_for_all_of_their_requests_are_not_logged():
     from kernels_for_tests import writes_its_input
 
     import smemviz
-    from smemviz.engines.gpu.launch import ROW_BYTES
+    from smemviz.engines.gpu.passes import ROW_BYTES
 
     data = np.arange(32 * 100, dtype=np.int32)
     recording = smemviz.record(writes_its_input, 100, 32, (data,), engine="gpu", log_bytes=5 * ROW_BYTES)
@@ -138,7 +138,7 @@ def test_blocks_asked_for_are_logged_in_full_and_the_others_counted():
 
 def test_totals_of_a_large_product_are_those_of_the_formula():
     import smemviz
-    from smemviz.resources import kernels_dir
+    from smemviz.paths import kernels_dir
 
     size, tile = 512, 16
     recording = smemviz.run(
@@ -172,7 +172,7 @@ def test_totals_of_a_large_product_are_those_of_the_formula():
 @pytest.mark.parametrize("name", ["square", "rectangle", "reverse"])
 def test_the_gallery_gives_what_is_checked_in(name):
     import smemviz
-    from smemviz.resources import kernels_dir
+    from smemviz.paths import kernels_dir
 
     new = smemviz.run(kernels_dir() / f"{name}.py", engine="gpu")
     old = smemviz.load(kernels_dir() / "recordings" / "h200" / f"{name}.smem.npz")

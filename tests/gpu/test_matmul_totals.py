@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.gpu
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.gpu
 

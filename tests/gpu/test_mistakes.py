@@ -2,7 +2,7 @@
 
 import pytest
 
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.gpu
 

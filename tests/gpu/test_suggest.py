@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from smemviz.cli import main
-from smemviz.resources import kernels_dir
+from smemviz.cli.main import main
+from smemviz.paths import kernels_dir
 
 pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 

@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from smemviz.engines import run
-from smemviz.model.matmul import traffic
-from smemviz.resources import kernels_dir
-from smemviz.sweep_file import load_sweep, parse_sweep
+from smemviz.model.counting.matmul import traffic
+from smemviz.paths import kernels_dir
+from smemviz.recordings.sweep import load_sweep, parse_sweep
 
 pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from smemviz.cli import main
+from smemviz.cli.main import main
 from smemviz.errors import MissingError
-from smemviz.measure.counters import find_ncu
-from smemviz.resources import kernels_dir
+from smemviz.measure.ncu.counters import find_ncu
+from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.gpu
 

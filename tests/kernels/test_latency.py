@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.program import read_program
-from smemviz.resources import kernels_dir
+from smemviz.frontends.numba.program import read_program
+from smemviz.paths import kernels_dir
 
 FILE = kernels_dir() / "latency.py"
 MEMORIES = ["register", "shared_memory", "constant_memory", "l1_cache", "l2_cache", "global_memory"]

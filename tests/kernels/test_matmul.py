@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 FILE = kernels_dir() / "matmul.py"
 CONTRACT = [

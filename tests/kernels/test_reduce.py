@@ -3,7 +3,7 @@
 import pytest
 
 import smemviz
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 FILE = kernels_dir() / "reduce.py"
 

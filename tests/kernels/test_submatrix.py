@@ -4,8 +4,8 @@ import pytest
 
 import smemviz
 from smemviz.errors import KernelFileError
-from smemviz.model.matmul import traffic
-from smemviz.resources import kernels_dir
+from smemviz.model.counting.matmul import traffic
+from smemviz.paths import kernels_dir
 
 FILE = kernels_dir() / "submatrix.py"
 SIDE = 64

@@ -11,12 +11,12 @@ import pytest
 from reading import written
 
 import smemviz
-from smemviz.figures.text import LANES
+from smemviz.figures.drawing.text import LANES
 from smemviz.lessons import LESSONS, Lesson, lesson_of, read_answer
 from smemviz.lessons.lesson import lanes_of
-from smemviz.model.accesses import Access, requests
-from smemviz.model.layouts import Layout
-from smemviz.resources import kernels_dir
+from smemviz.model.layout.accesses import Access, requests
+from smemviz.model.layout.layouts import Layout
+from smemviz.paths import kernels_dir
 
 
 def answer(slug: str, **knobs: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import smemviz
 from smemviz.figures.lesson_bars import Bar, lesson_bars
 from smemviz.lessons.bench import look, recorded
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
 
 
 def test_the_recording_of_the_gpu_is_taken_where_it_has_the_constants() -> None:

@@ -11,12 +11,12 @@ import pypdf
 import pytest
 from browsers import lacking
 
-from smemviz import cli
+from smemviz.cli.main import main as cli
 from smemviz.errors import MissingError
-from smemviz.export.handout import pressed_to_fit
-from smemviz.export.images import require_browser
-from smemviz.language import LANGUAGES, gettext, speaking
+from smemviz.i18n import LANGUAGES, gettext, speaking
 from smemviz.lessons import LESSONS, Lesson, lesson_of
+from smemviz.lessons.handout import pressed_to_fit
+from smemviz.reports.images import require_browser
 
 
 @pytest.fixture(scope="module")

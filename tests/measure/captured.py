@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from smemviz.measure.counters import ProfiledLaunch, read_launches
-from smemviz.measure.reconcile import Reconciled, reconcile
-from smemviz.recording import Launch, Recording, SiteHardware
-from smemviz.recording_file import load
+from smemviz.measure.ncu.counters import ProfiledLaunch, read_launches
+from smemviz.measure.ncu.reconcile import Reconciled, reconcile
+from smemviz.recordings.data import Launch, Recording, SiteHardware
+from smemviz.recordings.file import load
 
 FOLDER = Path(__file__).parents[1] / "data" / "ncu"
 NAMES = ("merged", "removed", "atomics", "calls", "tiles", "crowded", "square")

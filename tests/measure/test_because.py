@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.measure.because import Subject, changed, moved_together
-from smemviz.measure.work import Counts
+from smemviz.measure.ncu.counts import Counts
+from smemviz.measure.ncu.verdicts import Subject, changed, moved_together
 
 
 @pytest.mark.parametrize(("width", "parts"), [(8, "two floats (4 bytes each)"), (16, "two doubles (8 bytes each)")])

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from smemviz import calibration as kept
 from smemviz.errors import InputError
-from smemviz.measure.calibrate import calibrate
-from smemviz.model.banks import wavefronts
-from smemviz.recording import Device
-from smemviz.resources import kernels_dir
+from smemviz.measure.calibration.calibrate import calibrate
+from smemviz.model.counting.banks import wavefronts
+from smemviz.paths import kernels_dir
+from smemviz.recordings import calibration as kept
+from smemviz.recordings.data import Device
 
 CARD = Device("Model Card", (9, 0), "1.0", "CUDA 13.0")
 

@@ -6,8 +6,8 @@ import launches
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.measure.compiler import Stream, avoidable, merge
-from smemviz.recording import Launch, Requests, Site
+from smemviz.measure.ncu.compiler import Stream, avoidable, merge
+from smemviz.recordings.data import Launch, Requests, Site
 
 LANE = np.arange(32)
 LOAD, STORE, OTHER = (

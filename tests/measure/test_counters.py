@@ -10,8 +10,8 @@ import captured
 import pytest
 
 from smemviz.errors import InputError, MissingError
-from smemviz.measure import counters
-from smemviz.measure.counters import failure, find_ncu, profile, read_launches
+from smemviz.measure.ncu import counters
+from smemviz.measure.ncu.counters import failure, find_ncu, profile, read_launches
 
 SQUARE = (
     "set_row_read_row",
@@ -88,7 +88,7 @@ def test_the_clean_kernels_run_under_the_profiler_and_both_pages_are_read(tmp_pa
     launches = profile(ncu, Path("square.py"), {"IPAD": "2"}, SQUARE, lambda *told: progress.append(told))
     assert [one.kernel for one in launches] == list(SQUARE)
     seen = (tmp_path / "seen").read_text().splitlines()
-    assert seen[-4:] == ["-m", "smemviz.measure.clean", "square.py", "IPAD=2"]
+    assert seen[-4:] == ["-m", "smemviz.measure.ncu.clean", "square.py", "IPAD=2"]
     assert seen[seen.index("--clock-control") + 1] == seen[seen.index("--cache-control") + 1] == "none"
     assert progress == [(0, 6, "set_row_read_row under Nsight Compute")]
 

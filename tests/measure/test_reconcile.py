@@ -8,9 +8,9 @@ from dataclasses import replace
 import captured
 import pytest
 
-from smemviz.measure.counters import ProfiledLaunch
-from smemviz.measure.sass import Instruction
-from smemviz.recording import SiteHardware
+from smemviz.measure.ncu.counters import ProfiledLaunch
+from smemviz.measure.ncu.sass import Instruction
+from smemviz.recordings.data import SiteHardware
 
 _PIPE_LOADS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 

@@ -3,7 +3,7 @@
 import captured
 import pytest
 
-from smemviz.measure.sass import function_name, read_listings
+from smemviz.measure.ncu.sass import function_name, read_listings
 
 
 def test_an_instruction_has_its_line_opcode_width_and_counts() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smemviz.measure.statistics import MAX_SAMPLES, MAX_SECONDS, MIN_SAMPLES, sample_until_known, spread
+from smemviz.measure.time.statistics import MAX_SAMPLES, MAX_SECONDS, MIN_SAMPLES, sample_until_known, spread
 
 
 class FakeClock:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from smemviz.cli import main
-from smemviz.commands.sweep import SIZES, _sizes
-from smemviz.engines.choose import gpu_engine
-from smemviz.model.matmul import Size
-from smemviz.resources import kernels_dir
+from smemviz.cli.main import main
+from smemviz.cli.verbs.sweep import SIZES, _sizes
+from smemviz.engines.api import gpu_engine
+from smemviz.model.counting.matmul import Size
+from smemviz.paths import kernels_dir
 
 FILE = str(kernels_dir() / "matmul.py")
 

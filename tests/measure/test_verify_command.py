@@ -10,13 +10,13 @@ from typing import Any
 import captured
 import pytest
 
-from smemviz.cli import main
-from smemviz.commands import verify
-from smemviz.engines import choose
+from smemviz.cli.main import main
+from smemviz.cli.verbs import verify
+from smemviz.engines import api as choose
 from smemviz.errors import MissingError, RecordingError
-from smemviz.measure import counters
-from smemviz.recording import Finding, Launch
-from smemviz.recording_file import load
+from smemviz.measure.ncu import counters
+from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.file import load
 
 MERGED = captured.FOLDER / "merged.py"
 
@@ -120,7 +120,7 @@ def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_ful
     whole = captured.recording("merged")
 
     def half_logged(launch: Launch) -> Launch:
-        from smemviz.model.summary import totals_of
+        from smemviz.model.counting.summary import totals_of
 
         rows = launch.requests.site == 4
         odd = rows & (launch.requests.step % 2 == 1)  # no two neighbours are in the log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from smemviz.recording import ArrayInfo, Launch, Requests, Site, Space, Totals
+from smemviz.recordings.data import ArrayInfo, Launch, Requests, Site, Space, Totals
 
 
 def site(array: str, space: Space, op: str, width: int = 4, dtype: str = "int32") -> Site:

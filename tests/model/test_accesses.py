@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model import search
-from smemviz.model.accesses import PATTERNS, Access, access_of, elements, lanes, requests, totals
-from smemviz.model.layouts import Layout, layout_of
-from smemviz.operation_names import MATRICES
+from smemviz.model.layout import search
+from smemviz.model.layout.accesses import PATTERNS, Access, access_of, elements, lanes, requests, totals
+from smemviz.model.layout.layouts import Layout, layout_of
+from smemviz.recordings.operation_names import MATRICES
 
 LANES = np.arange(32)
 

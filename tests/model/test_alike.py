@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from strategies import a_launch, totals
 
-from smemviz.model.alike import alike
-from smemviz.recording import Timing
+from smemviz.model.counting.duplicates import alike
+from smemviz.recordings.data import Timing
 
 
 def test_launches_of_a_loop_are_one_group_whatever_they_stored() -> None:

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.banks import assign, count, degree, ideal, wavefronts
-from smemviz.model.devices import known
-from smemviz.model.operations import is_atomic
-from smemviz.model.rules import shared_rule
-from smemviz.model.serve import serve
-from smemviz.operation_names import FRAGMENTS, OPERATIONS, WIDTHS
+from smemviz.model.counting.banks import assign, count, degree, ideal, wavefronts
+from smemviz.model.counting.service import serve
+from smemviz.model.hardware.compute_capability import known
+from smemviz.model.hardware.operations import is_atomic
+from smemviz.model.hardware.rules import shared_rule
+from smemviz.recordings.operation_names import FRAGMENTS, OPERATIONS, WIDTHS
 
 LANE = np.arange(32)
 CC = (9, 0)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.model.cost import MULTIPROCESSORS, Excess, cost, judge
+from smemviz.model.hardware.cost import MULTIPROCESSORS, Excess, cost, judge
 
 LOADS = [Excess("store", 4, 0), Excess("load", 4, 992)]
 

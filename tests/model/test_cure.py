@@ -15,11 +15,22 @@ from hypothesis import strategies as st
 from launches import array, launch, site
 
 import smemviz
-from smemviz import resources
+from smemviz import paths as resources
 from smemviz.errors import InputError
-from smemviz.model.banks import count
-from smemviz.model.cure import Access, Cure, Pad, Score, Swizzle, accesses, pads, score, smallest_cure, swizzles
-from smemviz.recording import ArrayInfo, Launch
+from smemviz.model.counting.banks import count
+from smemviz.model.layout.layout_fix import (
+    Access,
+    Cure,
+    Pad,
+    Score,
+    Swizzle,
+    accesses,
+    pads,
+    score,
+    smallest_cure,
+    swizzles,
+)
+from smemviz.recordings.data import ArrayInfo, Launch
 
 LANES = np.arange(32, dtype=np.int64)
 

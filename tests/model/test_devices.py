@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.model.banks import count
-from smemviz.model.devices import device, known
+from smemviz.model.counting.banks import count
+from smemviz.model.hardware.compute_capability import device, known
 
 KIB = 1024
 

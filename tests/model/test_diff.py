@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import smemviz
-from smemviz.model.diff import LaunchPair, diff, grew
-from smemviz.recording import Launch, Recording, Timing
+from smemviz.model.counting.diff import LaunchPair, diff, grew
+from smemviz.recordings.data import Launch, Recording, Timing
 
 KERNEL = """
 import numpy as np

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.formulas import formula
+from smemviz.model.layout.formulas import formula
 
 LANE = np.arange(32, dtype=np.int64)
 NAMES = {"lane": LANE, "warp": np.full(32, 3)}

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smemviz.model.banks import assign, count, wavefronts
-from smemviz.model.operations import basis
-from smemviz.model.sectors import sectors
+from smemviz.model.counting.banks import assign, count, wavefronts
+from smemviz.model.counting.sectors import sectors
+from smemviz.model.hardware.operations import basis
 
 Key = tuple[str, str, int]
 
@@ -59,8 +59,8 @@ def test_the_hardware_never_beat_the_ideal(key: Key) -> None:
 
 
 def test_measured_are_exactly_the_operations_and_widths_in_the_file() -> None:
-    from smemviz.model.operations import is_atomic
-    from smemviz.operation_names import OPERATIONS, WIDTHS
+    from smemviz.model.hardware.operations import is_atomic
+    from smemviz.recordings.operation_names import OPERATIONS, WIDTHS
 
     for op in OPERATIONS:
         for width in (16,) if "matrix" in op else (4,) if is_atomic(op) else WIDTHS:

@@ -4,8 +4,8 @@ import gc
 
 import launches
 
-from smemviz.model.kept import kept
-from smemviz.recording import Launch
+from smemviz.model.counting.cache import kept
+from smemviz.recordings.data import Launch
 
 made = []
 

@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.layout_code import code, declared_shape, index_code, operations, shape_code
-from smemviz.model.layouts import Layout, layout_of
-from smemviz.model.swizzles import Cute, Xor, swizzle_of
+from smemviz.model.layout.code import code, declared_shape, index_code, operations, shape_code
+from smemviz.model.layout.layouts import Layout, layout_of
+from smemviz.model.layout.swizzles import Cute, Xor, swizzle_of
 
 NAMES = ("cube", "plane", "row", "column")
 

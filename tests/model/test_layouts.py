@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.layouts import Layout, layout_of
-from smemviz.model.swizzles import Cute, Xor, swizzle_of
+from smemviz.model.layout.layouts import Layout, layout_of
+from smemviz.model.layout.swizzles import Cute, Xor, swizzle_of
 
 
 def test_a_padded_tile_lies_as_the_wider_array_does() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from smemviz.engines import run
-from smemviz.figures.products import products
-from smemviz.model.matmul import (
+from smemviz.model.counting.matmul import (
     Counted,
     Size,
     Traffic,
@@ -23,8 +22,9 @@ from smemviz.model.matmul import (
     shares,
     traffic,
 )
-from smemviz.recording import Recording
-from smemviz.resources import kernels_dir
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Recording
+from smemviz.views.matmul_products import products
 
 CUBE = Size(64, 64, 64)
 

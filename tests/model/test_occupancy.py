@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.model.devices import KIB, ComputeCapability, known
-from smemviz.model.occupancy import blocks_per_multiprocessor, multiprocessor
+from smemviz.model.hardware.compute_capability import KIB, ComputeCapability, known
+from smemviz.model.hardware.occupancy import blocks_per_multiprocessor, multiprocessor
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from launches import launch, site
 
 from smemviz.errors import InputError
-from smemviz.model.operations import basis, predictable, unpredictable, weakest_basis
+from smemviz.model.hardware.operations import basis, predictable, unpredictable, weakest_basis
 
 LOOP = "a compare-and-swap loop; how often it runs depends on the data."
 COMPLEX = "A complex64 is two floats; where its array lies decides whether one instruction moves both."

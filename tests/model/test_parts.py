@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.model.banks import count
-from smemviz.model.devices import known
-from smemviz.model.parts import Access, Cost, Part, cost_on, on_every_part
+from smemviz.model.counting.banks import count
+from smemviz.model.hardware.compute_capability import known
+from smemviz.model.layout.across_gpus import Access, Cost, Part, cost_on, on_every_part
 
 LANES = np.arange(32)
 H200 = ((9, 0), 4)

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smemviz.model.pattern import Level, Pattern, find_patterns, index_steps
-from smemviz.recording import ArrayInfo
+from smemviz.model.counting.pattern import Level, Pattern, find_patterns, index_steps
+from smemviz.recordings.data import ArrayInfo
 
 LANES = np.arange(32)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import launches
 import numpy as np
 
-from smemviz.model.relative import relative_addresses
+from smemviz.model.counting.relative import relative_addresses
 
 LANE = np.arange(32)
 

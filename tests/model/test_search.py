@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from launches import array
 
 import smemviz
-from smemviz import resources
+from smemviz import paths as resources
 from smemviz.errors import InputError
-from smemviz.model import cure
-from smemviz.model.accesses import access_of, totals
-from smemviz.model.banks import count
-from smemviz.model.cure import Score
-from smemviz.model.layouts import Layout, layout_of
-from smemviz.model.search import Asked, Suggestion, asked, recorded, recorded_layout, score, search, suggest
-from smemviz.model.swizzles import Cute, Xor
+from smemviz.model.counting.banks import count
+from smemviz.model.layout import layout_fix as cure
+from smemviz.model.layout.accesses import access_of, totals
+from smemviz.model.layout.layout_fix import Score
+from smemviz.model.layout.layouts import Layout, layout_of
+from smemviz.model.layout.search import Asked, Suggestion, asked, recorded, recorded_layout, score, search, suggest
+from smemviz.model.layout.swizzles import Cute, Xor
 
 
 def found_for(layout: str, *accesses: str, **options: object) -> tuple[Suggestion, ...]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import smemviz
-from smemviz.model.accesses import access_of
-from smemviz.model.layouts import layout_of
-from smemviz.model.search import Suggestion, asked, search
-from smemviz.model.swizzles import Cute, Xor
+from smemviz.model.layout.accesses import access_of
+from smemviz.model.layout.layouts import layout_of
+from smemviz.model.layout.search import Suggestion, asked, search
+from smemviz.model.layout.swizzles import Cute, Xor
 
 _TURN = """
 import numpy as np

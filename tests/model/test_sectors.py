@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.sectors import SECTOR_BYTES, bytes_used, sectors
+from smemviz.model.counting.sectors import SECTOR_BYTES, bytes_used, sectors
 
 LANE = np.arange(32)
 

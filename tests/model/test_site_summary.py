@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.model.summary import SiteSummary, add_totals, summarize, totals_of
-from smemviz.recording import Launch, Totals
+from smemviz.model.counting.summary import SiteSummary, add_totals, summarize, totals_of
+from smemviz.recordings.data import Launch, Totals
 
 LANE = np.arange(32)
 SITES = (

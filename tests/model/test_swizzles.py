@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.layouts import Layout
-from smemviz.model.swizzles import Cute, Free, Swizzle, Xor, swizzle_of
+from smemviz.model.layout.layouts import Layout
+from smemviz.model.layout.swizzles import Cute, Free, Swizzle, Xor, swizzle_of
 
 
 def cute(x: int, bits: int, base: int, shift: int) -> int:

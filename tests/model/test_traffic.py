@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smemviz
-from smemviz.model.summary import totals_of
-from smemviz.model.touches import elements, kind_of, touches
-from smemviz.model.traffic import add_traffic, same_accesses, traffic_of
-from smemviz.recording import ArrayInfo, Launch, Recording, Totals
-from smemviz.resources import kernels_dir
+from smemviz.model.counting.element_counts import elements, kind_of, touches
+from smemviz.model.counting.global_traffic import add_traffic, same_accesses, traffic_of
+from smemviz.model.counting.summary import totals_of
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import ArrayInfo, Launch, Recording, Totals
 
 S, T = 64, 32  # the side of the matrices and of the blocks
 

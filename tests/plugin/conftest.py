@@ -14,7 +14,7 @@ ARGUMENTS = (
     "-p",
     "no:smemviz",
     "-p",
-    "smemviz.pytest_plugin",
+    "smemviz.testing.pytest_plugin",
     "-p",
     "no:dash",
     "-p",
@@ -27,9 +27,9 @@ ARGUMENTS = (
 @pytest.fixture(scope="session", autouse=True)
 def loaded() -> None:
     """Load what a run needs before pytester forgets the modules that a test session imported."""
-    import smemviz.pytest_plugin
     import smemviz.testing.budget
-    import smemviz.testing.report
+    import smemviz.testing.pytest_plugin
+    import smemviz.testing.session_report
 
     recording = smemviz.run(Path(__file__).parents[2] / "kernels" / "square.py", engine="lockstep")
     recording.launches[0].summary()

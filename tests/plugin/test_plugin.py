@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import smemviz
-from smemviz.testing.report import file_name
+from smemviz.testing.session_report import file_name
 
 pytest_plugins = ["pytester"]
 
@@ -449,7 +449,8 @@ def test_a_session_that_does_not_use_it_loads_nothing_of_it(
 
         def test_light():
             mine = sorted(name for name in sys.modules if name.partition(".")[0] == "smemviz")
-            assert mine == ["smemviz", "smemviz.errors", "smemviz.printable", "smemviz.pytest_plugin"]
+            plugin = ["smemviz.testing", "smemviz.testing.pytest_plugin"]
+            assert mine == ["smemviz", "smemviz.errors", "smemviz.printable", *plugin]
             assert not {"numba", "numpy", "plotly", "rich", "dash"} & set(sys.modules)
         """
     )
@@ -461,7 +462,7 @@ def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monk
     text = (repository / "pyproject.toml").read_text(encoding="utf-8")
     declared = re.search(r'\[project\.entry-points\.pytest11\]\nsmemviz = "(.+)"', text)
     assert declared
-    assert declared[1] == "smemviz.pytest_plugin"
+    assert declared[1] == "smemviz.testing.pytest_plugin"
     info = pytester.mkdir("installed") / "smemviz-0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: smemviz\nVersion: 0\n", encoding="utf-8")

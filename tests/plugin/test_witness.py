@@ -10,12 +10,12 @@ from launches import array, launch, site
 from strategies import a_recording
 
 import smemviz
-from smemviz import resources
+from smemviz import paths as resources
 from smemviz.engines import run
 from smemviz.errors import InputError
-from smemviz.program import read_program
-from smemviz.recording import ArrayInfo, Launch, Recording, Totals
-from smemviz.testing import Limit, Selection, exceeded
+from smemviz.frontends.numba.program import read_program
+from smemviz.recordings.data import ArrayInfo, Launch, Recording, Totals
+from smemviz.testing.limits import Limit, Selection, exceeded
 from smemviz.testing.witness import Quantity
 
 LANES = np.arange(32, dtype=np.int64)

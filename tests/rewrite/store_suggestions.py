@@ -17,12 +17,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from smemviz.engines.choose import chosen
-from smemviz.program import Program, read_program
-from smemviz.recording import Launch
-from smemviz.recording_file import load
-from smemviz.report_suggest import answer_facts
-from smemviz.rewrite import Verified, answer, rewritten
+from smemviz.engines.api import chosen
+from smemviz.frontends.numba.program import Program, read_program
+from smemviz.recordings.data import Launch
+from smemviz.recordings.file import load
+from smemviz.reports.suggestions import answer_facts
+from smemviz.suggest import Verified, answer, rewritten
 
 FILES = ("transpose", "rectangle", "matmul", "square")
 FOLDER = Path("kernels/recordings/h200")

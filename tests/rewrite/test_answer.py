@@ -10,12 +10,12 @@ from made_kernels import transposing
 from measured import timing
 
 from smemviz.engines import lockstep, run
-from smemviz.engines.left import Left
+from smemviz.engines.output_hashes import Left
 from smemviz.engines.selection import Picker
-from smemviz.program import Program, read_program
-from smemviz.recording import Timing
-from smemviz.resources import kernels_dir
-from smemviz.rewrite import Answer, answer, answering, verify
+from smemviz.frontends.numba.program import Program, read_program
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Timing
+from smemviz.suggest import Answer, answer, answering, verify
 
 CC = (9, 0)
 

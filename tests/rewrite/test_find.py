@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from made_kernels import HEAD, transposing
 
-from smemviz import resources
+from smemviz import paths as resources
 from smemviz.engines import run
-from smemviz.model.cure import Pad, Swizzle
-from smemviz.program import Program, parse_program, read_program
-from smemviz.rewrite import Refused, Rewriting, Suggestion, Verifier, suggestions
+from smemviz.frontends.numba.program import Program, parse_program, read_program
+from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.suggest import Refused, Rewriting, Suggestion, Verifier, suggestions
 
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"
 

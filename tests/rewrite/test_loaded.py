@@ -8,8 +8,8 @@ import pytest
 from made_kernels import tile_program, transposing
 
 from smemviz.engines import run
-from smemviz.rewrite import Refused, suggestions
-from smemviz.sites.loaded import loaded_sites
+from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.suggest import Refused, suggestions
 
 DECLARED = "held = cuda.shared.array((32, 32), float32)\nheld[ty, tx] = 1\ncuda.syncthreads()"
 UNTIL_DATA = "while k < 9:\n        if out[ty, k] == 0:\n            break\n        k += 1"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from made_kernels import tile_program
 
 from smemviz.engines import run
-from smemviz.model.cure import Pad, Swizzle
-from smemviz.program import Program, read_program
-from smemviz.resources import kernels_dir
-from smemviz.rewrite import Suggestion, Verifier, suggestions
+from smemviz.frontends.numba.program import Program, read_program
+from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.paths import kernels_dir
+from smemviz.suggest import Suggestion, Verifier, suggestions
 
 CC = (9, 0)
 

@@ -6,10 +6,10 @@ import pytest
 from made_kernels import tile_program, transposing
 
 from smemviz.engines import run
-from smemviz.model.cure import Pad, Swizzle
-from smemviz.program import Program
-from smemviz.recording import ArrayInfo
-from smemviz.rewrite import Edit, NotRewrittenError, Rewriting, edited, rewritten, unified_diff
+from smemviz.frontends.numba.program import Program
+from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.recordings.data import ArrayInfo
+from smemviz.suggest import Edit, NotRewrittenError, Rewriting, edited, rewritten, unified_diff
 
 DECLARED = "held = cuda.shared.array((32, 32), float32)"
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"

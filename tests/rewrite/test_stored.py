@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from smemviz.engines import run
-from smemviz.program import Program, read_program
-from smemviz.recording_file import load
-from smemviz.resources import kernels_dir
-from smemviz.rewrite import Suggestion, Verifier, rewritten, suggestions
+from smemviz.frontends.numba.program import Program, read_program
+from smemviz.paths import kernels_dir
+from smemviz.recordings.file import load
+from smemviz.suggest import Suggestion, Verifier, rewritten, suggestions
 
 FOLDER = kernels_dir() / "recordings" / "h200"
 STORED = json.loads((FOLDER / "suggestions.json").read_text(encoding="utf-8"))

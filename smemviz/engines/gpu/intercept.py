@@ -10,11 +10,11 @@ from typing import Any
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.gpu.carry import PREFIX
-from smemviz.engines.gpu.host import Recorder, Watcher, check, device, quiet
+from smemviz.engines.gpu.instrument import PREFIX
+from smemviz.engines.gpu.recorder import Recorder, Watcher, check, device, quiet
 from smemviz.engines.host import Configuration, is_library, launch_place
 from smemviz.errors import LaunchError, RefusedLaunchError
-from smemviz.functions import Function
+from smemviz.frontends.numba.functions import Function
 
 
 @contextmanager

@@ -10,21 +10,21 @@ import numpy as np
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
-from smemviz.engines.lockstep.arguments import Arguments, described, global_arrays, parameters
 from smemviz.engines.lockstep.batches import announcing, batches
-from smemviz.engines.lockstep.device_array import AddressSpace
-from smemviz.engines.lockstep.findings import Findings
-from smemviz.engines.lockstep.interpreter import Interpreter
+from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits, Machine
-from smemviz.engines.lockstep.shared import place as place_shared
+from smemviz.engines.lockstep.memory.arguments import Arguments, described, global_arrays, parameters
+from smemviz.engines.lockstep.memory.device_array import AddressSpace
+from smemviz.engines.lockstep.memory.shared import place as place_shared
+from smemviz.engines.lockstep.python.interpreter import Interpreter
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError
-from smemviz.functions import Function
-from smemviz.model.devices import device
-from smemviz.recording import WARP_SIZE, ArrayInfo, Finding, Launch
-from smemviz.said import said
-from smemviz.sites import SiteTable, SiteTree, find_sites
+from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
+from smemviz.messages import said
+from smemviz.model.hardware.compute_capability import device
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch
 
 Progress = Callable[[int, int, str], None]
 Place = tuple[str, int]

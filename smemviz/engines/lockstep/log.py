@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.masks import Mask
-from smemviz.model.summary import add_totals, totals_of
-from smemviz.recording import WARP_SIZE, Requests, Site, Totals
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.model.counting.summary import add_totals, totals_of
+from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
 
 ROW_BYTES = 550
 _COUNT_BYTES = 64 * 1024 * 1024

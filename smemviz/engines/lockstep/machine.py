@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.findings import Findings
-from smemviz.engines.lockstep.hazards import CELL_BYTES, Hazards
+from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES, Hazards
+from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.log import Log
-from smemviz.engines.lockstep.masks import Mask
-from smemviz.engines.lockstep.memory import LocalMemory, SharedMemory, View, c_strides
-from smemviz.engines.lockstep.shared import SharedLayout
-from smemviz.engines.lockstep.touches import Cells
-from smemviz.engines.lockstep.typing import Dtype, Value
+from smemviz.engines.lockstep.memory.memory import LocalMemory, SharedMemory, View, c_strides
+from smemviz.engines.lockstep.memory.shared import SharedLayout
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.errors import LaunchError, UnsupportedError
-from smemviz.recording import WARP_SIZE, Dim3
-from smemviz.said import said
-from smemviz.sites import SiteTable
+from smemviz.frontends.numba.sites import SiteTable
+from smemviz.messages import said
+from smemviz.recordings.data import WARP_SIZE, Dim3
 
 
 @dataclass(frozen=True)

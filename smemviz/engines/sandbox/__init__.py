@@ -1,6 +1,6 @@
 """Text from a browser, run in lockstep without Python ever executing it."""
 
-from smemviz.engines.sandbox.checks import parse_text
+from smemviz.engines.sandbox.language.checks import parse_text
 from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import Ran, run_text
 from smemviz.engines.sandbox.supervisor import Supervisor

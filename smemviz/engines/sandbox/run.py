@@ -7,17 +7,17 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
-from smemviz.engines.choose import assembled
+from smemviz.engines.api import assembled
 from smemviz.engines.host import Configuration, main_failed
-from smemviz.engines.lockstep.device_array import AddressSpace
-from smemviz.engines.lockstep.running import Recorder
-from smemviz.engines.sandbox.checks import parse_text
-from smemviz.engines.sandbox.interpreter import Host
+from smemviz.engines.lockstep.host.running import Recorder
+from smemviz.engines.lockstep.memory.device_array import AddressSpace
+from smemviz.engines.sandbox.language.checks import parse_text
+from smemviz.engines.sandbox.language.interpreter import Host
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError
-from smemviz.functions import Function
-from smemviz.recording import Recording
-from smemviz.said import said
+from smemviz.frontends.numba.functions import Function
+from smemviz.messages import said
+from smemviz.recordings.data import Recording
 
 FILE = "editor.py"
 

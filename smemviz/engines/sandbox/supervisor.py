@@ -16,8 +16,8 @@ from typing import IO
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.run import FILE, Ran
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError
-from smemviz.recording_file import unpacked
-from smemviz.said import said
+from smemviz.messages import said
+from smemviz.recordings.file import unpacked
 
 AT_ONCE = 2
 _START_SECONDS = 60.0

@@ -20,8 +20,8 @@ from typing import Any
 from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import PlaceError, SmemvizError
-from smemviz.recording_file import packed
-from smemviz.said import said
+from smemviz.messages import said
+from smemviz.recordings.file import packed
 
 _MAX_REQUEST = 1 << 20  # characters
 _MAX_FILE = 1 << 26  # bytes

@@ -15,7 +15,7 @@ from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.placing import Place, one_token_a_line
 from smemviz.frontends.cuda.program import CudaProgram, View
 from smemviz.frontends.cuda.shapes import Parameter, Probe, SharedDeclaration
-from smemviz.said import said
+from smemviz.messages import said
 
 _OPTIONS = (
     "--gpu-architecture=compute_90",

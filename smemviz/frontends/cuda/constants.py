@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from smemviz.constants import Constant, ConstantValue
 from smemviz.frontends.cuda.lexing import Lines, Token, code
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
+from smemviz.frontends.numba.constants import Constant, ConstantValue
 
 _DEFINE = re.compile(r"#\s*define\s+([A-Z_][A-Z0-9_]*)(?!\()[ \t]+(.*)", re.DOTALL)
 _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")

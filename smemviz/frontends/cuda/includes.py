@@ -10,7 +10,7 @@ from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.headers import HEADERS
 from smemviz.frontends.cuda.lexing import Lines, scan
 from smemviz.frontends.cuda.nvrtc import include_folders
-from smemviz.said import said
+from smemviz.messages import said
 
 _INCLUDE = re.compile(r'#\s*include\s*(?:"(?P<beside>[^"\n]+)"|<(?P<known>[^>\n]+)>)')
 _SPLICE = re.compile(r"\\\r?\n")

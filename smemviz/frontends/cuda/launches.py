@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.constants import ConstantValue
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda.functions import Function
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
-from smemviz.said import said
+from smemviz.frontends.numba.constants import ConstantValue
+from smemviz.messages import said
 
 if TYPE_CHECKING:
     from smemviz.frontends.cuda.program import CudaProgram

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from smemviz.constants import Constant, ConstantValue
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.constants import read_constants, with_values
 from smemviz.frontends.cuda.functions import Function, find_functions, without_host
 from smemviz.frontends.cuda.launches import wanted_launches
-from smemviz.program import Program
-from smemviz.said import said
+from smemviz.frontends.numba.constants import Constant, ConstantValue
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import said
 
 View = Literal["source", "compiled"]
 VIEWS: tuple[View, ...] = ("source", "compiled")

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from smemviz.engines.lockstep import launch
-from smemviz.engines.lockstep.cuda import Cuda
+from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.errors import LaunchError, SmemvizError, UnsupportedError
-from smemviz.functions import function_of
+from smemviz.frontends.numba.functions import function_of
 
 
 def folder():

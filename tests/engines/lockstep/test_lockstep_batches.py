@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from smemviz.commands import progress
+from smemviz import progress
 from smemviz.engines.lockstep import batches as module
 from smemviz.engines.lockstep.batches import announcing, batches
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from lockstep_text import body
 
-from smemviz.cli import main
-from smemviz.engines.lockstep import names
-from smemviz.engines.lockstep.coverage import rows
+from smemviz.cli.main import main
+from smemviz.engines.lockstep.python.functions import names
+from smemviz.engines.lockstep.python.functions.coverage import rows
 from smemviz.errors import UnsupportedError
 
 BEFORE = """

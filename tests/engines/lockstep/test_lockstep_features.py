@@ -7,7 +7,7 @@ import pytest
 from lockstep_text import START, body, launch_text, result, rows
 
 from smemviz.errors import LaunchError, UnsupportedError
-from smemviz.library import xoroshiro
+from smemviz.frontends.numba import xoroshiro
 
 RECORD = np.dtype([("x", np.float32), ("y", np.float64), ("z", np.int32, (3,))], align=True)  # 32 bytes
 LANES = np.arange(32)

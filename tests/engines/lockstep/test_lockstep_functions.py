@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from lockstep_text import result
 
-from smemviz.engines.lockstep import mathematics
-from smemviz.engines.lockstep.names import CALLS
+from smemviz.engines.lockstep.python.functions import mathematics
+from smemviz.engines.lockstep.python.functions.names import CALLS
 
 NUMBERS = ["bool", "int8", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32", "float64"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lockstep_text import FILE, START, run_text
 
-from smemviz.engines.lockstep.host_memory import HOST_BYTES, bounded
+from smemviz.engines.lockstep.host.host_memory import HOST_BYTES, bounded
 from smemviz.errors import KernelFileError
 
 resource = pytest.importorskip("resource", reason="only Linux keeps such a limit")

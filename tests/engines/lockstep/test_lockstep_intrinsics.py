@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from smemviz.engines.lockstep import intrinsics
-from smemviz.engines.lockstep.intrinsics import brev, clz, ffs, fma, popc, selp
-from smemviz.engines.lockstep.operators import NoRuleError
+from smemviz.engines.lockstep.python.functions import intrinsics
+from smemviz.engines.lockstep.python.functions.intrinsics import brev, clz, ffs, fma, popc, selp
+from smemviz.engines.lockstep.values.operators import NoRuleError
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 

@@ -6,7 +6,7 @@ from lockstep_text import body, run_text, what
 
 from smemviz.engines.lockstep import Limits
 from smemviz.engines.lockstep.log import ROW_BYTES
-from smemviz.model.summary import totals_of
+from smemviz.model.counting.summary import totals_of
 
 KERNEL = """
     tile = cuda.shared.array((32, 32), int32)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from lockstep_text import HEAD, START, body, launch_text, what
 
-from smemviz import cli
-from smemviz.engines.lockstep import Limits, hazards
+from smemviz.cli.main import main as cli
+from smemviz.engines.lockstep import Limits
+from smemviz.engines.lockstep.hazards import hazards
 
 
 def found(text, **options):

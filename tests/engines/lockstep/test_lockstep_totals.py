@@ -7,8 +7,8 @@ import pytest
 
 from smemviz.engines.lockstep import run
 from smemviz.engines.lockstep.log import ROW_BYTES
-from smemviz.model.summary import totals_of
-from smemviz.program import read_program
+from smemviz.frontends.numba.program import read_program
+from smemviz.model.counting.summary import totals_of
 
 PRODUCT = Path(__file__).parents[2] / "benchmarks" / "product_64.py"
 SIZE, TILE = 128, 16

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from numba.core import types
 from numba.core.registry import cpu_target
 
-from smemviz.engines.lockstep.names import CALLS
-from smemviz.engines.lockstep.operators import NoRuleError, binary, truth, unary
-from smemviz.engines.lockstep.typing import cast, dtype_of, unify
+from smemviz.engines.lockstep.python.functions.names import CALLS
+from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
+from smemviz.engines.lockstep.values.typing import cast, dtype_of, unify
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 NUMBERS = ["bool", *INTEGERS, "float32", "float64", "complex64", "complex128"]

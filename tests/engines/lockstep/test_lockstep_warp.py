@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lockstep_text import PLACE, START, body, result
 
-from smemviz.engines.lockstep.warp import CALLS
+from smemviz.engines.lockstep.python.functions.warp import CALLS
 from smemviz.errors import UnsupportedError
 
 LANES = np.arange(32)

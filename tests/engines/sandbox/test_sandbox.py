@@ -15,8 +15,8 @@ import pytest
 from smemviz.engines import run
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, run_text
 from smemviz.errors import InputError, KernelFileError, UnsupportedError
-from smemviz.recording import MAIN_FAILED
-from smemviz.resources import gallery
+from smemviz.paths import gallery
+from smemviz.recordings.data import MAIN_FAILED
 
 _LIMITS = SandboxLimits(log_bytes=1 << 28)
 _KERNEL = """import math

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smemviz.engines.lockstep.ptx.barriers import Barrier, barrier_of
-from smemviz.engines.lockstep.ptx.blocks import Block, find_blocks
-from smemviz.engines.lockstep.ptx.flatten import flatten
-from smemviz.engines.lockstep.ptx.module import (
+from smemviz.engines.lockstep.ptx.code.blocks import Block, find_blocks
+from smemviz.engines.lockstep.ptx.code.flatten import flatten
+from smemviz.engines.lockstep.ptx.code.module import (
     Address,
     Changed,
     Function,
@@ -24,9 +24,9 @@ from smemviz.engines.lockstep.ptx.module import (
     Symbol,
     Variable,
 )
-from smemviz.engines.lockstep.ptx.promote import promote
+from smemviz.engines.lockstep.ptx.code.promote import promote
+from smemviz.engines.lockstep.ptx.instructions.table import action_of
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read
-from smemviz.engines.lockstep.ptx.table import action_of
 
 _WAITING = ("nanosleep", "mbarrier")
 _CARRY = "%carry"  # of add.cc and its kin

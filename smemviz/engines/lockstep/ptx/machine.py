@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.findings import Findings
-from smemviz.engines.lockstep.hazards import Hazards
+from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.hazards import Hazards
+from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.log import Log
-from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.memory.shared import SharedLayout
+from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.errors import StoppedError
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.engines.lockstep.ptx.module import PtxError
 from smemviz.engines.lockstep.ptx.registers import DTYPES, UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.special import special_registers
-from smemviz.engines.lockstep.shared import SharedLayout
-from smemviz.engines.lockstep.touches import Cells
-from smemviz.recording import WARP_SIZE, ArrayInfo
-from smemviz.said import said
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.messages import said
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo
 
 
 @dataclass

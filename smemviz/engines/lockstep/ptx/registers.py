@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.ptx.module import (
+from smemviz.engines.lockstep.ptx.code.module import (
     SIZES,
     Changed,
     Nowhere,

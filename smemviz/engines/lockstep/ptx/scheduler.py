@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.masks import Mask
+from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.errors import StoppedError
 from smemviz.engines.lockstep.ptx.kernel import Step
 from smemviz.engines.lockstep.ptx.machine import Machine
-from smemviz.engines.lockstep.ptx.module import PtxError
 from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
-from smemviz.said import said
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.messages import said
 
 _PATIENCE = 64  # visits of a block that may wait for others, before those others go first
 _MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come

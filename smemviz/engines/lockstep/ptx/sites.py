@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.ptx.code.module import Place
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.module import Place
 from smemviz.frontends.cuda.sources import Sources
-from smemviz.recording import ArrayInfo, Requests, Site, Space, Totals
+from smemviz.recordings.data import ArrayInfo, Requests, Site, Space, Totals
 
 _SPACES: tuple[Space, Space] = ("shared", "global")
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.shared import SharedLayout
-from smemviz.recording import WARP_SIZE
+from smemviz.engines.lockstep.memory.shared import SharedLayout
+from smemviz.recordings.data import WARP_SIZE
 
 _MULTIPROCESSORS = 132  # of the H200, which lockstep stands in for
 _RESERVED = 1024

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.masks import Mask
 from smemviz.engines.lockstep.ptx.barriers import Barrier
+from smemviz.engines.lockstep.ptx.code.module import Place
 from smemviz.engines.lockstep.ptx.machine import Machine
-from smemviz.engines.lockstep.ptx.module import Place
 from smemviz.engines.lockstep.ptx.registers import Value
-from smemviz.recording import WARP_SIZE
-from smemviz.said import said
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.messages import said
+from smemviz.recordings.data import WARP_SIZE
 
 RUNNING, ASLEEP, WARP, BLOCK = 0, 1, 2, 3  # a barrier of a block with number n is BLOCK + n
 

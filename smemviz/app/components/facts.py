@@ -1,0 +1,14 @@
+"""A number with its name, which leads to what it means."""
+
+from __future__ import annotations
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.pages.numbers_page import PATH, place
+
+
+def fact(name: str, value: str, anchor: str = "", *, conflict: bool = False) -> Component:
+    """Place a number in a list; ``anchor`` is its place on the page that explains the numbers."""
+    term = dcc.Link(name, href=f"{PATH}#{place(anchor)}", className="term") if anchor else name
+    return html.Div([html.Dt(term), html.Dd(value)], className="fact conflict" if conflict else "fact")

@@ -1,0 +1,87 @@
+"""A figure on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+from dash import dcc, html
+
+from smemviz.figures.drawing.style import THEMES, empty
+from smemviz.i18n import gettext as _
+
+# Nothing of a figure leaves this machine: no upload button, no server to upload to.
+CONFIG = {
+    "displaylogo": False,
+    "displayModeBar": False,
+    "modeBarButtonsToRemove": ["sendChartToCloud"],
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "responsive": True,
+}
+
+
+def graph(identity: str | dict[str, Any], *, still: bool = False) -> dcc.Graph:
+    """Place a figure that a callback fills; ``still`` for one that does not answer to the mouse."""
+    blank: go.Figure = empty(THEMES["light"], "")
+    return dcc.Graph(
+        id=identity, figure=blank, config={**CONFIG, "staticPlot": still}, responsive=True, className="graph"
+    )
+
+
+def download(name: str) -> html.Div:
+    """Offer the figure that stands in the same section as a table and as a file.
+
+    ``assets/tables.js`` and ``assets/export.js`` make them in the browser, from what the figure shows; the name is
+    read out before what it says.
+    """
+    forms = {"svg": "SVG", "png": "PNG", "html": "HTML"}
+    save = html.Details(
+        [
+            html.Summary(_("Save"), className="text-button", **{"aria-label": _("Save {name}", name=name)}),
+            html.Div(
+                [
+                    html.Button(text, type="button", className="text-button", **{"data-save": form, "data-name": name})
+                    for form, text in forms.items()
+                ],
+                className="save-forms",
+            ),
+        ],
+        className="save",
+    )
+    return html.Div([table_button(name), save], className="figure-tools")
+
+
+def table_button(name: str) -> html.Button:
+    """Offer the table of the figure that stands in the same section, which is called by this name from then on."""
+    return html.Button(
+        _("Table"),
+        type="button",
+        className="text-button",
+        **{"data-table": name, "aria-expanded": "false", "aria-label": _("Table of {name}", name=name)},
+    )
+
+
+def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Section:
+    """Frame a figure with its title and controls; it scrolls sideways by itself where the screen is narrow."""
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(title, id=f"{identity}-title"),
+                    html.Div([*controls, download(title)], className="panel-controls"),
+                ],
+                className="panel-head",
+            ),
+            html.P(note, className="note", id=f"{identity}-note"),
+            html.Div(
+                html.Div(graph(identity), className="sheet", id=f"{identity}-sheet"),
+                className="scroller",
+                tabIndex=0,
+                role="region",
+                **{"aria-labelledby": f"{identity}-title"},
+            ),
+        ],
+        className="panel",
+        id=f"{identity}-panel",
+    )

@@ -1,0 +1,1 @@
+"""The pages: layout, view and callbacks of a page together."""

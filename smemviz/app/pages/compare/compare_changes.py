@@ -1,0 +1,144 @@
+"""What changed in a file since a revision, or against other constants, on the compare page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.components.rich import retold
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.run_view import Query, hardware_of
+from smemviz.app.state import RunState
+from smemviz.errors import InputError, SmemvizError
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.revision import revision_of
+from smemviz.i18n import N_, _
+from smemviz.model.counting.diff import diff
+from smemviz.reports.diff import (
+    LAUNCH_HEADS,
+    SITE_HEADS,
+    Diff,
+    Side,
+    alike,
+    changed,
+    launch_cells,
+    launch_name,
+    site_cells,
+    verdict,
+)
+
+_SETTING = re.compile(r"(_?[A-Z][A-Z0-9_]*)=(\S+)")
+_WORDS = ("access", "operation")
+_HEADS = {
+    "launch": N_("Launch"),
+    "line": N_("Line"),
+    "access": N_("Access"),
+    "operation": N_("Operation"),
+    "requests": N_("Requests"),
+    "wavefronts": N_("Wavefronts"),
+    "excess": N_("Excess"),
+    "degree": N_("Degree"),
+    "sectors": N_("Sectors"),
+    "time": N_("Time"),
+}
+_REVISION = re.compile(r"[\w.][\w./~^@{}-]*")
+
+
+def changes_panel() -> Component:
+    """Lay out the section: what to compare with, and a place for what differs."""
+    return html.Section(
+        [
+            html.H2(_("Changes"), id="changes-title"),
+            dmc.TextInput(
+                id="against",
+                label=_("Before"),
+                description=_("A revision such as HEAD~1, constants such as IPAD=0, or both"),
+                placeholder="HEAD~1",
+                debounce=True,
+                size="sm",
+                className="against",
+            ),
+            html.Div(id="compare-changes", role="status"),
+        ],
+        className="panel",
+        **{"aria-labelledby": "changes-title"},
+    )
+
+
+def view_changes(library: Library, query: Query) -> list[Component]:
+    """Compare the file of the query with what ``against`` names: totals of every launch, lines that changed."""
+    against = query.get("against", "").split()
+    if not against:
+        return []
+    try:
+        compared = _compared(library, query, against)
+    except SmemvizError as error:
+        return [dmc.Alert(retold(str(error)), color="red", className="refusal")]
+    launches = [[launch_name(pair, times), *launch_cells(pair)] for pair, times in alike(compared)]
+    tables = [_table(_("Launches, before and after"), LAUNCH_HEADS, launches)]
+    for pair, times in alike(compared):
+        if changed(pair):
+            name, rows = launch_name(pair, times), [site_cells(pair, site) for site in changed(pair)]
+            tables += [html.H3(name), _table(_("Lines of {launch}", launch=name), SITE_HEADS, rows)]
+    sides = _(
+        "A is {before}, B is {after} as this page shows it.", before=compared.before.name, after=compared.after.name
+    )
+    return [html.P(verdict(compared), className="worst"), html.P(sides, className="note"), *tables]
+
+
+def _compared(library: Library, query: Query, against: Sequence[str]) -> Diff:
+    file = query.get("file") or library.files[0]
+    constants = {name: value for name, value in query.items() if _SETTING.fullmatch(f"{name}={value}")}
+    state = RunState(file, constants=constants)
+    shown = library.show(state)
+    recording = library.run(_before(library, file, constants, against))
+    counted = hardware_of(shown, RunState.read(query))
+    pairs = diff(recording, shown.recording, counted.cc, counted.bank_bytes)
+    before, after = Side(" ".join(against), {}, recording), Side(file, constants, shown.recording)
+    return Diff(before, after, pairs, counted.cc, 0.0, counted.bank_bytes)
+
+
+def _before(library: Library, file: str, constants: Query, against: Sequence[str]) -> Program:
+    """Return the program that is compared with: an earlier one, constants of its own before those of the page."""
+    settings = {match[1]: match[2] for word in against if (match := _SETTING.fullmatch(word))}
+    revisions = [word for word in against if not _SETTING.fullmatch(word)]
+    if len(revisions) > 1 or not all(map(_REVISION.fullmatch, revisions)):
+        raise InputError(f"{' '.join(against)}: write a revision such as HEAD~1, constants such as IPAD=0, or both")
+    program = library.program(file)
+    if revisions:
+        path = library.kernel_file(file)
+        if not library.local:
+            raise InputError(f"{file}: revisions are read only where nobody but this machine reaches the server")
+        if path is None:
+            raise InputError(f"{file}: is no file here; only a kernel file has revisions")
+        program = revision_of(Path(path), revisions[0])
+    kept = {name: value for name, value in constants.items() if name in program.constants}
+    return program.with_constants({**kept, **settings})
+
+
+def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Component:
+    kinds = ["words" if head in _WORDS else "" for head in heads]
+    titles = [html.Th(_(_HEADS[head]), scope="col", className=kind) for head, kind in zip(heads, kinds, strict=True)]
+    body = [
+        [html.Th(row[0], scope="row"), *(html.Td(c, className=k) for c, k in zip(row[1:], kinds[1:], strict=True))]
+        for row in rows
+    ]
+    return html.Div(
+        html.Table(
+            [
+                html.Caption(caption, className="visually-hidden"),
+                html.Thead(html.Tr(titles)),
+                html.Tbody(list(map(html.Tr, body))),
+            ],
+            className="table compare",
+        ),
+        className="scroller",
+        tabIndex=0,
+        role="region",
+        **{"aria-label": caption},
+    )

@@ -1,0 +1,245 @@
+"""The compare page: launches side by side, by default all those of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+from flask import Response, request
+
+from smemviz.app.components.graph import download, graph
+from smemviz.app.components.rich import retold
+from smemviz.app.library import Library
+from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes
+from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked, queries
+from smemviz.app.pages.compare.compare_requests import side_by_side
+from smemviz.app.pages.compare.compare_table import compare_matters, compare_table
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.state import LookState
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.errors import SmemvizError
+from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
+from smemviz.i18n import N_, _, speaking
+from smemviz.views.comparison import Row, compared, headline, to_csv
+from smemviz.wording.grammar import items
+from smemviz.wording.impact import Measured
+from smemviz.wording.sentences import rule
+
+CSV_PATH = "/compare.csv"
+_PICTURES = ("compare-wavefronts", "compare-times", "compare-sectors")
+_PROPERTIES = (
+    "compare-headline.children",
+    "compare-origin.children",
+    "compare-notices.children",
+    *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
+    "compare-requests.children",
+    "compare-table.children",
+    "compare-matters.children",
+    "compare-changes.children",
+    "compare-csv.href",
+    "compared-by-default.data",
+    "picks.data",
+    "compare-results.hidden",
+)
+_TIME_NOTE = N_(
+    "Hatched: the floor, an empty kernel of the same size. The whisker is the 95 % interval of the median; the factor "
+    "is against the fastest here."
+)
+_SECTOR_NOTE = N_(
+    "A sector is 32 bytes. Hatched: what requests move beyond the sectors that would hold the bytes they use, because "
+    "those lie apart."
+)
+
+
+def compare_page(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Component:
+    """Lay out the page and fill it with what the URL asks for."""
+    page = html.Div(_layout())
+    for name, value in view_compare(library, stopwatch, query, theme).items():
+        identity, attribute = name.rsplit(".", 1)
+        setattr(page[identity], attribute, value)
+    return page
+
+
+def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:
+    """Show the launches that the query picks; a refusal says what is wrong."""
+    try:
+        picks, standard = picked(library, query)
+        rows = compared(entries(library, stopwatch, query, picks))
+    except SmemvizError as error:
+        return {
+            "compare-headline.children": _("This cannot be compared"),
+            "compare-origin.children": "",
+            "compare-notices.children": dmc.Alert(retold(str(error)), color="red", id="error", className="refusal"),
+            "compared-by-default.data": None,
+            "picks.data": offered(library, []),
+            "compare-results.hidden": True,
+        }
+    look = LookState.read({"theme": theme})
+    figures = [draw(rows, theme=look.theme) for draw in (wavefront_bars, time_bars, sector_bars)]
+    filling: Filling = {}
+    for picture, figure in zip(_PICTURES, figures, strict=True):
+        filling[f"{picture}.figure"] = figure
+        filling[f"{picture}.style"] = {"height": figure.layout.height}
+    return filling | {
+        "compare-headline.children": headline(rows),
+        "compare-origin.children": _origin(rows),
+        "compare-notices.children": [],
+        "compare-requests.children": side_by_side(rows, look.theme),
+        "compare-table.children": compare_table(rows, queries(library, query, picks)),
+        "compare-matters.children": compare_matters(rows),
+        "compare-changes.children": view_changes(library, query),
+        "against.value": query.get("against", ""),  # once, as the picks
+        "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
+        "compared-by-default.data": standard,
+        "picks.data": offered(library, [*standard, *picks]),
+        "picks.value": picks,  # once, with the page: from then on the browser has it from the URL
+        "compare-results.hidden": False,
+    }
+
+
+def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
+    """Connect the page of an app to its files, and serve the CSV."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in _PROPERTIES],
+        Input("run", "data"),
+        Input("theme", "data"),
+        prevent_initial_call=True,
+    )
+    def show_compared(query: Query, theme: str) -> list[Any]:
+        filling = view_compare(library, stopwatch, query, theme)
+        return [filling.get(name, no_update) for name in _PROPERTIES]
+
+    app.clientside_callback(
+        ClientsideFunction("smemviz", "show_picks"),
+        Output("picks", "value"),
+        Input("run", "data"),
+        Input("compared-by-default", "data"),
+        Input("picks", "data"),
+        State("picks", "value"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("smemviz", "pick_launches"),
+        Input("picks", "value"),
+        State("compared-by-default", "data"),
+        prevent_initial_call=True,
+    )
+
+    app.clientside_callback(
+        ClientsideFunction("smemviz", "set_against"), Input("against", "value"), prevent_initial_call=True
+    )
+
+    def serve_csv() -> Response:
+        query = {name: PICKS.join(values) for name, values in request.args.lists()}
+        try:
+            with speaking("en"):  # for programs
+                text = to_csv(compared(entries(library, stopwatch, query, picked(library, query)[0])))
+        except SmemvizError as error:
+            return Response(f"{error}\n", 400, mimetype="text/plain")
+        return Response(text, mimetype="text/csv", headers={"Content-Disposition": "attachment; filename=compared.csv"})
+
+    app.server.add_url_rule(CSV_PATH, "compare_csv", serve_csv)
+
+
+def _layout() -> list[Component]:
+    return [
+        dcc.Store(id="compared-by-default"),
+        html.Header(
+            [
+                html.P(_("Side by side"), className="eyebrow"),
+                html.H1(id="compare-headline", className="headline"),
+                html.P(id="compare-origin", className="origin"),
+            ],
+            className="title",
+        ),
+        html.Div(id="compare-notices", role="status", className="notices"),
+        dmc.MultiSelect(
+            id="picks",
+            label=_("Launches"),
+            searchable=True,
+            size="sm",
+            className="picks",
+            nothingFoundMessage=_("No such kernel"),
+            maxDropdownHeight=320,
+        ),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        _picture(_("Wavefronts"), "compare-wavefronts"),
+                        _picture(_("Time"), "compare-times", _(_TIME_NOTE)),
+                    ],
+                    className="pair",
+                ),
+                _picture(_("Sectors of global memory"), "compare-sectors", _(_SECTOR_NOTE)),
+                html.Section(
+                    [html.H2(_("A request of each access"), id="requests-title"), html.Div(id="compare-requests")],
+                    className="panel",
+                    **{"aria-labelledby": "requests-title"},
+                ),
+                html.Section(
+                    [
+                        html.Div(
+                            [
+                                html.H2(_("All figures"), id="compare-table-title"),
+                                html.A(_("Download CSV"), id="compare-csv", download="compared.csv", href=CSV_PATH),
+                            ],
+                            className="panel-head",
+                        ),
+                        html.Div(
+                            id="compare-table",
+                            className="scroller",
+                            tabIndex=0,
+                            role="region",
+                            **{"aria-labelledby": "compare-table-title"},
+                        ),
+                    ],
+                    className="panel",
+                ),
+                html.Section(
+                    [html.H2(_("Does it matter?"), id="matters-title"), html.Div(id="compare-matters")],
+                    className="panel",
+                    **{"aria-labelledby": "matters-title"},
+                ),
+                changes_panel(),
+            ],
+            id="compare-results",
+            className="compare-results",
+        ),
+    ]
+
+
+def _picture(title: str, identity: str, note: str = "") -> Component:
+    return html.Section(
+        [
+            html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
+            html.Div(graph(identity)),
+            html.P(note, className="note"),
+        ],
+        className="panel",
+    )
+
+
+def _origin(rows: tuple[Row, ...]) -> str:
+    """Say where requests, wavefronts and times come from."""
+    requests = items(*dict.fromkeys(row.entry.origin for row in rows))
+    rules = items(*dict.fromkeys(rule(row.entry.hardware, [row.entry.launch]) for row in rows))
+    cards = items(*dict.fromkeys(_measured_on(row.entry.measured) for row in rows if row.entry.measured))
+    if not cards:
+        return _("Requests {requests}; {rules}; times not measured.", requests=requests, rules=rules)
+    return _("Requests {requests}; {rules}; times {measured}.", requests=requests, rules=rules, measured=cards)
+
+
+def _measured_on(measured: Measured) -> str:
+    message = (
+        N_("measured here on {card}, driver {driver}") if measured.here else N_("measured on {card}, driver {driver}")
+    )
+    return _(message, card=measured.device.name, driver=measured.device.driver)
+
+
+def _csv_query(query: Query) -> str:
+    pairs = [(name, value) for name, joined in query.items() for value in joined.split(PICKS)]
+    return urlencode(pairs)

@@ -1,0 +1,113 @@
+"""Which launches the compare page shows: ``launch=file:kernel`` in the URL as often as wanted, or all of ``file``."""
+
+from __future__ import annotations
+
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.run_view import Query, hardware_of, launch_name
+from smemviz.app.state import RunState
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.errors import InputError, SmemvizError
+from smemviz.views.comparison import Entry
+from smemviz.wording.sentences import origin
+
+_MOST_DIGITS = 9  # of the number of a launch
+PICKS = "\n"  # between the launches in the query, where a URL says launch= once more
+
+
+def picked(library: Library, query: Query) -> tuple[list[str], list[str]]:
+    """Return the launches to compare, and those that would be compared if the URL named none.
+
+    Raises:
+        SmemvizError: when there is no such file, or it cannot be run.
+    """
+    state = _state(library, query, query.get("file") or library.files[0])
+    shown = library.show(state)
+    firsts = [alike[0] for alike in shown.groups()]
+    standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in firsts]
+    if not standard:
+        raise shown.refusal("")
+    asked = [pick for pick in query.get("launch", "").split(PICKS) if pick]
+    return list(dict.fromkeys(asked)) or standard, standard
+
+
+def entries(library: Library, stopwatch: Stopwatch, query: Query, picks: list[str]) -> list[Entry]:
+    """Return the launches that picks name.
+
+    Raises:
+        SmemvizError: when there is no such launch, or its file cannot be run.
+    """
+    parsed = [_parse(library, pick) for pick in picks]
+    several = len({file for file, _, _ in parsed}) > 1
+    found = []
+    for pick, (file, kernel, number) in zip(picks, parsed, strict=True):
+        state = _state(library, query, file)
+        shown = library.show(state)
+        launch = next((one for one, nth in shown.numbered() if (one.kernel, nth) == (kernel, number)), None)
+        if launch is None and kernel in shown.refused():
+            raise shown.refusal(kernel)
+        if launch is None:
+            raise InputError(f"{pick}: main() launches no such kernel; take it out, or pick another")
+        name = launch_name(launch, number)
+        found.append(
+            Entry(
+                f"{file}: {name}" if several else name,
+                file,
+                launch,
+                hardware_of(shown, state),
+                origin(shown.recording),
+                stopwatch.measured(shown, launch),
+            )
+        )
+    return found
+
+
+def queries(library: Library, query: Query, picks: list[str]) -> list[Query]:
+    """Return for each pick the query of its kernel page, with the same constants and hardware."""
+    found = []
+    for file, kernel, number in (_parse(library, pick) for pick in picks):
+        known = library.program(file).constants
+        kept = {name: value for name, value in query.items() if name in known or name in ("cc", "source")}
+        found.append({"file": file, "kernel": kernel} | ({"launch": str(number)} if number else {}) | kept)
+    return found
+
+
+def offered(library: Library, picks: list[str]) -> list[dict[str, object]]:
+    """Return what can be picked, by file: each kernel's first launch, and whatever is among the picks."""
+    labels: dict[str, dict[str, str]] = {}
+    for file in library.files:
+        try:
+            kernels = library.program(file).kernels
+        except SmemvizError:  # its card in the gallery says why
+            continue
+        labels[file] = {pick_of(file, kernel, 0): f"{file}: {kernel}" for kernel in kernels}
+    for pick in picks:
+        file, kernel, number = _parse(library, pick)
+        labels[file][pick] = f"{file}: {kernel}" + (f" ({number + 1})" if number else "")
+    return [
+        {"group": file, "items": [{"value": pick, "label": label} for pick, label in of_file.items()]}
+        for file, of_file in labels.items()
+    ]
+
+
+def pick_of(file: str, kernel: str, number: int) -> str:
+    """Write a pick as it stands in the URL; the number counts the launches of one kernel from 0."""
+    return f"{file}:{kernel}" + (f":{number}" if number else "")
+
+
+def _parse(library: Library, pick: str) -> tuple[str, str, int]:
+    file = max((name for name in library.files if pick.startswith(f"{name}:")), key=len, default=None)
+    kernel, _, number = pick.removeprefix(f"{file}:").partition(":")
+    if file is None or not kernel or not (number or "0").isdecimal() or len(number) > _MOST_DIGITS:
+        raise InputError(f"{pick}: names no launch; write FILE:KERNEL, with a file of the gallery")
+    return file, kernel, int(number or 0)
+
+
+def _state(library: Library, query: Query, file: str) -> RunState:
+    """Return what is run of a file: with the constants of the URL that it has, when other files may have the rest."""
+    several = {name: value for name, value in query.items() if name not in ("kernel", "launch")} | {"file": file}
+    state = RunState.read(several)
+    if PICKS not in query.get("launch", "") and file == query.get("file"):
+        return state
+    known = library.program(file).constants
+    elsewhere = {name for name in state.constants if name not in known}
+    return RunState.read({name: value for name, value in several.items() if name not in elsewhere})

@@ -1,0 +1,75 @@
+"""Launches side by side in global memory: the request of each site that moves the most, in its lines and sectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.components.graph import download, graph
+from smemviz.app.components.rich import rich
+from smemviz.figures.drawing.style import ThemeName
+from smemviz.figures.sectors import largest_moment, sectors
+from smemviz.i18n import N_, _
+from smemviz.model.counting.global_traffic import traffic_of
+from smemviz.recordings.data import Launch
+from smemviz.views.comparison import Row
+from smemviz.wording.grammar import clauses
+from smemviz.wording.labels import efficiency_text
+from smemviz.wording.sentences import operation
+
+_MOST = 3  # launches that fit beside each other
+_KEY = N_(
+    "A row is a 128-byte line. Filled, with its lane (L0 to L31): bytes that a lane uses. Framed: a sector that is "
+    "moved. Struck through: moved and not used."
+)
+_COST = N_("{operation} {source}: sectors per request {sectors:.4g}, efficiency {efficiency}")
+
+
+def side_by_side(rows: Sequence[Row], theme: ThemeName) -> list[Component]:
+    """Show for each launch, in a column, what a request of each of its global sites moves."""
+    if len(rows) > _MOST:
+        return [
+            html.P(_("Pick {most} launches or fewer to see their requests side by side.", most=_MOST), className="note")
+        ]
+    if len(rows) < 2:
+        return [html.P(_("Pick a second launch to see requests side by side."), className="note")]
+    columns = [_column(row, i, theme) for i, row in enumerate(rows)]
+    return [html.P(_(_KEY), className="note"), html.Div(columns, className="requests-of")]
+
+
+def _column(row: Row, place: int, theme: ThemeName) -> Component:
+    launch = row.entry.launch
+    sites = [i for i, site in enumerate(launch.sites) if site.space == "global"]
+    pictures = [_picture(launch, site, place, theme) for site in sites]
+    none = [html.P(_("No request goes to global memory."), className="note")]
+    return html.Div([html.H3(row.entry.name), *(pictures or none)])
+
+
+def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Component:
+    chosen, now, traffic = launch.sites[site], largest_moment(launch, site), traffic_of(launch, site)
+    if now is None or traffic is None or traffic.sectors_per_request is None or traffic.efficiency is None:
+        return html.P(rich("{source}: no request was logged", source=html.Code(chosen.source)), className="note")
+    figure = sectors(now, theme=theme, legend=False)
+    picture = graph({"type": "request-of", "launch": place, "site": site})
+    picture.figure, picture.style = figure, {"height": figure.layout.height}
+    cost = {
+        "operation": operation(chosen),
+        "sectors": traffic.sectors_per_request,
+        "efficiency": efficiency_text(traffic.efficiency),
+    }
+    return html.Figure(
+        [
+            html.Figcaption(rich(_COST, source=html.Code(chosen.source), **cost)),
+            download(clauses(launch.kernel, f"{operation(chosen)} {chosen.source}")),
+            html.Div(
+                html.Div(picture, className="sheet narrow"),
+                className="scroller",
+                tabIndex=0,
+                role="region",
+                **{"aria-label": _(_COST, source=chosen.source, **cost)},
+            ),
+        ],
+        className="request-of",
+    )

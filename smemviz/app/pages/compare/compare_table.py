@@ -1,0 +1,101 @@
+"""What the compare page says in a table and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.rich import rich
+from smemviz.app.pages.kernel.run_view import Query
+from smemviz.i18n import N_, _
+from smemviz.views.comparison import KINDS, Row, all_moved
+from smemviz.wording.grammar import names
+from smemviz.wording.labels import duration, efficiency_text, percent, ways
+
+_WAVEFRONTS = {"store": N_("Store wavefronts"), "load": N_("Load wavefronts"), "update": N_("Update wavefronts")}
+
+
+def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
+    """Show everything that is compared, a row per launch; ``links`` are the queries of their kernel pages."""
+    kinds = [kind for kind in KINDS if kind != "update" or any(row.traffic[kind].wavefronts for row in rows)]
+    heads = [_("Launch"), *(_(_WAVEFRONTS[kind]) for kind in kinds), _("Excess"), _("Degree"), _("Shared bytes")]
+    heads += [_("Sectors"), _("Sectors per request"), _("Efficiency"), _("Time"), _("Net"), _("Against best")]
+    heads += [_("Does it matter?")]
+    return html.Table(
+        [
+            html.Caption(_("Launches side by side"), className="visually-hidden"),
+            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
+            html.Tbody([_row(row, link, kinds) for row, link in zip(rows, links, strict=True)]),
+        ],
+        className="table compare",
+    )
+
+
+def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
+    time = row.entry.measured.time if row.entry.measured else None
+    counts = [f"{row.traffic[kind].wavefronts:,}" for kind in kinds]
+    degree = ways(row.degree) if row.degree else _("none")
+    if row.uncounted:
+        degree = _("{degree}; {n} data-dependent", degree=degree, n=row.uncounted)
+    cells: list[object] = [
+        *counts,
+        html.Span(f"▲ {row.excess:,}", className="conflict") if row.excess else "0",
+        degree,
+        f"{row.entry.launch.shared_bytes:,}",
+        f"{row.sectors:,}",
+        *_moved(row),
+        duration(time.median_us) if time else _("not measured"),
+        duration(time.net_us) if time else _("not measured"),
+        f"{row.against_best:.2f} x" if row.against_best else _("not measured"),
+        _matter(row),
+    ]
+    name = dcc.Link(row.entry.name, href="/kernel?" + urlencode(link))
+    return html.Tr([html.Th(name, scope="row"), *(html.Td(cell) for cell in cells)])
+
+
+def _moved(row: Row) -> tuple[str, str]:
+    """Return sectors per request and the part of the bytes moved that is used."""
+    moved = all_moved(row)
+    each, used = moved.sectors_per_request, moved.efficiency
+    return _("none") if each is None else f"{each:.4g}", _("none") if used is None else efficiency_text(used)
+
+
+def _matter(row: Row) -> str:
+    """Answer in a few words."""
+    if row.matter is None:
+        return _("not measured")
+    lost, share = row.matter.cost.lost_us, row.matter.share
+    if not lost or share is None:
+        return row.matter.answer
+    return _("{answer}: {time}, {share} of net", answer=row.matter.answer, time=duration(lost), share=percent(share))
+
+
+def compare_matters(rows: Sequence[Row]) -> list[Component]:
+    """Say of each launch whether its excess matters, and what that rests on."""
+    told = [
+        html.Div(
+            [
+                html.Dt(row.entry.name),
+                html.Dd(_told(row)),
+            ]
+        )
+        for row in rows
+        if row.excess or (row.matter and row.matter.cost.wavefronts)
+    ]
+    bases = dict.fromkeys(row.matter.basis for row in rows if row.matter and row.matter.basis)
+    without = [row.entry.name for row in rows if not row.excess]
+    return [
+        html.Dl(told, className="matters"),
+        *([html.P(_("No wavefront in excess: {launches}.", launches=names(*without)))] if without else []),
+        *(html.P(basis, className="note") for basis in bases),
+    ]
+
+
+def _told(row: Row) -> list[Component | str]:
+    if row.matter is None:
+        return [_("Not known: its time was not measured.")]
+    answer = html.Strong(_("{answer}.", answer=row.matter.answer))
+    return rich("{before} {after}", before=answer, after=row.matter.sentence)

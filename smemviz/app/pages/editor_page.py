@@ -1,0 +1,218 @@
+"""The editor page: a kernel page whose file is a text in the browser, run when it is asked for.
+
+The text reaches the server by one store and goes to ``Texts``, which hands it to a process of its own. What comes back
+has a name; the page then shows that name as it shows any kernel file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.pages.kernel.kernel_page import kernel_layout
+from smemviz.app.pages.kernel.run_view import Filling, Query, refusal
+from smemviz.app.state import RunState
+from smemviz.app.texts import Texts
+from smemviz.engines.sandbox.run import FILE
+from smemviz.errors import InputError, PlaceError, SmemvizError
+from smemviz.i18n import English, _, speaking, spoken
+from smemviz.messages import say
+from smemviz.model.playback.bank_service import H200
+from smemviz.paths import gallery
+from smemviz.recordings.data import Finding
+from smemviz.wording.labels import count
+
+_FIRST = "square"
+_UNREAD = "columns nothing unread"  # no text has run yet, so there are no constants either
+_REFUSED = ("headline.children", "origin.children", "notices.children", "results.className")
+
+
+class Asked(NamedTuple):
+    """What came of running a text: what the browser is told, what the text printed, and why it was refused."""
+
+    told: dict[str, Any]
+    printed: str = ""
+    refused: SmemvizError | None = None
+
+
+def editor_page(texts: Texts, run: Query) -> Component:
+    """Lay out the page; the browser sends the text it has and fills it: its link's, its draft, or the first."""
+    texts.supervisor.warm()
+    state = RunState.read(run)
+    start, meant = _start_text(texts, state.file)
+    program = texts.add(start).program
+    store = dcc.Store(id="editor-start-text", data={"text": start, "meant": meant})
+    page = kernel_layout(program, state.hardware or H200, [_panel(), store])
+    page["results"].className = _UNREAD
+    page["drawn-run"].data = run
+    page["headline"].children = _("Write a kernel")
+    return page
+
+
+def add_callbacks(app: Dash, texts: Texts) -> None:
+    """Connect the editor to the texts."""
+
+    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = False) -> None:
+        app.clientside_callback(
+            ClientsideFunction("smemviz_editor", name), *dependencies, prevent_initial_call=not initially
+        )
+
+    clientside("open", Output("editor-text", "data"), Input("editor-start-text", "data"), initially=True)
+    clientside("load", Input("editor-start", "data"))
+    clientside("ask", Input("editor-run", "n_clicks"))
+    clientside("copy_link", Input("editor-link", "n_clicks"))
+    clientside(
+        "show",
+        *(Output("editor-status", name) for name in ("children", "lang", "className")),
+        *(Output(*name.split("."), allow_duplicate=True) for name in _REFUSED),
+        Input("editor-answer", "data"),
+    )
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("editor-start", "data"), Input("editor-choice", "value"), prevent_initial_call=True
+    )
+    def start(name: str | None) -> Any:
+        return _start(name) if name is not None and name in _starts() else no_update
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("editor-answer", "data"),
+        Output("editor-printed", "children"),
+        Output("editor-printed-panel", "hidden"),
+        Input("editor-text", "data"),
+        State("shown-run", "data"),
+        prevent_initial_call=True,
+    )
+    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
+        if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
+            return no_update, "", True
+        told, printed, refused = run_asked(texts, asked["source"])
+        filling = _view_refused(refused, asked["source"], shown) if refused else {}
+        # The browser shows a refusal itself, for it knows whether another text was asked for since.
+        return {**told, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}, printed, not printed
+
+
+def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | None) -> Filling:
+    """Say why a text gave nothing, and that what stands below, if anything does, is of another."""
+    filling = refusal(error, shown["title"] if shown else None, source, FILE)
+    return filling if shown else filling | {"results.className": _UNREAD}
+
+
+def run_asked(texts: Texts, source: str) -> Asked:
+    """Run a text.
+
+    The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
+    with its language: what Python says is in English.
+    """
+    began = time.perf_counter()
+    try:
+        text = texts.add(source)
+        ran = texts.run(text.name, {})
+    except PlaceError as error:
+        what, tag = _in_words(error.what)
+        with speaking(tag):
+            said = _("Line {line}: {message}", line=error.line, message=what)
+        return Asked(_refused(said, tag, _mark(error.line, what, "error")), refused=error)
+    except SmemvizError as error:
+        return Asked(_refused(*_in_words(str(error))), refused=error)
+    recording = ran.recording
+    values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
+    if recording.findings:
+        mistakes = count(len(recording.findings), "mistake")
+        said = _("Ran in {seconds:.2f} s: {launches}, {mistakes}.", mistakes=mistakes, **values)
+    else:
+        said = _("Ran in {seconds:.2f} s: {launches}.", **values)
+    marks = list(map(_of_finding, recording.findings))
+    tag = "en" if isinstance(said, English) else spoken()
+    return Asked({"file": text.name, "marks": marks, "said": said, "lang": tag}, ran.printed)
+
+
+def _in_words(text: str) -> tuple[str, str]:
+    """Return what went wrong in the spoken language, else in English, and the tag of which it is."""
+    told = say(text)
+    return (text, "en") if told is None else (told, spoken())
+
+
+def _refused(said: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:
+    return {"file": None, "marks": list(marks), "said": said, "lang": tag}
+
+
+def _of_finding(finding: Finding) -> dict[str, Any]:
+    return _mark(finding.line, _in_words(finding.message)[0], "warning")
+
+
+def _mark(line: int, message: str, severity: str) -> dict[str, Any]:
+    return {"line": line, "message": message, "severity": severity}
+
+
+def _start_text(texts: Texts, file: str) -> tuple[str, bool]:
+    """Return the text that the URL names, where it is still here, else the first; and whether it is the one named."""
+    if file in texts:
+        try:
+            return texts.program(file).source, True
+        except InputError:  # the link has it, or the browser's draft
+            pass
+    return _start(_FIRST), False
+
+
+def _start(name: str) -> str:
+    """Return the text of a gallery file."""
+    return _starts()[name].read_text(encoding="utf-8")
+
+
+def _starts() -> Mapping[str, Path]:
+    return {path.stem: path for path in gallery()}
+
+
+def _panel() -> Component:
+    starts = list(_starts())
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(_("Kernel file"), id="editor-title"),
+                    html.Div(
+                        [
+                            dmc.Select(
+                                id="editor-choice",
+                                data=starts,
+                                placeholder=_("Start from"),
+                                size="xs",
+                                w=130,
+                                **{"aria-label": _("Start from a file of the gallery")},
+                            ),
+                            html.Button(_("Copy link"), id="editor-link", className="text-button", type="button"),
+                            html.Button(
+                                _("Run"), id="editor-run", className="run-button", type="button", title=_("Ctrl+Enter")
+                            ),
+                        ],
+                        className="panel-controls",
+                    ),
+                ],
+                className="panel-head",
+            ),
+            html.Output("", id="editor-status", className="editor-status"),  # above, where small screens show it
+            html.Div(id="editor", className="editor notranslate"),
+            html.P(
+                _(
+                    "Ctrl+Enter runs it; Esc, then Tab leaves the text. A copied link carries the text; the server "
+                    "keeps it in memory only."
+                ),
+                className="note",
+            ),
+            html.Div(
+                [html.H3(_("Printed")), html.Pre(id="editor-printed", tabIndex=0)],
+                id="editor-printed-panel",
+                className="printed",
+                hidden=True,
+            ),
+            *(dcc.Store(id=f"editor-{name}") for name in ("text", "answer", "start", "knobs")),
+        ],
+        className="panel editor-panel",
+        **{"aria-labelledby": "editor-title"},
+    )

@@ -1,0 +1,229 @@
+"""All GPUs: what one access, of the layout lab or of a recorded kernel, costs on every part, and why that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.components.rich import retold, rich
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.look_view import moment_of
+from smemviz.app.pages.kernel.run_view import Filling, Query, hardware_of
+from smemviz.app.pages.layouts.lab_page import PATH as LAB
+from smemviz.app.pages.layouts.lab_state import LabState
+from smemviz.app.state import LookState, RunState
+from smemviz.app.texts import page_of
+from smemviz.errors import InputError, SmemvizError
+from smemviz.i18n import N_, _
+from smemviz.model.layout.accesses import requests
+from smemviz.model.layout.across_gpus import Access
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.recordings.calibration import calibration_files, load_calibration
+from smemviz.recordings.data import WARP_SIZE, Calibration
+from smemviz.views.across_gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_headline
+from smemviz.views.layout_lab import access_said, picture
+from smemviz.wording.sentences import operation
+
+PATH = "/gpus"
+_KINDS = {"measured": N_("measured"), "documented": N_("documented"), "assumed": N_("assumed")}
+GPUS_PROPERTIES = ("gpus-headline.children", "gpus-origin.children", "gpus-notices.children", "gpus-table.children")
+
+
+class _NotComparedError(InputError):
+    """Why an access cannot be compared, in the spoken language."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An access by name, where it can be looked at, and the part to compare with."""
+
+    access: Access
+    name: str
+    href: str
+    hardware: Hardware
+
+
+def gpus_page() -> Component:
+    """Lay out the page; a callback fills it."""
+    keep = _(
+        "Run smemviz calibrate on a card, and it stands here as a row of its own. The command says where it keeps what "
+        "it found; a calibration.json of another machine, put into a folder beside that one, is read as well."
+    )
+    return html.Div(
+        [
+            html.Header(
+                [
+                    html.P(_("Other GPUs"), className="eyebrow"),
+                    html.H1(_("One access on every GPU"), id="gpus-headline", className="headline"),
+                    html.P("", id="gpus-origin", className="origin"),
+                ],
+                className="title",
+            ),
+            html.Div(id="gpus-notices", role="status", className="notices"),
+            html.Section(
+                [
+                    html.H2(_("Every compute capability and bank mode"), id="gpus-title"),
+                    html.Div(
+                        id="gpus-table",
+                        className="scroller",
+                        tabIndex=0,
+                        role="region",
+                        **{"aria-labelledby": "gpus-title"},
+                    ),
+                    html.P(
+                        _(
+                            "The rules of the two GPUs are swapped one at a time and the access is counted again; the "
+                            "rule that changes the count is the cause."
+                        ),
+                        className="note",
+                    ),
+                    html.P(keep, className="note"),
+                ],
+                className="panel",
+            ),
+        ],
+        id="gpus-page",
+    )
+
+
+def add_callbacks(app: Dash, library: Library) -> None:
+    """Connect the page of an app to its files."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in GPUS_PROPERTIES],
+        Input("run", "data"),
+        Input("look", "data"),
+        State("place", "data"),
+    )
+    def show_gpus(run: Query, look: Query, place: Query) -> list[Any]:
+        here = bool(place) and place["path"] == PATH
+        filling = view_gpus(library, run, look) if here else {}
+        return [filling.get(name, no_update) for name in GPUS_PROPERTIES]
+
+
+def view_gpus(library: Library, run: Query, look: Query) -> Filling:
+    """Count the access that the query asks for on every part."""
+    try:
+        asked = _of_kernel(library, run, look) if "file" in run else _of_lab(run)
+    except _NotComparedError as error:
+        return _refusal(str(error))
+    except SmemvizError as error:
+        return _refusal(retold(str(error)))
+    calibrations, problems = _calibrations()
+    rows = gpu_rows(asked.access, asked.hardware, calibrations)
+    return {
+        "gpus-headline.children": gpus_headline(rows),
+        "gpus-origin.children": _origin(asked),
+        "gpus-notices.children": [dmc.Alert(retold(text), color="yellow", className="refusal") for text in problems],
+        "gpus-table.children": _table(rows, run | look),
+    }
+
+
+def _refusal(why: str | Component) -> Filling:
+    return {
+        "gpus-headline.children": _("This cannot be compared"),
+        "gpus-origin.children": "",
+        "gpus-notices.children": dmc.Alert(why, color="red", id="error", className="refusal"),
+        "gpus-table.children": [],
+    }
+
+
+def access_query(run: Mapping[str, str], look: Mapping[str, str]) -> str:
+    """Write the query under which this page shows a request of a kernel."""
+    return urlencode({**run, **{name: value for name, value in look.items() if name != "theme"}})
+
+
+def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
+    state = RunState.read(run)
+    shown = library.show(state)
+    launch = shown.launch(state)
+    hardware = hardware_of(shown, state)
+    row = moment_of(shown.recording, launch, hardware, LookState.read(look)).row
+    if row is None:
+        raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
+    site = launch.sites[launch.requests.site[row]]
+    if site.space != "shared":
+        said = _("{source} goes to global memory, where a sector is 32 bytes on every GPU", source=site.source)
+        raise _NotComparedError(said)
+    access = Access(launch.requests.addresses[row][None], site.width, site.op, site.dtype)
+    name = _(
+        "{source} in {kernel}, {operation} by warp {warp}, step {step}",
+        source=site.source,
+        kernel=launch.kernel,
+        operation=operation(site),
+        warp=launch.requests.warp[row],
+        step=launch.requests.step[row],
+    )
+    return Asked(access, name, f"{page_of(state.file)}?{access_query(run, look)}", hardware)
+
+
+def _of_lab(run: Query) -> Asked:
+    state = LabState.read({name: value for name, value in run.items() if name != "cc"})
+    setup = state.sides["A"].setup
+    if setup is None:
+        raise InputError("; ".join(dict.fromkeys(state.sides["A"].errors.values())))
+    shown = picture(setup, state.access, state.request)
+    asked = requests(shown.kind, setup.layout).reshape(-1, WARP_SIZE)
+    access = Access(asked, shown.width, shown.kind.op, setup.layout.dtype)
+    query = urlencode([(name, value) for name, joined in run.items() for value in joined.split("\n")])
+    hardware = RunState.read(run).hardware or H200
+    name = _("{access} of {layout}", access=access_said(shown.kind), layout=setup.layout.text)
+    return Asked(access, name, f"{LAB}?{query}", hardware)
+
+
+def _origin(asked: Asked) -> list[Component | str]:
+    """Link to where the access can be looked at, and say what the parts are compared with."""
+    access, compared = dcc.Link(asked.name, href=asked.href), comparable(asked.access, asked.hardware)
+    if compared is None:
+        return rich("{access}.", access=access)
+    return rich("{access}; compared with {gpu}.", access=access, gpu=compared.name)
+
+
+def _calibrations() -> tuple[list[Calibration], list[str]]:
+    """Return one calibration of every card, the user's own first, and what is wrong with files that are none."""
+    found: dict[str, Calibration] = {}
+    problems = []
+    for path in calibration_files():
+        try:
+            one = load_calibration(path)
+        except InputError as error:
+            problems.append(str(error))
+        else:
+            found.setdefault(one.device.name, one)
+    return list(found.values()), problems
+
+
+def _table(rows: Sequence[GpuRow], query: Query) -> Component:
+    heads = (_("GPU"), *map(_, GPU_HEADS))
+    return html.Table(
+        [
+            html.Caption(_("One access on every GPU"), className="visually-hidden"),
+            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
+            html.Tbody([_row(row, query) for row in rows]),
+        ],
+        className="table gpus-table",
+    )
+
+
+def _row(row: GpuRow, query: Query) -> Component:
+    name: Any = html.Strong(row.name)
+    if not row.card and not row.reference and row.numbers:
+        again = [(key, value) for key, joined in query.items() if key != "theme" for value in joined.split("\n")]
+        href = f"{PATH}?{urlencode([*((k, v) for k, v in again if k != 'cc'), ('cc', row.hardware.key)])}"
+        name = dcc.Link(row.name, href=href, title=_("Compare with {gpu}", gpu=row.name))
+    head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
+    basis: list[Component] = []
+    if row.kind:
+        basis = [html.Span(_(_KINDS[row.kind]), className=f"verdict {row.kind}"), html.Span(row.basis)]
+    difference = [row.difference, html.Div(retold(row.quoted))] if row.quoted else row.difference
+    numbers = row.numbers or ("-",) * 3
+    cells = [html.Td(text, className="number") for text in numbers]
+    said = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
+    kinds = [name for name, is_so in (("reference", row.reference), ("calibrated", row.card)) if is_so]
+    return html.Tr([head, *cells, *said], className=" ".join(kinds))

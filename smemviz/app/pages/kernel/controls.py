@@ -1,0 +1,235 @@
+"""The controls of the kernel page. Each carries the name its value has in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.state import MOST_BANKS
+from smemviz.frontends.numba.constants import DTYPES, Constant
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.reads import constants_read
+from smemviz.i18n import _
+from smemviz.model.hardware.compute_capability import known
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.wording.grammar import names
+
+_SHOWN_DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64")
+
+
+def control(name: str) -> dict[str, str]:
+    """Return the id of the control for a name in the URL."""
+    return {"type": "control", "name": name}
+
+
+def knobs(program: Program, kernel: str | None = None) -> Component:
+    """One control per constant, those that the kernel does not read folded away.
+
+    What is computed from other constants says so, and is overridden by typing.
+    """
+    read = _read(program, kernel)
+    each = {name: _knob(program, constant) for name, constant in program.constants.items()}
+    shown = [knob for name, knob in each.items() if name in read]
+    others = [name for name in each if name not in read]
+    if others:
+        head = html.Summary(_("Not read by this kernel: {names}", names=names(*others)))
+        inside = html.Div([each[name] for name in others], className="knobs")
+        shown.append(
+            html.Details(
+                [head, inside], className="other-knobs", open=any(name in program.overrides for name in others)
+            )
+        )
+    return html.Div(shown, id="knobs", className="knobs")
+
+
+def knob_kinds(program: Program, kernel: str | None = None) -> list[list[str]]:
+    """Return what tells the knobs of one page from those of another: names, kinds, and whether they are folded."""
+    read = _read(program, kernel)
+    return [[name, constant.kind, *["folded"] * (name not in read)] for name, constant in program.constants.items()]
+
+
+def _read(program: Program, kernel: str | None) -> Collection[str]:
+    """Return the constants that a kernel reads: all where that cannot be told."""
+    read = constants_read(program, kernel) if kernel else None
+    return program.constants if read is None else read
+
+
+def knob_note(program: Program, constant: Constant) -> str:
+    """Say where a constant's value comes from: its line, what it is computed from, or that it was set here."""
+    if constant.name in program.overrides:
+        return _("set, was {value}", value=constant.text)
+    return f"= {constant.text}" if constant.depends else _("line {n}", n=constant.line)
+
+
+def _knob(program: Program, constant: Constant) -> Component:
+    identity = control(constant.name)
+    shared: dict[str, Any] = {
+        "label": constant.name,
+        "description": knob_note(program, constant),
+        "size": "sm",
+        "className": "knob",
+    }
+    if constant.kind == "dtype":
+        names = sorted({*_SHOWN_DTYPES, DTYPES.get(str(constant.value), str(constant.value))})
+        return dmc.Select(id=identity, data=names, value=str(constant.value), allowDeselect=False, **shared)
+    if constant.kind == "bool":
+        return dmc.Select(id=identity, data=["True", "False"], value=str(constant.value), allowDeselect=False, **shared)
+    return dmc.NumberInput(
+        id=identity,
+        value=constant.value,
+        step=1 if constant.kind == "int" else 0.1,
+        allowDecimal=constant.kind == "float",
+        stepHoldDelay=400,
+        stepHoldInterval=120,
+        **shared,
+    )
+
+
+def hardware_options() -> list[dict[str, Any]]:
+    """Return every part to choose, those that were measured apart; 3.x is there once for each bank mode."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in reversed(known()):
+        for mode in row.bank_bytes:
+            hardware = Hardware(row.cc, mode)
+            option = {"value": hardware.key, "label": f"{hardware.name} {row.family}"}
+            groups.setdefault(row.basis.kind, []).append(option)
+    names = {"measured": _("Measured"), "documented": _("Documented")}
+    return [{"group": names[kind], "items": items} for kind, items in groups.items()]
+
+
+def hardware_select(chosen: Hardware) -> Component:
+    """Choose the compute capability whose rules count."""
+    return dmc.Select(
+        id=control("cc"),
+        label=_("Counted for"),
+        value=chosen.key,
+        data=hardware_options(),
+        allowDeselect=False,
+        size="sm",
+        maxDropdownHeight=320,
+    )
+
+
+def source_switch() -> Component:
+    """Choose between the recording that is on file and a fresh run in lockstep."""
+    return html.Div(
+        [
+            html.Span(_("Requests from"), className="label", id="source-label"),
+            dmc.SegmentedControl(
+                id=control("source"),
+                data=[
+                    {"value": "recording", "label": _("Recording")},
+                    {"value": "lockstep", "label": _("Lockstep run")},
+                ],
+                size="sm",
+                **{"aria-labelledby": "source-label"},
+            ),
+        ],
+        className="field",
+    )
+
+
+def view_switch() -> Component:
+    """Choose the rows of the tile picture."""
+    return dmc.SegmentedControl(
+        id=control("view"),
+        data=[
+            {"value": "declared", "label": _("As declared")},
+            {"value": "physical", "label": _("Rows of banks")},
+        ],
+        value="declared",
+        size="xs",
+        **{"aria-label": _("Rows of the tile picture")},
+    )
+
+
+def scope_switch() -> Component:
+    """Choose whose touches of the elements are counted."""
+    return dmc.SegmentedControl(
+        id=control("scope"),
+        data=[{"value": "block", "label": _("This block")}, {"value": "launch", "label": _("All blocks")}],
+        value="block",
+        size="xs",
+        **{"aria-label": _("Blocks whose accesses are counted")},
+    )
+
+
+def banks_input() -> Component:
+    """Choose how many banks are drawn."""
+    return dmc.NumberInput(
+        id=control("banks"),
+        leftSection=_("banks"),
+        leftSectionWidth=52,
+        min=1,
+        max=MOST_BANKS,
+        clampBehavior="strict",  # what is out of range is not typed, so it never gets into the URL
+        size="xs",
+        w=112,
+        **{"aria-label": _("Number of banks to draw")},
+    )
+
+
+def choice(name: str, label: str) -> Component:
+    """Choose among what a run turns out to have, by typing where that is much; hidden while there is one only."""
+    return html.Div(
+        dmc.Select(
+            id=control(name),
+            data=[],
+            allowDeselect=False,
+            searchable=True,
+            limit=100,
+            size="xs",
+            w=150,
+            **{"aria-label": label},
+        ),
+        id=f"{name}-choice",
+        hidden=True,
+    )
+
+
+def playback() -> Component:
+    """Step through the requests of a block."""
+    buttons = [
+        _button("first", _("First request")),
+        _button("previous", _("Previous request"), _("Previous request (left arrow)")),
+        html.Button(id="play", className="icon-button play", type="button", **{"aria-label": _("Play")}),
+        _button("next", _("Next request"), _("Next request (right arrow)")),
+        _button("last", _("Last request")),
+    ]
+    speeds = [{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)]
+    return html.Div(
+        [
+            html.Output("", id="position-text", className="position-text"),
+            html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Playback")}),
+            dmc.Slider(
+                id="position",
+                min=0,
+                max=1,
+                step=1,
+                value=0,
+                label=None,
+                thumbLabel=_("Request"),
+                size="sm",
+                updatemode="drag",
+                className="position",
+            ),
+            dmc.SegmentedControl(
+                id=control("speed"), data=speeds, value="4", size="xs", **{"aria-label": _("Requests per second")}
+            ),
+        ],
+        className="playback",
+    )
+
+
+def _button(to: str, label: str, title: str = "") -> Component:
+    return html.Button(
+        id={"type": "go", "to": to},
+        className=f"icon-button {to}",
+        type="button",
+        title=title or label,
+        **{"aria-label": label},
+    )

@@ -1,0 +1,60 @@
+"""Following a kernel file: what is saved in an editor is on the page a moment later.
+
+The browser asks for the file's version; when that is another one, the page is filled anew from the same URL. While the
+file cannot be read or run, the page says why and keeps its last picture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.run_view import Query
+from smemviz.errors import InputError
+from smemviz.frontends.numba.imported_modules import helper_hashes
+from smemviz.frontends.numba.program import read_program
+
+_MILLISECONDS = 300  # between two questions: a glance from the editor to the browser takes longer
+
+
+def version(path: Path) -> str | None:
+    """Return what changes when a kernel file, or a module beside it that it imports, says something else.
+
+    None where there is no file: an editor may be about to put the new one in its place.
+    """
+    if not path.exists():
+        return None
+    try:
+        program = read_program(path)
+    except InputError as error:
+        return str(error)
+    return hashlib.sha256(repr((program.sha256, helper_hashes(program))).encode()).hexdigest()
+
+
+def follower() -> list[Component]:
+    """Return what has a kernel page ask for the version of its file; it shows nothing itself."""
+    return [dcc.Interval(id="follow", interval=_MILLISECONDS)]
+
+
+def add_callbacks(app: Dash, library: Library) -> None:
+    """Connect the question."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("version", "data"),
+        Input("follow", "n_intervals"),
+        State("run", "data"),
+        State("version", "data"),
+        prevent_initial_call=True,
+    )
+    def ask(asked: int, run: Query, before: str | None) -> Any:
+        try:
+            path = library.kernel_file(run.get("file", ""))
+        except InputError:  # the page says it
+            return no_update
+        now = version(path) if path else None
+        return no_update if now in (None, before) else now

@@ -1,0 +1,121 @@
+"""Global memory on the kernel page: all requests of the present site, and the elements that are touched."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.facts import fact
+from smemviz.app.components.graph import download, graph
+from smemviz.app.components.rich import rich
+from smemviz.app.library import Library, Shown
+from smemviz.app.pages.compare.compare_picks import pick_of
+from smemviz.app.pages.kernel.look_view import looked_at
+from smemviz.app.pages.kernel.run_view import Filling, Query, launch_name
+from smemviz.app.state import LookState
+from smemviz.figures.elements import look_at, told_touches, touched_elements
+from smemviz.figures.sectors import spread, used_of
+from smemviz.i18n import _
+from smemviz.model.counting.global_traffic import Traffic, same_accesses, traffic_of
+from smemviz.recordings.data import Launch
+from smemviz.wording.labels import efficiency_text, listed
+
+GLOBAL_PROPERTIES = (
+    "site-traffic-panel.hidden",
+    "site-traffic-title.children",
+    "site-facts.children",
+    "site-traffic-note.children",
+    "site-peers.children",
+    "spread-area.hidden",
+    "spread.figure",
+    "spread.style",
+    "elements-panel.hidden",
+    "elements.figure",
+    "elements.style",
+    "elements-note.children",
+)
+
+
+def site_panel() -> Component:
+    """Lay out what is said of all requests of a global site."""
+    return html.Section(
+        [
+            html.H2(id="site-traffic-title"),
+            html.Dl(id="site-facts", className="facts"),
+            html.P(id="site-traffic-note", className="note"),
+            html.P(id="site-peers"),
+            html.Div(
+                [
+                    html.Div(graph("spread")),
+                    download(_("Sectors of the access")),
+                ],
+                id="spread-area",
+            ),
+        ],
+        id="site-traffic-panel",
+        className="panel",
+        **{"aria-labelledby": "site-traffic-title"},
+    )
+
+
+def view_global(library: Library, run_query: Query, look_query: Query) -> Filling:
+    """Show global memory as it is looked at; nothing where the run is refused."""
+    found = looked_at(library, run_query, look_query)
+    if found is None:
+        return {}
+    launch, look, now = found.launch, found.look, found.now
+    looked = look_at(now, look.elements, whole=look.whole)
+    figure = touched_elements(now, looked, theme=look.theme)
+    site = int(launch.requests.site[now.row]) if now.row is not None else None
+    return _site(found.shown, launch, site, run_query, look) | {
+        "elements-panel.hidden": looked is None,
+        "elements.figure": figure,
+        "elements.style": {"height": figure.layout.height},
+        "elements-note.children": told_touches(now, looked),
+    }
+
+
+def _site(shown: Shown, launch: Launch, site: int | None, query: Query, look: LookState) -> Filling:
+    """Show what all requests of the site moved; the panel is hidden for a site in shared memory."""
+    traffic = traffic_of(launch, site) if site is not None else None
+    if site is None or traffic is None:
+        return {"site-traffic-panel.hidden": True}
+    figure = spread(traffic, theme=look.theme)
+    return {
+        "site-traffic-panel.hidden": False,
+        "site-traffic-title.children": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
+        "site-facts.children": _facts(traffic),
+        "site-traffic-note.children": used_of(traffic),
+        "site-peers.children": _peers(shown, launch, query),
+        "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,
+        "spread.figure": figure,
+        "spread.style": {"height": figure.layout.height},
+    }
+
+
+def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
+    """Link to the comparison with the launches that access as much in another order."""
+    alike = {id(one): (one, nth) for one, nth in (group[0] for group in shown.groups())}
+    peers = same_accesses(launch, [one for one, _ in alike.values()])
+    if not peers:
+        return []
+    chosen = next((one, nth) for one, nth in shown.numbered() if one is launch)
+    named = [chosen, *(alike[id(one)] for one in peers)]
+    kept = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
+    picks = [("launch", pick_of(query["file"], one.kernel, nth)) for one, nth in named]
+    names = listed(launch_name(*alike[id(one)]) for one in peers)
+    link = dcc.Link(_("side by side with {names}", names=names), href="/compare?" + urlencode(kept + picks))
+    return rich("The same accesses in another order: {link}", link=link)
+
+
+def _facts(traffic: Traffic) -> list[Component]:
+    each, efficiency = traffic.sectors_per_request, traffic.efficiency
+    none = _("none")
+    return [
+        fact(_("requests"), f"{traffic.requests:,}", "requests"),
+        fact(_("sectors"), f"{traffic.sectors:,}", "sectors"),
+        fact(_("sectors per request"), none if each is None else f"{each:.4g}", "sectors-per-request"),
+        fact(_("efficiency"), none if efficiency is None else efficiency_text(efficiency), "efficiency"),
+    ]

@@ -1,0 +1,197 @@
+"""The truth panel of the kernel page: what was recorded, what the model makes of it, what the hardware counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.components.rich import retold
+from smemviz.app.library import Shown
+from smemviz.i18n import N_, _, ngettext
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.compute_capability import BasisKind, device, known
+from smemviz.model.hardware.operations import weakest_basis
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.recordings.data import Launch, Site, SiteHardware
+from smemviz.wording.grammar import clauses, sentences
+from smemviz.wording.labels import count
+from smemviz.wording.sentences import access_kind, origin
+
+# A verdict is told by its word and its symbol; colour only helps.
+SYMBOLS = {"agrees": "✓", "explained": "∴", "inflated": "↑", "unexplained": "?"}
+VERDICTS = {
+    "agrees": N_("agrees"),
+    "explained": N_("explained"),
+    "inflated": N_("inflated"),
+    "unexplained": N_("unexplained"),
+}
+_COUNTED: Mapping[str, Callable[[int], str]] = {
+    "agrees": lambda n: ngettext("{n} agrees", "{n} agree", n),
+    "explained": lambda n: ngettext("{n} explained", "{n} explained", n),
+    "inflated": lambda n: ngettext("{n} inflated", "{n} inflated", n),
+    "unexplained": lambda n: ngettext("{n} unexplained", "{n} unexplained", n),
+}
+_RULES: Mapping[BasisKind, str] = {
+    "measured": N_("Model: the rule for compute capability {capability}, measured, applied to their addresses."),
+    "documented": N_("Model: the rule for compute capability {capability}, documented, applied to their addresses."),
+    "assumed": N_("Model: the rule for compute capability {capability}, partly assumed, applied to their addresses."),
+}
+
+
+def truth_panel() -> Component:
+    """Lay out the panel."""
+    return html.Section(
+        [html.H2(_("Recorded, model, hardware"), id="truth-title"), html.Div(id="truth-body")],
+        className="panel truth-panel",
+    )
+
+
+def view_truth(shown: Shown, launch: Launch, hardware: Hardware) -> list[Component]:
+    """Show each site three times over, with the verdict, the raw counters, and where each number comes from."""
+    verified = _verified(shown, launch)
+    counted_for = _capability(shown, hardware) if verified.hardware else hardware
+    rows = summarize(launch, counted_for.cc, counted_for.bank_bytes)
+    found = verified.hardware or (None,) * len(launch.sites)
+    return [
+        html.P(_verdict(verified), className="verdict-line", id="verdict"),
+        html.Div(
+            html.Table(
+                [
+                    html.Caption(_("Counts of each access"), className="visually-hidden"),
+                    html.Thead(html.Tr([*map(_head, (_("Access"), _("Recorded"), _("Model"), _("Hardware")))])),
+                    *(_site(*row) for row in zip(launch.sites, rows, found, strict=True)),
+                ],
+                className="table truth",
+            ),
+            className="scroller",
+            tabIndex=0,
+            role="region",
+            **{"aria-labelledby": "truth-title"},
+        ),
+        *(_unaccounted(verified)),
+        html.P(_sources(shown, verified, counted_for), className="note"),
+        *(_counters(verified)),
+    ]
+
+
+def _verified(shown: Shown, launch: Launch) -> Launch:
+    """Return the launch of the GPU recording with the same constants, else the launch itself."""
+    if shown.recorded is None or shown.why is not None:
+        return launch
+    index = next(i for i, one in enumerate(shown.recording.launches) if one is launch)
+    return shown.recorded.launches[index]
+
+
+def _capability(shown: Shown, otherwise: Hardware) -> Hardware:
+    """Return the card that counted: its rule is the one that its counters can be held against."""
+    made_on = shown.recorded.device if shown.recorded else None
+    if made_on is None or made_on.compute_capability not in {row.cc for row in known()}:
+        return otherwise
+    return Hardware(made_on.compute_capability, device(made_on.compute_capability).bank_bytes[0])
+
+
+def _verdict(launch: Launch) -> str:
+    if not launch.hardware:
+        return _("Not checked against hardware: no counters were read with these constants.")
+    verdicts = [row.verdict for row in launch.hardware]
+    told = [_COUNTED[name](n) for name, n in Counter(verdicts).items()]
+    if len(told) == 1 and verdicts[0] == "agrees":
+        return _("All {n} accesses agree with the hardware's counters.", n=len(verdicts))
+    return _("Of {n} accesses: {verdicts}.", n=len(verdicts), verdicts=clauses(*told))
+
+
+def _head(text: str) -> Component:
+    return html.Th(text, scope="col")
+
+
+def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component:
+    """Show one site: its numbers in a row, its verdict in the row below."""
+    where = _("line {n}, {access}", n=site.line, access=access_kind(site))
+    name = [html.Code(site.source), html.Span(where)]
+    numbers = html.Tr(
+        [
+            html.Th(name, scope="row"),
+            html.Td(_counts(row.requests, None, None, None)),
+            html.Td(_(row.reason) if row.reason else _counts(None, row.wavefronts, row.ideal, row.sectors)),
+            html.Td(
+                _counts(found.requests, found.wavefronts, found.ideal, found.sectors) if found else _("not measured")
+            ),
+        ]
+    )
+    if found is None:
+        return html.Tbody(numbers)
+    said = [
+        html.Span(
+            [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), _(VERDICTS[found.verdict])],
+            className=f"verdict {found.verdict}",
+        ),
+        html.Span(retold(found.because)),
+    ]
+    return html.Tbody([numbers, html.Tr(html.Td(html.Div(said, className="because"), colSpan=4))])
+
+
+def _counts(requests: int | None, wavefronts: int | None, ideal: int | None, sectors: int | None) -> list[Component]:
+    """Write the counts there are, one under the other."""
+    told = []
+    for value, noun in ((requests, "request"), (wavefronts, "wavefront"), (sectors, "sector")):
+        if value is not None:
+            before, number, unit = count(value, noun).partition(f"{value:,}")
+            words = [before, html.Strong(number), html.Span(unit, className="unit")]
+            told.append(html.Div([word for word in words if word]))
+    if ideal is not None:
+        told.append(html.Div(_("{n:,} ideal", n=ideal), className="unit"))
+    return told
+
+
+def _unaccounted(launch: Launch) -> list[Component]:
+    if not launch.unaccounted:
+        return []
+    return [
+        html.P(_("Instructions that belong to no access:")),
+        html.Ul([html.Li(retold(text)) for text in launch.unaccounted], className="note"),
+    ]
+
+
+def _sources(shown: Shown, verified: Launch, counted_for: Hardware) -> str:
+    """Say where each number comes from."""
+    rule = _RULES[weakest_basis([verified], counted_for.cc)]
+    card = shown.recorded.device if shown.recorded else None
+    if verified.hardware and card:
+        message = N_("Hardware: the clean kernel under Nsight Compute on {card}, driver {driver}.")
+        counted = _(message, card=card.name, driver=card.driver)
+    else:
+        counted = _("smemviz verify reads the hardware's counters, where Nsight Compute is installed.")
+    recorded = _("Requests {origin}.", origin=origin(shown.recording))
+    return sentences(recorded, _(rule, capability=counted_for.name), counted)
+
+
+def _counters(launch: Launch) -> list[Component]:
+    if not launch.counters:
+        return []
+    rows = [[f"{value:,.0f}", name] for name, value in launch.counters.items()]
+    # One component for all rows: each one on the page costs the browser time at every step.
+    table = dmc.Table(
+        data={"head": [_("count"), _("metric")], "body": rows},
+        withRowBorders=False,
+        verticalSpacing=2,
+        className="counters",
+    )
+    return [
+        html.Details(
+            [
+                html.Summary(_("All {n} raw counters of the launch", n=len(rows))),
+                html.Div(
+                    table,
+                    className="scroller",
+                    tabIndex=0,
+                    role="region",
+                    **{"aria-label": _("Raw counters")},
+                ),
+            ],
+            className="details",
+        )
+    ]

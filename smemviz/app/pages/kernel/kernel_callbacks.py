@@ -1,0 +1,106 @@
+"""Callbacks of the kernel page: the URL's stores come in, what they put on the page goes out.
+
+What the eye is on comes in one answer, source and pictures alike; what it can wait for follows that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, ctx, no_update
+
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.controls import knob_kinds, knobs
+from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, view_global
+from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look, view_order
+from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, Filling, Query, view_run
+from smemviz.app.pages.kernel.why_panel import WHY_PROPERTIES, view_why
+from smemviz.app.pictures import Kept
+from smemviz.app.state import RunState
+from smemviz.errors import SmemvizError
+
+_PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
+
+
+def add_callbacks(app: Dash, library: Library) -> None:
+    """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
+    kept = Kept()
+    looked, touched = kept.keep(view_look), kept.keep(view_global)
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        _outputs(_PROPERTIES),
+        Input("run", "data"),
+        Input("look", "data"),
+        Input("version", "data"),
+        State("shown-run", "data"),
+        State("shown-look", "data"),
+        prevent_initial_call=True,
+    )
+    def show(
+        run: Query,
+        look: Query,
+        version: str | None,
+        run_before: dict[str, Any] | None,
+        look_before: dict[str, Any] | None,
+    ) -> list[Any]:
+        filling = looked(library, run, look)
+        if filling.get("shown-look.data") == look_before:  # a step changes no control, so none need be looked at
+            filling.pop("shown-look.data", None)
+        if not {"run.data", "version.data"}.isdisjoint(ctx.triggered_prop_ids):
+            filling |= view_run(library, run, run_before["title"] if run_before else None)
+            filling["drawn-run.data"] = run
+        return _values(_PROPERTIES, filling)
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        _outputs(GLOBAL_PROPERTIES),
+        Input("drawn-run", "data"),
+        Input("present", "data"),
+        State("look", "data"),
+        prevent_initial_call=True,
+    )
+    def show_global(run: Query, present: object, look: Query) -> list[Any]:
+        return _values(GLOBAL_PROPERTIES, touched(library, run, look))
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        _outputs(WHY_PROPERTIES),
+        Input("drawn-run", "data"),
+        Input("present", "data"),
+        State("look", "data"),
+        prevent_initial_call=True,
+    )
+    def show_why(run: Query, present: object, look: Query) -> list[Any]:
+        return _values(WHY_PROPERTIES, view_why(library, run, look))
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("order", "data"), Input("drawn-run", "data"), Input("shown-block", "data")
+    )
+    def show_order(query: Query, block: str | None) -> Any:
+        order = view_order(library, query, block)
+        return no_update if order is None else order
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("knobs", "children"),
+        Output("knobs-of", "data"),
+        Input("shown-run", "data"),
+        State("run", "data"),
+        State("knobs-of", "data"),
+        prevent_initial_call=True,
+    )
+    def show_knobs(shown: dict[str, Any] | None, run: Query, before: object) -> tuple[Any, Any]:
+        """Place the knobs of a source with other constants; those that stay are filled as ever."""
+        state = RunState.read(run)
+        try:
+            program = library.program(state.file).with_constants(state.constants)
+        except SmemvizError:  # the page says it
+            return no_update, no_update
+        kernel = (shown or {}).get("title") or state.kernel
+        now = knob_kinds(program, kernel)
+        return (no_update, no_update) if now == before else (knobs(program, kernel).children, now)
+
+
+def _outputs(properties: tuple[str, ...]) -> list[Output]:
+    return [Output(*name.rsplit(".", 1)) for name in properties]
+
+
+def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
+    return [filling.get(name, no_update) for name in properties]

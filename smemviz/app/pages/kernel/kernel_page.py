@@ -1,0 +1,199 @@
+"""The kernel page: source, pictures, playback and knobs of one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.graph import panel
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.controls import (
+    banks_input,
+    choice,
+    hardware_select,
+    knob_kinds,
+    knobs,
+    playback,
+    scope_switch,
+    source_switch,
+    view_switch,
+)
+from smemviz.app.pages.kernel.follow import follower, version
+from smemviz.app.pages.kernel.global_view import site_panel, view_global
+from smemviz.app.pages.kernel.hardware_panel import truth_panel
+from smemviz.app.pages.kernel.look_view import looked_at, view_look
+from smemviz.app.pages.kernel.measured_panels import view_measured
+from smemviz.app.pages.kernel.published_panel import published_panel
+from smemviz.app.pages.kernel.run_view import Filling, Query, view_run
+from smemviz.app.pages.kernel.suggest_panel import suggest_panel
+from smemviz.app.pages.kernel.timing_panel import timing_panel
+from smemviz.app.pages.kernel.why_panel import view_why, why_panel
+from smemviz.app.state import RunState
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.errors import ConstantError
+from smemviz.frontends.numba.program import Program
+from smemviz.i18n import _
+from smemviz.model.playback.bank_service import H200, Hardware
+
+
+def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query, *, follow: bool = False) -> Component:
+    """Lay out the page and fill it with what the URL asks for; ``follow`` keeps it up with its file.
+
+    Raises:
+        InputError: when the file is not there or cannot be read.
+    """
+    state = RunState.read(run)
+    program = _program(library, state)
+    page = kernel_layout(program, state.hardware or H200, follower() if follow else ())
+    if follow:
+        page["version"].data = version(Path(program.file))
+    filling = _filling(library, stopwatch, run, look)
+    for name, value in filling.items():
+        identity, attribute = name.rsplit(".", 1)
+        setattr(page[identity], attribute, value)
+    kernel = filling.get("shown-run.data", {}).get("title") or state.kernel
+    page["knobs"].children, page["knobs-of"].data = knobs(program, kernel).children, knob_kinds(program, kernel)
+    return page
+
+
+def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) -> Filling:
+    """Show what is asked for; where that is refused, the file with its own constants, and what is wrong."""
+    state = RunState.read(run)
+    own = {name: value for name, value in run.items() if name not in state.constants}
+    refused = bool(state.constants) and looked_at(library, run, look) is None
+    drawn = own if refused and looked_at(library, own, look) is not None else run
+    measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
+    later = view_why(library, drawn, look) | view_global(library, drawn, look)
+    shown = view_run(library, drawn) | view_look(library, drawn, look) | later | measured
+    if drawn is not run:
+        shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
+    return shown | {"drawn-run.data": drawn}
+
+
+def _program(library: Library, state: RunState) -> Program:
+    """Read the program with the constants it is asked for, or without them when they are impossible."""
+    program = library.program(state.file)
+    try:
+        return program.with_constants(state.constants)
+    except ConstantError:  # the page says it
+        return program
+
+
+def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component] = ()) -> Component:
+    """Lay out the page without what a run fills in; ``lead`` comes before the knobs."""
+    return html.Div(_layout(program, hardware, lead))
+
+
+def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> list[Component]:
+    return [
+        # What the server found, for the browser's part of the page.
+        dcc.Store(id="shown-run"),
+        dcc.Store(id="shown-look"),
+        dcc.Store(id="drawn-run"),  # the run that the pictures are of: what is less urgent follows it
+        dcc.Store(id="present"),
+        dcc.Store(id="order"),
+        dcc.Store(id="playing", data=False),
+        dcc.Store(id="measured-last"),
+        dcc.Store(id="version"),  # of a file that is followed
+        dcc.Store(id="knobs-of", data=knob_kinds(program)),
+        html.Nav(id="kernels", className="kernels", **{"aria-label": _("Kernels of this file")}),
+        dcc.Loading(
+            html.Header(
+                [
+                    html.Div(
+                        [html.P(id="eyebrow", className="eyebrow"), choice("launch", _("Launch of this kernel"))],
+                        className="eyebrow-line",
+                    ),
+                    html.H1(id="headline", className="headline"),
+                    html.P(id="origin", className="origin"),
+                ],
+                className="title",
+            ),
+            delay_show=250,
+            overlay_style={"visibility": "visible", "opacity": 0.5},
+            custom_spinner=html.Span(className="spinner"),
+        ),
+        html.Div(id="notices", role="status", className="notices"),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        *lead,
+                        html.Section(
+                            [
+                                html.Div(
+                                    [
+                                        html.H2(_("Constants"), id="knobs-title"),
+                                        html.Button(_("Reset"), id="reset", className="text-button", type="button"),
+                                    ],
+                                    className="panel-head",
+                                ),
+                                knobs(program),
+                                html.Div([hardware_select(hardware), source_switch()], className="fields"),
+                            ],
+                            className="panel knobs-panel",
+                            **{"aria-labelledby": "knobs-title"},
+                        ),
+                        html.Section(
+                            [
+                                html.Div(
+                                    [
+                                        html.H2(_("Source"), id="source-title"),
+                                        html.P(_("↑ ↓ go from access to access"), className="note keys"),
+                                    ],
+                                    className="panel-head",
+                                ),
+                                html.Div(
+                                    html.Ol(id="source", className="source"),
+                                    className="scroller",
+                                    tabIndex=0,
+                                    role="region",
+                                    **{"aria-labelledby": "source-title"},
+                                ),
+                            ],
+                            className="panel source-panel",
+                            id="source-panel",
+                        ),
+                        html.Section(
+                            [
+                                html.H2(_("Launch"), id="facts-title"),
+                                html.Dl(id="facts", className="facts"),
+                                html.P(id="facts-note", className="note"),
+                            ],
+                            className="panel facts-panel",
+                            **{"aria-labelledby": "facts-title"},
+                        ),
+                        timing_panel(),
+                    ],
+                    className="left",
+                ),
+                html.Div(
+                    [
+                        panel(_("Tile"), "tile", choice("array", _("Shared array")), view_switch(), banks_input()),
+                        html.Section(
+                            [
+                                html.H2(_("Playback"), className="visually-hidden"),
+                                choice("block", _("Block")),
+                                playback(),
+                            ],
+                            className="panel playback-panel",
+                        ),
+                        panel(_("Warps by accesses"), "warps"),
+                        panel(_("Banks by wavefront"), "request"),
+                        why_panel(),
+                        suggest_panel(),
+                        site_panel(),
+                        panel(_("Elements touched"), "elements", choice("elements", _("Global array")), scope_switch()),
+                    ],
+                    className="right",
+                ),
+            ],
+            className="columns",
+            id="results",
+        ),
+        truth_panel(),
+        published_panel(),
+    ]

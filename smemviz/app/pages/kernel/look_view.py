@@ -1,0 +1,155 @@
+"""What a look at a run puts on the kernel page: the pictures and the present request in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smemviz.app.library import Library, Shown
+from smemviz.app.pages.kernel.run_view import Filling, Query, hardware_of
+from smemviz.app.state import LookState, RunState
+from smemviz.errors import SmemvizError
+from smemviz.figures.banks import banks
+from smemviz.figures.elements import accessed, look_at
+from smemviz.figures.sectors import sectors
+from smemviz.figures.tile import tile
+from smemviz.figures.warps import warps
+from smemviz.i18n import _
+from smemviz.model.hardware.compute_capability import device
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.playback.request_view import Moment, blocks, moment, playback_order
+from smemviz.model.playback.worst import worst_moment
+from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.places import access_of, place_of, site_at
+from smemviz.wording.grammar import sentences
+from smemviz.wording.labels import count
+from smemviz.wording.sentences import findings_of, present
+
+PICTURES = ("tile", "warps", "request")
+LOOK_PROPERTIES = (
+    *(f"{picture}.{name}" for picture in PICTURES for name in ("figure", "style")),
+    "tile-panel.hidden",
+    "request-title.children",
+    "position-text.children",
+    "tile-note.children",
+    "shown-look.data",
+    "present.data",
+)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What the URL asks to look at: a moment of a launch, and how."""
+
+    shown: Shown
+    launch: Launch
+    hardware: Hardware
+    look: LookState
+    now: Moment
+
+
+def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked | None:
+    """Return what is looked at, None where the run is refused, which ``view_run`` says."""
+    state, look = RunState.read(run_query), LookState.read(look_query)
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError:
+        return None
+    hardware = hardware_of(shown, state)
+    return Looked(shown, launch, hardware, look, moment_of(shown.recording, launch, hardware, look))
+
+
+def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
+    """Draw what is looked at; nothing where the run is refused."""
+    found = looked_at(library, run_query, look_query)
+    if found is None:
+        return {}
+    shown, launch, hardware, look, now = found.shown, found.launch, found.hardware, found.look, found.now
+    row = now.row
+    at_site = int(launch.requests.site[row]) if row is not None else None
+    at_warp = int(launch.requests.warp[row]) if row is not None else None
+    names = [array.name for array in launch.shared_arrays]
+    goes_to = launch.sites[at_site].array if at_site is not None else None
+    array = next((name for name in (look.array, goes_to) if name in names), names[0] if names else "")
+    is_global = at_site is not None and launch.sites[at_site].space == "global"
+    looked = look_at(now, look.elements)
+    drawn = look.banks or device(hardware.cc).banks
+    figures = (
+        tile(now, array, view=look.view, banks=drawn, hardware=hardware, theme=look.theme),
+        warps(launch, now.block, site=at_site, warp=at_warp, hardware=hardware, theme=look.theme),
+        sectors(now, theme=look.theme) if is_global else banks(now, banks=drawn, hardware=hardware, theme=look.theme),
+    )
+    alike = next(group for group in shown.groups() if any(one is launch for one, _ in group))
+    nth, numbers = next(n for one, n in alike if one is launch), [n for _, n in alike]
+    filling: Filling = {}
+    for picture, figure in zip(PICTURES, figures, strict=True):
+        filling[f"{picture}.figure"] = figure
+        filling[f"{picture}.style"] = {"height": figure.layout.height}
+    return filling | {
+        "tile-panel.hidden": not names,
+        "request-title.children": _("Sectors and lines") if is_global else _("Banks by wavefront"),
+        "position-text.children": _(
+            "{position:,} of {requests:,}: {request}",
+            position=now.position + 1,
+            requests=len(now.rows),
+            request=present(now, hardware),
+        ),
+        "tile-note.children": _drawing_note(drawn, hardware),
+        "shown-look.data": {
+            "values": {
+                "view": look.view,
+                "banks": drawn,
+                "array": array,
+                "block": str(now.block),
+                "elements": looked.array.name if looked else "",
+                "scope": "launch" if look.whole else "block",
+                "launch": str(nth),
+            },
+            "options": {
+                "array": names,
+                "block": [str(block) for block in blocks(launch)],
+                "elements": accessed(launch),
+                "launch": [str(number) for number in numbers] if len(numbers) > 1 else [],
+            },
+        },
+        "present.data": {
+            "position": now.position,
+            "site": at_site,
+            "at": place_of(launch, at_site) if at_site is not None else None,
+        },
+    }
+
+
+def moment_of(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> Moment:
+    """Return the moment that is looked at: the one named, else a mistake, else the one that wastes the most."""
+    site = look.site if look.site is not None else site_at(recording, launch, look.at)
+    if not look.site is look.warp is look.step is None:
+        return moment(launch, look.block, look.warp, look.step, site)
+    elsewhere = look.site is None and look.at not in (place_of(launch, i) for i in range(len(launch.sites)))
+    if elsewhere and look.block is None:
+        found = (access_of(recording, launch, finding) for finding in findings_of(recording, launch))
+        access = next(filter(None, found), None)
+        if access is not None:
+            at, block, warp = access
+            return moment(launch, block, warp, None, at)
+    return worst_moment(launch, hardware, look.block, site)
+
+
+def view_order(library: Library, query: Query, block: str | None) -> dict[str, list[int]] | None:
+    """Return site, warp and step of a block's requests in playback order, None where the run is refused."""
+    state = RunState.read(query)
+    try:
+        launch = library.show(state).launch(state)
+    except SmemvizError:
+        return None
+    rows = playback_order(launch, moment(launch, int(block) if block else None).block)
+    return {name: getattr(launch.requests, name)[rows].tolist() for name in ("site", "warp", "step")}
+
+
+def _drawing_note(drawn: int, hardware: Hardware) -> str:
+    real = device(hardware.cc).banks
+    if drawn == real:
+        return ""
+    said = _("A drawing with {drawn}. All counts stay those of {real} banks.", drawn=count(drawn, "bank"), real=real)
+    grouped = _("It serves the lanes in groups, as many at a time as it has banks for.") if drawn < real else ""
+    return sentences(said, grouped)

@@ -1,0 +1,82 @@
+"""What was measured of a launch, on the kernel page: time, truth, published figures, and the button."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, ctx, no_update
+
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.hardware_panel import view_truth
+from smemviz.app.pages.kernel.published_panel import PROPERTIES as PUBLISHED
+from smemviz.app.pages.kernel.published_panel import view_published
+from smemviz.app.pages.kernel.run_view import Filling, Query, hardware_of
+from smemviz.app.pages.kernel.timing_panel import JOB_PROPERTIES, view_job, view_timing
+from smemviz.app.state import LookState, RunState
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.errors import SmemvizError
+
+_PROPERTIES = ("timing-body.children", "truth-body.children", *PUBLISHED)
+
+
+def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:
+    """Show what was measured of the launch; nothing where the run is refused, which ``view_run`` says."""
+    state = RunState.read(query)
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError:
+        return {}
+    look = LookState.read({"theme": theme})
+    return {
+        "timing-body.children": view_timing(stopwatch, shown, launch, look.theme, library.kernel_file(state.file)),
+        "truth-body.children": view_truth(shown, launch, hardware_of(shown, state)),
+        **view_published(shown),
+    }
+
+
+def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
+    """Connect the panels of an app; what was measured comes with the page, whether it can be measured comes after."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in _PROPERTIES],
+        Input("drawn-run", "data"),  # after the pictures, which are looked at first
+        Input("theme", "data"),
+        Input("measured-last", "data"),
+        prevent_initial_call=True,
+    )
+    def show_measured(query: Query, theme: str, last: int | None) -> list[Any]:
+        filling = view_measured(library, stopwatch, query, theme)
+        return [filling.get(name, no_update) for name in _PROPERTIES]
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [*(Output(*name.split(".")) for name in JOB_PROPERTIES), Output("measured-last", "data")],
+        Input("measure", "n_clicks"),
+        Input("cancel-measure", "n_clicks"),
+        Input("poll", "n_intervals"),
+        Input("drawn-run", "data"),
+        State("measured-last", "data"),
+    )
+    def measure(
+        clicks: int | None, cancels: int | None, polls: int | None, query: Query, last: int | None
+    ) -> list[Any]:
+        if ctx.triggered_id == "measure" and clicks:
+            _start(library, stopwatch, query)
+        elif ctx.triggered_id == "cancel-measure" and cancels:
+            stopwatch.cancel()
+        filling = view_job(stopwatch, library, query)
+        latest = stopwatch.latest
+        return [
+            *(filling.get(name, no_update) for name in JOB_PROPERTIES),
+            no_update if latest == (last or 0) else latest,
+        ]
+
+
+def _start(library: Library, stopwatch: Stopwatch, query: Query) -> None:
+    state = RunState.read(query)
+    try:
+        path = library.kernel_file(state.file)
+        if path is not None and stopwatch.available:
+            stopwatch.start(library.show(state), path)
+    except SmemvizError:  # the page says what is wrong
+        return

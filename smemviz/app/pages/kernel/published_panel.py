@@ -1,0 +1,66 @@
+"""The published figures on the kernel page: of the file's kernels, each beside what was recorded on a GPU."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.library import Shown
+from smemviz.app.pages.kernel.run_view import Filling
+from smemviz.app.pages.kernel.scopes import scopes
+from smemviz.i18n import _, pgettext
+from smemviz.recordings.data import Recording
+from smemviz.views.published_findings import Published, published
+from smemviz.wording.sentences import origin
+
+PROPERTIES = ("published-body.children", "published.hidden")
+
+
+def published_panel() -> Component:
+    """Lay out the panel; it is hidden until there is something in it."""
+    return html.Section(
+        [html.H2(_("Published figures beside ours"), id="published-title"), html.Div(id="published-body")],
+        className="panel truth-panel",
+        id="published",
+        hidden=True,
+    )
+
+
+def view_published(shown: Shown) -> Filling:
+    """Show what was published of the file, and ours from its recording on a GPU, whatever the knobs say now."""
+    rows = published(shown.recorded) if shown.recorded else ()
+    body: list[Component] = []
+    if shown.recorded and rows:
+        body = [_table(rows), _note(shown.recorded), *scopes(PurePath(shown.recorded.file).stem)]
+    return dict(zip(PROPERTIES, (body, not rows), strict=True))
+
+
+def _table(rows: tuple[Published, ...]) -> Component:
+    heads = (_("What"), _("Published"), _("Ours"), pgettext("hardware", "On"), "")
+    cells = [(row.published, html.Strong(row.ours), row.hardware, row.note) for row in rows]
+    return html.Div(
+        html.Table(
+            [
+                html.Caption(_("Published figures beside ours"), className="visually-hidden"),
+                html.Thead(html.Tr([html.Th(head, scope="col") if head else html.Td() for head in heads])),
+                html.Tbody(
+                    [
+                        html.Tr([html.Th(row.what, scope="row"), *map(html.Td, of_row)])
+                        for row, of_row in zip(rows, cells, strict=True)
+                    ]
+                ),
+            ],
+            className="table published",
+        ),
+        className="scroller",
+        tabIndex=0,
+        role="region",
+        **{"aria-labelledby": "published-title"},
+    )
+
+
+def _note(recorded: Recording) -> Component:
+    text = _("Ours {origin}, with the constants as the file has them.", origin=origin(recorded))
+    return html.P(text, className="note")

@@ -1,0 +1,299 @@
+"""What a run puts on the kernel page: headline, source, facts, and what the controls show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.facts import fact
+from smemviz.app.components.rich import retold, rich
+from smemviz.app.library import Library, Shown
+from smemviz.app.pages.kernel.controls import knob_note
+from smemviz.app.pages.kernel.source_view import refused_source, source_view
+from smemviz.app.state import RunState
+from smemviz.app.texts import page_of
+from smemviz.errors import LaunchError, PlaceError, SmemvizError
+from smemviz.frontends.numba.program import lines_of
+from smemviz.i18n import _, ngettext
+from smemviz.model.counting.summary import summarize
+from smemviz.model.hardware.compute_capability import device, known
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.recordings.data import MAIN_FAILED, Finding, Launch
+from smemviz.recordings.places import access_of
+from smemviz.wording.grammar import capital, sentences
+from smemviz.wording.labels import finding_name
+from smemviz.wording.sentences import degree_of, facts, findings_of, headline_of, origin, rule, told_where
+
+Query = dict[str, str]
+Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
+
+RUN_PROPERTIES = (
+    "kernels.children",
+    "eyebrow.children",
+    "headline.children",
+    "origin.children",
+    "notices.children",
+    "source.children",
+    "facts.children",
+    "facts-note.children",
+    "shown-run.data",
+    "results.className",
+)
+
+
+def view_run(library: Library, query: Query, before: str | None = None, *, own: bool = False) -> Filling:
+    """Run what the query asks for; a refusal leaves what is there, the launch ``before``, and says so.
+
+    ``own`` is whether that is with the file's own constants.
+    """
+    state = RunState.read(query)
+    shown = None
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError as error:
+        program = shown.program if shown else None
+        texts = (program.source, program.file) if program else ("", "")
+        refused = refusal(error, before, *texts, own=own)
+        return refused | (_around(shown, query, state, before, error) if shown else {})
+    hardware = hardware_of(shown, state)
+    found = findings_of(shown.recording, launch)
+    return {
+        "kernels.children": _kernel_links(shown, launch, query, hardware),
+        "eyebrow.children": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
+        "headline.children": headline_of(shown.recording, launch, hardware),
+        "origin.children": _origin(shown, launch, hardware),
+        "notices.children": _notices(shown, launch, found, query),
+        "source.children": source_view(
+            shown.recording, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
+        ),
+        "facts.children": _facts(launch, hardware),
+        "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware, [launch])),
+        "shown-run.data": _shown_run(shown, launch.kernel, hardware),
+        "results.className": "columns",
+    }
+
+
+def _around(shown: Shown, query: Query, state: RunState, before: str | None, error: SmemvizError) -> Filling:
+    """Return the ways to other kernels, what makes the knobs work, and the source where another stands there."""
+    hardware = hardware_of(shown, state)
+    filling: Filling = {"shown-run.data": _shown_run(shown, before or "", hardware)}
+    links = _kernel_links(shown, None, query, hardware)
+    if links:
+        filling["kernels.children"] = links
+    kernel = shown.program.kernels.get(state.kernel or next(iter(shown.refused()), ""))
+    if kernel is not None and kernel.name != before and isinstance(error, LaunchError):
+        filling["source.children"] = refused_source(shown.program.file, shown.program.source, kernel.name, error.line)
+        filling["eyebrow.children"] = [Path(shown.program.file).name, " · ", html.Strong(kernel.name)]
+        filling["results.className"] = "columns stale refused" if before else "columns nothing refused"
+    return filling
+
+
+def hardware_of(shown: Shown, state: RunState) -> Hardware:
+    """Return the hardware that counts: what the URL says, else what the recording was made on, else the H200."""
+    if state.hardware is not None:
+        return state.hardware
+    made_on = shown.recording.device
+    if made_on is not None and made_on.compute_capability in {row.cc for row in known()}:
+        cc = made_on.compute_capability
+        return Hardware(cc, device(cc).bank_bytes[0])
+    return H200
+
+
+def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: Hardware) -> list[Component]:
+    """Link every launch of the run, those alike together, with its badge, and every kernel that was refused one.
+
+    Constants and hardware stay as they are; without a launch it is the kernel of the query that is current.
+    """
+    here = next(((one.kernel, nth) for one, nth in shown.numbered() if one is launch), None)
+    shown = shown.others or shown
+    if not shown.recording.launches:
+        return []
+    links = []
+    page = page_of(query.get("file", ""))
+    kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
+    for alike in shown.groups():
+        worst, nth = worst_of(shown, alike, hardware)
+        current = any((other.kernel, number) == here for other, number in alike)
+        links.append(
+            dcc.Link(
+                [html.Span(group_name(alike)), launch_badge(shown, worst, hardware)],
+                href=f"{page}?" + urlencode(kept | launch_query(worst, nth)),
+                className="kernel-link current" if current else "kernel-link",
+            )
+        )
+    for kernel in shown.refused():
+        current = launch is None and kernel == query.get("kernel")
+        links.append(
+            dcc.Link(
+                [html.Span(kernel), refused_badge()],
+                href=f"{page}?" + urlencode(kept | {"kernel": kernel}),
+                className="kernel-link current" if current else "kernel-link",
+            )
+        )
+    return [*links, dcc.Link(_("Compare"), href="/compare?" + urlencode(kept), className="compare-link")]
+
+
+def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
+    """Show beside a launch's name the first mistake met in it, else its worst degree."""
+    mistakes = [finding for finding in findings_of(shown.recording, launch) if finding.kind != MAIN_FAILED]
+    total = facts(launch, hardware)
+    text = finding_name(mistakes[0].kind) if mistakes else degree_of(total)
+    return html.Span(text, className="degree conflict" if mistakes or total.max_degree > 1 else "degree")
+
+
+def refused_badge() -> Component:
+    """Show that a kernel's launch was refused."""
+    return html.Span(_("refused"), className="degree conflict")
+
+
+def launch_name(launch: Launch, nth: int) -> str:
+    """Name a launch: by its kernel, with a number from the second on."""
+    return launch.kernel if nth == 0 else f"{launch.kernel} ({nth + 1})"
+
+
+def group_name(alike: Sequence[tuple[Launch, int]]) -> str:
+    """Name launches that are alike by the first of them, with how many they are."""
+    name = launch_name(*alike[0])
+    return name if len(alike) == 1 else f"{name} \N{MULTIPLICATION SIGN} {len(alike):,}"
+
+
+def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:
+    """Return the first launch with a mistake, or else with the most excess, and its number among its kernel's.
+
+    Where there is no excess, launches that use shared memory come before those that do not.
+    """
+    mistaken = {finding.launch for finding in shown.recording.findings}
+    wrong = [launch for i, launch in enumerate(shown.recording.launches) if i in mistaken]
+
+    def worth(pair: tuple[Launch, int]) -> tuple[bool, int, bool]:
+        total = facts(pair[0], hardware)
+        return any(pair[0] is one for one in wrong), total.excess, total.requests > 0
+
+    return max(launches, key=worth)
+
+
+def launch_query(launch: Launch, nth: int) -> Query:
+    """Return what names a launch in a URL."""
+    return {"kernel": launch.kernel} | ({"launch": str(nth)} if nth else {})
+
+
+def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:
+    said = [_("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware, [launch]))]
+    if shown.recording.unrecorded:
+        one = "{n:,} more launch of the run not recorded, as asked."
+        said.append(ngettext(one, "{n:,} more launches of the run not recorded, as asked.", shown.recording.unrecorded))
+    return sentences(*said, shown.why or "")
+
+
+def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Query) -> list[Component]:
+    """Say what is missing from the recording, and what went wrong while it was made."""
+    notices: list[Component] = []
+    if launch.missing:
+        text = ngettext(
+            "{n:,} request were counted but not logged; pictures show the logged blocks.",
+            "{n:,} requests were counted but not logged; pictures show the logged blocks.",
+            launch.missing,
+        )
+        notices.append(dmc.Alert(text, title=_("Not every request is logged"), color="yellow", variant="light"))
+    found: dict[tuple[str, int, str, str], Finding] = {}
+    for finding in findings:
+        where = told_where(finding, shown.recording)
+        found.setdefault((finding.kind, finding.line, where, finding.message), finding)
+    for kind, line, where, message in found:
+        said: list[Component | str] = [*_told(line, where, message)]
+        access = access_of(shown.recording, launch, found[kind, line, where, message])
+        if access is not None:
+            said += [" ", _access_link(access, query)]
+        notices.append(dmc.Alert(said, title=capital(finding_name(kind)), color="orange"))
+    return notices
+
+
+def _access_link(access: tuple[int, int, int | None], query: Query) -> Component:
+    """Lead to the access that a mistake was met in."""
+    names = zip(("site", "block", "warp"), access, strict=True)
+    named = {name: str(value) for name, value in names if value is not None}
+    href = f"{page_of(query.get('file', ''))}?{urlencode(query | named)}"
+    return dcc.Link(_("Show the access"), href=href, className="access-link")
+
+
+def _told(line: int, where: str, message: str) -> list[Component | str]:
+    """Say in which line, kernel, block and threads a mistake was met, and what it was."""
+    what = retold(message)
+    if not where:
+        return rich("Line {line}: {message}", line=line, message=what)
+    return rich("Line {line}: {where}: {message}", line=line, where=where, message=what)
+
+
+def refusal(error: SmemvizError, before: str | None, source: str = "", file: str = "", *, own: bool = False) -> Filling:
+    """Say why there is nothing to show, ``source`` being the text of ``file``; the launch ``before`` stays, greyed.
+
+    ``own`` is whether that is with the file's own constants.
+    """
+    launched = isinstance(error, LaunchError)
+    return {
+        "headline.children": _("This cannot be launched") if launched else _("This cannot be run"),
+        "origin.children": "",
+        "notices.children": _refusal(error, _still_there(before, own) if before else "", source, file),
+        "results.className": "columns stale" if before else "columns nothing",
+    }
+
+
+def _still_there(kernel: str, own: bool) -> str:
+    """Say what the pictures are of that are still there."""
+    if own:
+        return _("The pictures below are of {kernel} with the constants as the file has them.", kernel=kernel)
+    return _("The pictures below are of the last run that worked, {kernel}.", kernel=kernel)
+
+
+def _refusal(error: SmemvizError, still_there: str, source: str, file: str) -> Component:
+    """Say what is wrong and in which line, and what the pictures are of."""
+    text = f"{Path(error.file).name}:{error.line}: {error.what}" if isinstance(error, PlaceError) else str(error)
+    lines = lines_of(source)
+    line = ""
+    if isinstance(error, PlaceError) and error.file == file and 0 < error.line <= len(lines):
+        line = lines[error.line - 1].strip()
+    said = [retold(text)]
+    if line:
+        said += [html.Br(), html.Code(line)]
+    if still_there:
+        said.append(html.P(still_there))
+    return dmc.Alert(said, color="red", id="error", className="refusal")
+
+
+def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
+    total = facts(launch, hardware)
+    shown = [
+        fact(_("grid"), " x ".join(map(str, launch.grid))),
+        fact(_("block"), " x ".join(map(str, launch.block))),
+        fact(_("shared bytes"), f"{launch.shared_bytes:,}", "shared-bytes"),
+        fact(_("shared requests"), f"{total.requests:,}", "requests"),
+        fact(_("wavefronts"), f"{total.wavefronts:,}", "wavefronts"),
+        fact(_("ideal"), f"{total.ideal:,}", "ideal"),
+        fact(_("excess"), f"{total.excess:,}", "excess", conflict=total.excess > 0),
+        fact(_("global sectors"), f"{total.sectors:,}", "sectors"),
+    ]
+    if total.uncounted:
+        shown.append(fact(_("data-dependent accesses"), f"{total.uncounted:,}", "data"))
+    return shown
+
+
+def _shown_run(shown: Shown, title: str, hardware: Hardware) -> dict[str, Any]:
+    """Tell the browser what the controls should show; without a title no launch is shown."""
+    constants = shown.program.constants
+    return {
+        "title": title,
+        "values": {
+            **{name: c.value if c.kind in ("int", "float") else str(c.value) for name, c in constants.items()},
+            "cc": hardware.key,
+            "source": "recording" if shown.from_file else "lockstep",
+        },
+        "notes": {name: knob_note(shown.program, constant) for name, constant in constants.items()},
+        "switchable": shown.recorded is not None and shown.why is None,
+    }

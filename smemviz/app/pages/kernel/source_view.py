@@ -1,0 +1,146 @@
+"""The source of a kernel with a badge at each site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+
+from dash import html
+from dash.development.base_component import Component
+from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untyped]
+from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
+
+from smemviz.frontends.cuda import is_cuda_file
+from smemviz.frontends.numba.program import lines_of
+from smemviz.i18n import _
+from smemviz.model.counting.summary import SiteSummary
+from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch, Recording, Site
+from smemviz.views.listing import functions, spans
+from smemviz.wording.labels import finding_name
+from smemviz.wording.sentences import badge
+
+_CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
+
+
+def source_view(
+    recording: Recording, launch: Launch, rows: tuple[SiteSummary, ...], findings: Sequence[Finding] = ()
+) -> list[Component]:
+    """Show the kernel's lines, and those of the device functions it has sites in, sites and mistakes marked.
+
+    The kernel's own file comes first; the lines of any but the recording's stand under the name of theirs.
+    """
+    own = recording.file_of(launch)
+    files: dict[str, list[int]] = {own: []}
+    for i, site in enumerate(launch.sites):
+        files.setdefault(recording.file_of(launch, site), []).append(i)
+    shown: list[Component] = []
+    for file, sites in files.items():
+        if file != recording.file:
+            shown.append(html.Li(Path(file).name, className="file"))
+        mistakes: dict[int, dict[str, None]] = {}
+        for finding in findings:
+            if recording.file_of_finding(finding) == file:
+                mistakes.setdefault(finding.line, {})[finding.kind] = None
+        kernel = launch if file == own else None
+        shown += _file_view(file, recording.text(file), launch, kernel, sites, rows, mistakes)
+    return shown
+
+
+def _file_view(
+    file: str,
+    source: str,
+    launch: Launch,
+    kernel: Launch | None,
+    sites: list[int],
+    rows: tuple[SiteSummary, ...],
+    mistakes: Mapping[int, Iterable[str]],
+) -> list[Component]:
+    """Show the lines of one file: the kernel, where it is there, and the functions that have any of these sites."""
+    lines = lines_of(source)
+    classes = _token_classes(source, is_cuda_file(file))
+    shown: list[Component] = []
+    for first, last in spans(file, source, kernel, [launch.sites[i] for i in sites]):
+        if shown:
+            shown.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
+        for number in range(first, min(last, len(lines)) + 1):
+            here = [i for i in sites if launch.sites[i].line == number]
+            kinds = tuple(mistakes.get(number, ()))
+            shown.append(_line(number, lines[number - 1], classes[number - 1], launch.sites, here, rows, kinds))
+    return shown
+
+
+def refused_source(file: str, source: str, kernel: str, line: int) -> list[Component]:
+    """Show a kernel that was not launched, and the line that would have launched it, marked."""
+    lines, classes = lines_of(source), _token_classes(source, is_cuda_file(file))
+    first, last = next((first, last) for name, first, last in functions(file, source) if name == kernel)
+    shown = [_line(n, lines[n - 1], classes[n - 1], (), [], (), ()) for n in range(first, min(last, len(lines)) + 1)]
+    if 0 < line <= len(lines) and not first <= line <= last:
+        launched = _line(line, lines[line - 1], classes[line - 1], (), [], (), (LAUNCH_REFUSED,))
+        shown += [html.Li("⋯", className="gap", **{"aria-hidden": "true"}), launched]
+    return shown
+
+
+@lru_cache(maxsize=16)
+def _token_classes(source: str, is_cuda: bool) -> list[list[str]]:
+    """Give every character of every line a class for its colour, "" for plain text."""
+    classes: list[list[str]] = [[]]
+    lexer = (CudaLexer if is_cuda else PythonLexer)(stripnl=False, ensurenl=False)
+    for token, text in lexer.get_tokens(source):
+        name = next((short for kind, short in _CLASSES if token in kind), "") if token is not Token.Text else ""
+        for character in text:
+            if character == "\n":
+                classes.append([])
+            else:
+                classes[-1].append(name)
+    return classes + [[] for _ in range(source.count("\n") + 1 - len(classes))]
+
+
+def _line(
+    number: int,
+    text: str,
+    classes: list[str],
+    sites: tuple[Site, ...],
+    here: list[int],
+    rows: tuple[SiteSummary, ...],
+    mistakes: tuple[str, ...],
+) -> Component:
+    """Show one line: its number, its text with sites underlined, below it what was found wrong and its badges."""
+    kinds = [
+        (name, any(_covers(sites[i], number, column) for i in here))
+        for column, name in enumerate(classes[: len(text)] + [""] * (len(text) - len(classes)))
+    ]
+    parts: list[Component] = []
+    for (name, site), run in groupby(zip(text, kinds, strict=True), key=lambda pair: pair[1]):
+        written = "".join(character for character, _ in run)
+        parts.append(html.Span(written, className=f"tok-{name}" * bool(name) + " site" * site))
+    badges = [html.Span(finding_name(kind), className="mistake") for kind in mistakes]
+    badges += [_badge(i, sites[i], rows[i]) for i in here]
+    return html.Li(
+        [
+            html.Span(str(number), className="line-number"),
+            html.Code(parts or " "),
+            *([html.Div(badges, className="badges")] if badges else []),
+        ],
+        className="source-line mistaken" if mistakes else "source-line",
+    )
+
+
+def _covers(site: Site, line: int, column: int) -> bool:
+    return (site.line, site.column) <= (line, column) < (site.end_line, site.end_column)
+
+
+def _badge(i: int, site: Site, row: SiteSummary) -> Component:
+    """A button that selects a site; a conflict has a mark besides its colour."""
+    state = "conflict" if row.excess else "plain"
+    said = badge(site, row)
+    if site.calls:
+        said = _("{badge} via line {line}", badge=said, line=site.calls[0][0])
+    return html.Button(
+        [html.Span(site.source, className="badge-source notranslate"), html.Span(said)],
+        id={"type": "site", "index": i},
+        className=f"badge {state}",
+        type="button",
+        **{"aria-pressed": "false"},
+    )

@@ -1,0 +1,172 @@
+"""The panel that suggests other layouts for the shared arrays of a kernel, each verified by running it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, ctx, dcc, html, no_update
+from dash.development.base_component import Component
+
+from smemviz.app.components.rich import retold, rich
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.state import RunState
+from smemviz.app.tasks.suggester import Facts, Suggester
+from smemviz.errors import SmemvizError
+from smemviz.i18n import N_, _
+from smemviz.recordings.data import Launch
+from smemviz.reports.recording import own_cc
+from smemviz.views.suggestions import Note, excess_in, refused_notes, suggested_rows
+
+POLL_MILLISECONDS = 500
+PROPERTIES = (
+    "suggest-panel.hidden",
+    "suggest.disabled",
+    "cancel-suggest.hidden",
+    "suggest-status.children",
+    "suggestions.children",
+    "suggest-poll.disabled",
+)
+_HEAD = (N_("change"), N_("wavefronts now"), N_("predicted"), N_("counted"), N_("time"))
+
+
+def suggest_panel() -> Component:
+    """Lay out the panel; it is hidden while no shared array of the launch has excess."""
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(_("Another layout"), id="suggest-title"),
+                    html.Div(
+                        [
+                            html.Button(_("Suggest"), id="suggest", type="button", className="text-button"),
+                            html.Button(
+                                _("Cancel"), id="cancel-suggest", type="button", className="text-button", hidden=True
+                            ),
+                        ],
+                        className="panel-controls",
+                    ),
+                ],
+                className="panel-head",
+            ),
+            html.Div(id="suggest-status", role="status", className="measure-status"),
+            html.Div(id="suggestions", className="suggestions"),
+            dcc.Interval(id="suggest-poll", interval=POLL_MILLISECONDS, disabled=True),
+        ],
+        id="suggest-panel",
+        className="panel",
+        hidden=True,
+    )
+
+
+def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: bool = False) -> Filling:
+    """Show what is suggested for the kernel, or how the search is doing; nothing where the run is refused.
+
+    ``busy`` is whether it could not be started, since something else is being measured.
+    """
+    state = RunState.read(query)
+    try:
+        shown = library.show(state)
+        launch = shown.launch(state)
+    except SmemvizError:
+        return {"suggest-poll.disabled": True}
+    path = library.kernel_file(state.file)
+    if path is None or not excess_in(launch, own_cc(shown.recording)):
+        return {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
+    running = suggester.running()
+    status: list[Component] = []
+    if running:
+        status = [html.Span(_("Searching, rewriting, running: {seconds:.0f} s", seconds=running.seconds))]
+    elif busy:
+        status = [html.Span(_("Something else is being measured; try again when that is done."))]
+    elif problem := suggester.problem(shown, launch.kernel):
+        status = [dmc.Alert(retold(problem), title=_("Nothing can be suggested"), color="red")]
+    facts = suggester.found(shown, path, launch.kernel)
+    launches = [one for one in shown.recording.launches if one.kernel == launch.kernel]
+    return {
+        "suggest-panel.hidden": False,
+        "suggest.disabled": running is not None or not library.local,
+        "cancel-suggest.hidden": running is None,
+        "suggest-status.children": status,
+        "suggestions.children": _found(facts, launches) if facts else [_nothing_yet()],
+        "suggest-poll.disabled": running is None,
+    }
+
+
+def _nothing_yet() -> Component:
+    said = _(
+        "Counts what was recorded with every pad and swizzle, writes the best into a copy of the file, and runs it."
+    )
+    return html.P(said, className="note")
+
+
+def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
+    """Show the suggestions for one kernel, whose launches these are, each with its difference."""
+    rows = suggested_rows(facts, launches)
+    parts: list[Component] = []
+    if rows:
+        # One component for all rows: each one on the page costs the browser time at every step.
+        body = [[row.change, row.now, row.predicted, row.counted, row.time] for row in rows]
+        table = dmc.Table(data={"head": list(map(_, _HEAD)), "body": body}, verticalSpacing=6, className="suggested")
+        region = {"role": "region", "aria-labelledby": "suggest-title"}
+        parts.append(html.Div(table, className="scroller", tabIndex=0, **region))
+    parts += [html.P(_noted(note), className="note") for row in rows for note in row.notes]
+    parts += [html.P(_noted(note)) for note in refused_notes(facts, launches[0].kernel)]
+    parts += [_difference(row.change, row.diff) for row in rows if row.diff]
+    on = facts.get("measured_on")
+    if on and any(row.measured for row in rows):
+        said = _(
+            "With this change the kernel equals one already in this file, which was recorded on an {gpu}, counted by "
+            "Nsight Compute and timed.",
+            gpu=on,
+        )
+        parts.append(html.P(said, className="note"))
+    return parts
+
+
+def _noted(note: Note) -> str | list[Component | str]:
+    if not note.quoted:
+        return note.text
+    return rich("{before} {after}", before=note.text, after=html.Span(note.quoted, lang="en"))
+
+
+def _difference(change: str, diff: str) -> Component:
+    title = _("Difference: {change}", change=change)
+    region = {"role": "region", "aria-label": title}
+    return html.Details(
+        [html.Summary(title), html.Pre(diff, className="difference scroller", tabIndex=0, **region)],
+        className="details",
+    )
+
+
+def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
+    """Connect the panel of an app; it follows the pictures, which are looked at first."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.split(".")) for name in PROPERTIES],
+        Input("suggest", "n_clicks"),
+        Input("cancel-suggest", "n_clicks"),
+        Input("suggest-poll", "n_intervals"),
+        Input("drawn-run", "data"),
+    )
+    def show_suggestions(clicks: int | None, cancels: int | None, polls: int | None, query: Query) -> list[Any]:
+        busy = False
+        if ctx.triggered_id == "suggest" and clicks:
+            busy = not _start(library, suggester, query)
+        elif ctx.triggered_id == "cancel-suggest" and cancels:
+            suggester.cancel()
+        filling = view_suggest(library, suggester, query, busy=busy)
+        return [filling.get(name, no_update) for name in PROPERTIES]
+
+
+def _start(library: Library, suggester: Suggester, query: Query) -> bool:
+    """Start on the kernel shown; return False when something else is running."""
+    state = RunState.read(query)
+    try:
+        shown = library.show(state)
+        path = library.kernel_file(state.file)
+        return path is not None and suggester.start(shown, path, shown.launch(state).kernel)
+    except SmemvizError:  # the page says what is wrong
+        return True

@@ -1,0 +1,217 @@
+"""The timing panel of the kernel page: how long the launch takes, on what, and whether its conflicts matter."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime
+from pathlib import Path
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.facts import fact
+from smemviz.app.components.graph import download, graph
+from smemviz.app.components.rich import retold, rich
+from smemviz.app.library import Library, Shown
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.state import RunState
+from smemviz.app.swept import swept
+from smemviz.app.tasks.stopwatch import Running, Stopwatch
+from smemviz.errors import SmemvizError
+from smemviz.figures.drawing.style import ThemeName
+from smemviz.figures.times import times
+from smemviz.i18n import N_, _
+from smemviz.recordings.data import Launch
+from smemviz.recordings.sweep import Point, Sweep
+from smemviz.wording.conditions import told_conditions
+from smemviz.wording.impact import Measured, matter
+from smemviz.wording.labels import count, day, duration
+
+POLL_MILLISECONDS = 500
+JOB_PROPERTIES = (
+    "measure-area.hidden",
+    "measure.disabled",
+    "cancel-measure.hidden",
+    "measure-status.children",
+    "poll.disabled",
+)
+_BANDS = N_(
+    "In the lower plot, the samples under a lens: the pale band is the 5th to 95th percentile, the strong one the "
+    "95 % interval of the median."
+)
+
+
+def timing_panel() -> Component:
+    """Lay out the panel; the button is shown once a GPU is known to be here."""
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(_("Time"), id="timing-title"),
+                    html.Div(
+                        [
+                            html.Button(_("Measure"), id="measure", type="button", className="text-button"),
+                            html.Button(
+                                _("Cancel"), id="cancel-measure", type="button", className="text-button", hidden=True
+                            ),
+                        ],
+                        id="measure-area",
+                        hidden=True,
+                        className="panel-controls",
+                    ),
+                ],
+                className="panel-head",
+            ),
+            html.Div(id="measure-status", role="status", className="measure-status"),
+            html.Div(id="timing-body"),
+            dcc.Interval(id="poll", interval=POLL_MILLISECONDS, disabled=True),
+        ],
+        className="panel timing-panel",
+        **{"aria-labelledby": "timing-title"},
+    )
+
+
+def view_timing(
+    stopwatch: Stopwatch, shown: Shown, launch: Launch, theme: ThemeName, path: Path | None
+) -> list[Component]:
+    """Show the time of a launch of the file ``path``, or say that there is none and what would measure it."""
+    one = stopwatch.measured(shown, launch)
+    if one is None:
+        found = swept(path, shown.program, launch.kernel) if path else None
+        return _of_sweep(*found) if found else _no_time(shown)
+    others = (stopwatch.measured(shown, other) for other in shown.recording.launches if other is not launch)
+    judged = matter(one, [other for other in others if other])
+    picture = graph("times", still=False)
+    picture.figure = times(one.time, theme=theme)
+    picture.style = {"height": picture.figure.layout.height}
+    return [
+        html.Dl(_facts(one), className="facts"),
+        html.H3(_("Does it matter?")),
+        html.P(
+            rich("{answer}. {sentence}", answer=html.Strong(judged.answer), sentence=judged.sentence),
+            id="matter",
+            className="matter",
+        ),
+        html.P(judged.basis, className="note"),
+        download(_("Times")),
+        picture,
+        html.P(_(_BANDS), className="note"),
+        html.P(_origin(one), id="timing-origin", className="note origin-note"),
+        *(html.P(rich("Note: {note}.", note=retold(note)), className="note") for note in one.time.notes),
+    ]
+
+
+def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
+    """Show what is being measured; nothing where there is no GPU, or no kernel file to run on it."""
+    state = RunState.read(query)
+    try:
+        shown = library.show(state)
+    except SmemvizError:
+        return {"measure.disabled": True}
+    if not stopwatch.available or library.kernel_file(state.file) is None:
+        return {"measure-area.hidden": True, "poll.disabled": True}
+    running = stopwatch.running()
+    status: list[Component] = []
+    if running:
+        launches = len(shown.recording.launches)
+        status = [
+            html.Span(_measuring(running)),
+            html.Progress(value=str(running.done), max=str(launches), **{"aria-label": _("Launches measured")}),
+        ]
+    elif problem := stopwatch.problem(shown):
+        status = [dmc.Alert(retold(problem), title=_("It could not be measured"), color="red")]
+    return {
+        "measure-area.hidden": False,
+        "measure.disabled": running is not None,
+        "cancel-measure.hidden": running is None,
+        "measure-status.children": status,
+        "poll.disabled": running is None,
+    }
+
+
+def _measuring(running: Running) -> str:
+    file, seconds = running.file, running.seconds
+    if not running.kernel:
+        return _("Measuring {file}, {seconds:.0f} s: starting", file=file, seconds=seconds)
+    return _("Measuring {file}, {seconds:.0f} s: {kernel}", file=file, seconds=seconds, kernel=running.kernel)
+
+
+def _facts(one: Measured) -> list[Component]:
+    time = one.time
+    return [
+        fact(_("median"), duration(time.median_us), "median"),
+        fact(_("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us), "interval"),
+        fact(_("floor"), duration(time.floor_us), "floor"),
+        fact(_("net"), duration(time.net_us), "floor"),
+        fact(
+            _("5th to 95th percentile"), _("{low:.5g} to {high:.5g} µs", low=time.p5_us, high=time.p95_us), "interval"
+        ),
+        fact(
+            _("samples"),
+            _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch")),
+            "interval",
+        ),
+    ]
+
+
+def _origin(one: Measured) -> str:
+    """Say what a time was measured on, when and how."""
+    date = datetime.fromisoformat(one.time.date)
+    message = (
+        N_("Measured here, on {card}, driver {driver}, {day}, {time:%H:%M} UTC, {how}")
+        if one.here
+        else N_("Measured on {card}, driver {driver}, {day}, {time:%H:%M} UTC, {how}")
+    )
+    how = _("with arrays out of the L2 cache") if one.time.cold else _("by CUDA graph replay")
+    measured = _(message, card=one.device.name, driver=one.device.driver, day=day(date), time=date, how=how)
+    state = told_conditions(one.time.conditions)
+    if not state:
+        return _("{measured}. The floor is an empty kernel of this size.", measured=measured)
+    return _("{measured}; {state}. The floor is an empty kernel of this size.", measured=measured, state=state)
+
+
+def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
+    """Show the time that a sweep over sizes took, which knows neither a floor nor the single samples."""
+    time = point.time
+    if time is None:
+        raise ValueError(f"{point.kernel} was not timed")
+    date = datetime.fromisoformat(sweep.date)
+    said = rich(
+        "Measured in a sweep over sizes, without a floor, on {card}, driver {driver}, {day}, {time:%H:%M} UTC. {link}",
+        card=sweep.device.name,
+        driver=sweep.device.driver,
+        day=day(date),
+        time=date,
+        link=dcc.Link(_("Every kernel at this size"), href=f"/matmul?SIZE={point.size.name}&TILE={point.tile}"),
+    )
+    return [
+        html.Dl(
+            [
+                fact(_("median"), duration(time.median_us), "median"),
+                fact(
+                    _("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us), "interval"
+                ),
+                fact(
+                    _("samples"),
+                    _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch")),
+                    "interval",
+                ),
+            ],
+            className="facts",
+        ),
+        html.P(said, id="timing-origin", className="note origin-note"),
+    ]
+
+
+def _no_time(shown: Shown) -> list[Component]:
+    program = shown.program
+    why = shown.why or _("The recording has no times.")
+    settings = [part for name, value in program.overrides.items() for part in ("--set", f"{name}={value}")]
+    line = shlex.join(["smemviz", "time", Path(program.file).name, *settings])
+    said = rich(
+        "No time was measured with these constants. {why} On a machine with an NVIDIA GPU, {command} measures it.",
+        why=why,
+        command=html.Code(line),
+    )
+    return [html.P(said, className="not-measured")]

@@ -1,0 +1,89 @@
+"""Callbacks of the layout lab: the URL's store comes in, what it puts on the page goes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
+
+from smemviz.app.components.rich import retold
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.pages.layouts.lab_page import PATH
+from smemviz.app.pages.layouts.lab_view import FOUND_PROPERTIES, LAB_PROPERTIES, errors_of, view_found, view_lab
+
+_CONTROLS = {"type": "lab", "side": ALL, "name": ALL, "at": ALL}
+_BUTTONS = {"type": "lab-button", "side": ALL, "name": ALL, "at": ALL}
+_ROWS = {"type": "lab-access", "side": ALL, "at": ALL}
+_LOOK = {"type": "lab-look", "name": ALL}
+
+
+def add_callbacks(app: Dash) -> None:
+    """Connect the page of an app."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [*_outputs(LAB_PROPERTIES), Output(_CONTROLS, "error")],
+        Input("run", "data"),
+        Input("theme", "data"),
+        State("place", "data"),
+        State(_CONTROLS, "id"),
+    )
+    def show_lab(query: Query, theme: str, place: Query, ids: list[dict[str, Any]]) -> list[Any]:
+        if not _here(place):
+            return [*_values(LAB_PROPERTIES, {}), [no_update] * len(ids)]
+        return [
+            *_values(LAB_PROPERTIES, view_lab(query, theme)),
+            [retold(error) if error else "" for error in errors_of(query, ids)],
+        ]
+
+    @app.callback(_outputs(FOUND_PROPERTIES), Input("run", "data"), State("place", "data"))  # type: ignore[untyped-decorator]
+    def show_found(query: Query, place: Query) -> list[Any]:
+        return _values(FOUND_PROPERTIES, view_found(query) if _here(place) else {})
+
+    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
+        function = ClientsideFunction("smemviz_lab", name)
+        app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
+
+    defaults = State("lab-defaults", "data")
+    clientside(
+        "fill",
+        Output(_CONTROLS, "value"),
+        Output({"type": "lab", "side": "B", "name": "same", "at": ALL}, "checked"),
+        Output(_ROWS, "hidden"),
+        Output(_BUTTONS, "hidden"),
+        Output("lab-B", "hidden"),
+        Output("lab-B-results", "hidden"),
+        Output("lab-B-accesses", "hidden"),
+        Input("run", "data"),
+        State(_CONTROLS, "id"),
+        State(_CONTROLS, "value"),
+        State(_ROWS, "id"),
+        State(_BUTTONS, "id"),
+        defaults,
+    )
+    clientside("set", Input(_CONTROLS, "value"), State(_CONTROLS, "id"), defaults, initially=False)
+    clientside(
+        "share", Input({"type": "lab", "side": "B", "name": "same", "at": ALL}, "checked"), defaults, initially=False
+    )
+    clientside("press", Input(_BUTTONS, "n_clicks"), defaults, initially=False)
+    clientside(
+        "show_look",
+        Output(_LOOK, "value"),
+        Output({"type": "lab-look", "name": "ACCESS"}, "data"),
+        Output({"type": "lab-look", "name": "REQUEST"}, "max"),
+        Input("lab-shown", "data"),
+        State(_LOOK, "id"),
+        State(_LOOK, "value"),
+    )
+    clientside("look", Input(_LOOK, "value"), State(_LOOK, "id"), State("lab-shown", "data"), initially=False)
+
+
+def _here(place: Query) -> bool:
+    return bool(place) and place["path"] == PATH
+
+
+def _outputs(properties: tuple[str, ...]) -> list[Output]:
+    return [Output(*name.rsplit(".", 1)) for name in properties]
+
+
+def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
+    return [filling.get(name, no_update) for name in properties]

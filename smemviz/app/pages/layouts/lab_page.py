@@ -1,0 +1,269 @@
+"""The layout lab: an array, the accesses to it, and what they cost; two set-ups side by side, and a search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.graph import download, graph
+from smemviz.app.pages.kernel.controls import hardware_options
+from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
+from smemviz.frontends.numba.constants import DTYPES
+from smemviz.i18n import N_, _
+from smemviz.model.layout.accesses import PATTERNS
+from smemviz.recordings.operation_names import MATRICES, WIDTHS
+
+PATH = "/lab"
+
+_SWIZZLES = ("xor 5", "xor 3 2", "Swizzle<3, 3, 3>", "Swizzle<3, 2, 5>", "column ^ row")
+_FORMULAS = ("lane, warp", "lane, 0, lane < 16")
+_OPERATIONS = ("load", "store", *MATRICES, "atomic_add", "atomic_max", "reduce_add", "reduce_inc")
+_DTYPES = [name for name in dict.fromkeys(DTYPES.values()) if not name.startswith("complex")]
+_NARROW = {"across": N_("Across"), "warps": N_("Warps"), "steps": N_("Steps")}
+_HELP = N_(
+    "An access is a pattern, or a formula in lane, warp and step for the index: lane, warp. After it may stand "
+    "whether the lane is on: lane, 0, lane < 16. A swizzle is xor BITS BASE SHIFT, CuTe's Swizzle<B, M, S> counted in "
+    "elements, or a formula for the column in row and column."
+)
+_TILE_NOTE = N_("Strong: what the access asks for at some request. Bold, corner marked: a lane in conflict.")
+_PRESETS = {
+    N_("32 x 32 floats, by column"): lab_query(ARRAY, ACCESSES, f"{ARRAY}; pad=1"),
+    N_("16 x 32 rectangle, pad 2"): lab_query("16x32 int32", ACCESSES, "16x32 int32; pad=2"),
+    N_("float64 in rows of 33"): lab_query("32x32 float64", ACCESSES, "32x32 float64; pad=1"),
+    N_("float4 in a row"): lab_query(ARRAY, ("row; width=16",)),
+    N_("float4 down a column"): lab_query(ARRAY, ("row; op=store; width=16", "column; width=16"), f"{ARRAY}; pad=4"),
+    N_("ldmatrix of 16 bits"): lab_query(
+        "32x64 float16",
+        ("row; op=store; width=16", "matrices; op=ldmatrix_x4"),
+        "32x64 float16; swizzle=Swizzle<3, 3, 3>",
+    ),
+    N_("8-byte banks of 3.x"): lab_query("16x32 int32", ACCESSES, "16x32 int32; pad=2", "3.5-8"),
+}
+
+
+def lab_page() -> Component:
+    """Lay out the page; callbacks and ``assets/lab.js`` fill it."""
+    return html.Div(
+        [
+            html.Header(
+                [
+                    html.P(_("Layout lab"), className="eyebrow"),
+                    html.H1(_("A layout for shared memory"), id="lab-headline", className="headline"),
+                    html.P("", id="lab-origin", className="origin"),
+                ],
+                className="title",
+            ),
+            html.Nav(
+                [
+                    dcc.Link(_(name), href=f"{PATH}?{query}", className="kernel-link")
+                    for name, query in _PRESETS.items()
+                ],
+                className="kernels lab-presets",
+                **{"aria-label": _("Examples")},
+            ),
+            html.Div([_form(side) for side in SIDES], className="lab-pair"),
+            _look(),
+            html.Div([_results(side) for side in SIDES], className="lab-pair"),
+            _search(),
+            dcc.Store(id="lab-defaults", data={"A": ARRAY, "A-access": "\n".join(ACCESSES)}),
+            dcc.Store(id="lab-shown"),
+        ],
+        id="lab-page",
+    )
+
+
+def control(side: str, name: str, at: int = 0) -> dict[str, Any]:
+    """Return the id of a control of a set-up; ``at`` is the access it belongs to."""
+    return {"type": "lab", "side": side, "name": name, "at": at}
+
+
+def button(side: str, name: str, at: int = 0) -> dict[str, Any]:
+    """Return the id of a button of a set-up."""
+    return {"type": "lab-button", "side": side, "name": name, "at": at}
+
+
+def _form(side: str) -> Component:
+    second = side == "B"
+    head = [
+        html.Button(_("Swap"), id=button(side, "swap"), className="text-button", type="button"),
+        html.Button(_("Close"), id=button(side, "close"), className="text-button", type="button"),
+    ]
+    compare = html.Button(_("Compare with another"), id=button(side, "compare"), className="text-button", type="button")
+    shared = [dmc.Checkbox(id=control(side, "same"), label=_("Accesses as in A"), size="sm")] if second else []
+    add = html.Button(_("Add an access"), id=button(side, "add"), className="text-button", type="button")
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(_("Set-up {side}", side=side), id=f"lab-{side}-title"),
+                    html.Div(head if second else [compare], className="panel-controls"),
+                ],
+                className="panel-head",
+            ),
+            html.Div(_array(side), className="lab-fields"),
+            html.Div([html.H3(_("Accesses")), *shared], className="lab-accesses-head"),
+            html.Div(
+                [*(_access(side, at) for at in range(MOST_ACCESSES)), add],
+                id=f"lab-{side}-accesses",
+                className="lab-accesses",
+            ),
+            *([] if second else [html.P(_(_HELP), className="note")]),
+        ],
+        id=f"lab-{side}",
+        className="panel lab-side",
+        **{"aria-labelledby": f"lab-{side}-title"},
+    )
+
+
+def _array(side: str) -> list[Component]:
+    number: dict[str, Any] = {"min": 0, "allowDecimal": False, "size": "sm", "debounce": 250}
+    return [
+        dmc.TextInput(id=control(side, "shape"), label=_("Shape"), debounce=250, size="sm", w=110),
+        dmc.Select(
+            id=control(side, "dtype"), label="dtype", data=_DTYPES, allowDeselect=False, size="sm", w=116
+        ),
+        dmc.NumberInput(id=control(side, "pad"), label=_("Pad"), w=84, **number),
+        dmc.NumberInput(id=control(side, "pitch"), label=_("Row pitch"), placeholder=_("columns"), w=104, **number),
+        dmc.NumberInput(id=control(side, "base"), label=_("First byte"), w=104, **number),
+        dmc.Autocomplete(
+            id=control(side, "swizzle"), label=_("Swizzle"), placeholder=_("none"), data=list(_SWIZZLES), debounce=250,
+            clearable=True, size="sm", className="lab-wide", clearButtonProps={"aria-label": _("No swizzle")},
+        ),
+        dmc.Select(
+            id=control(side, "cc"), label=_("Counted for"), data=hardware_options(), allowDeselect=False, size="sm",
+            maxDropdownHeight=320, w=170,
+        ),
+    ]  # fmt: skip
+
+
+def _access(side: str, at: int) -> Component:
+    widths = [{"value": "element", "label": _("element")}, *({"value": str(n), "label": str(n)} for n in WIDTHS)]
+    small: dict[str, Any] = {
+        "min": 1,
+        "allowDecimal": False,
+        "placeholder": _("auto"),
+        "size": "xs",
+        "w": 66,
+        "debounce": 250,
+    }
+    fields = [
+        dmc.Autocomplete(
+            id=control(side, "pattern", at), label=_("Pattern {number}", number=at + 1),
+            data=[*PATTERNS, *_FORMULAS], debounce=250, size="xs", className="lab-wide",
+        ),
+        dmc.Select(
+            id=control(side, "op", at), label=_("Operation"), data=list(_OPERATIONS), allowDeselect=False, size="xs",
+            w=116,
+        ),
+        dmc.Select(
+            id=control(side, "width", at), label=_("Bytes a lane"), data=widths, allowDeselect=False, size="xs", w=92
+        ),
+        *(dmc.NumberInput(id=control(side, field, at), label=_(label), **small) for field, label in _NARROW.items()),
+        html.Button(
+            "✕", id=button(side, "remove", at), className="text-button lab-remove", type="button",
+            title=_("Remove access {number}", number=at + 1),
+            **{"aria-label": _("Remove access {number} of {side}", number=at + 1, side=side)},
+        ),
+    ]  # fmt: skip
+    return html.Div(
+        fields, id={"type": "lab-access", "side": side, "at": at}, className="lab-access", role="group",
+        **{"aria-label": _("access {number} of set-up {side}", number=at + 1, side=side)},
+    )  # fmt: skip
+
+
+def look(name: str) -> dict[str, str]:
+    """Return the id of a control that chooses what is pictured."""
+    return {"type": "lab-look", "name": name}
+
+
+def _look() -> Component:
+    views = [{"value": "index", "label": _("As indexed")}, {"value": "banks", "label": _("Rows of banks")}]
+    return html.Section(
+        [
+            html.H2(_("Pictured"), className="visually-hidden"),
+            dmc.Select(id=look("ACCESS"), label=_("Access pictured"), data=[], allowDeselect=False, size="xs", w=190),
+            dmc.NumberInput(
+                id=look("REQUEST"), label=_("Request"), min=1, allowDecimal=False, size="xs", w=100, debounce=100
+            ),
+            dmc.SegmentedControl(id=look("VIEW"), data=views, size="xs", **{"aria-label": _("Rows of the tile")}),
+            html.P(_("← → go from request to request"), className="note keys"),
+            dcc.Link(_("The same access on every GPU"), id="lab-gpus", href="/gpus", className="lab-gpus"),
+        ],
+        className="panel lab-look",
+        **{"aria-label": _("What is pictured")},
+    )
+
+
+def _results(side: str) -> Component:
+    tile = _("Tile of set-up {side}", side=side)
+    banks = _("Banks by wavefront of set-up {side}", side=side)
+    lanes = _("Lanes of set-up {side}", side=side)
+    return html.Section(
+        [
+            html.H2(_("What {side} costs", side=side), id=f"lab-{side}-costs-title"),
+            html.P("", id=f"lab-{side}-array", className="note"),
+            _region(f"lab-{side}-counts", _("Counts of set-up {side}", side=side)),
+            html.P("", id=f"lab-{side}-said", className="lab-said"),
+            html.Div(
+                [
+                    html.Section(
+                        [
+                            html.Div([html.H3(_("Tile")), download(tile)], className="panel-head"),
+                            _scroller(f"lab-{side}-tile", tile),
+                            html.P(_(_TILE_NOTE), className="note"),
+                        ]
+                    ),
+                    html.Section(
+                        [
+                            html.Div([html.H3(_("Banks by wavefront")), download(banks)], className="panel-head"),
+                            _scroller(f"lab-{side}-banks", banks),
+                        ]
+                    ),
+                    html.Div(
+                        [html.H3(_("Lane by lane")), _region(f"lab-{side}-lanes", lanes, "lab-lanes")],
+                    ),
+                ],
+                id=f"lab-{side}-pictures",
+                className="lab-pictures",
+            ),
+        ],
+        id=f"lab-{side}-results",
+        className="panel lab-side",
+        **{"aria-labelledby": f"lab-{side}-costs-title"},
+    )
+
+
+def _search() -> Component:
+    return html.Section(
+        [
+            html.H2(_("Cheapest layouts for all accesses of A"), id="lab-search-title"),
+            html.P("", id="lab-found-said", className="lab-said"),
+            _region("lab-found", _("Layouts found")),
+            html.P(
+                _(
+                    "All pads, XORs and Swizzle<B, M, S> that keep every access aligned, by wavefronts, then bytes, "
+                    "then instructions that the index takes more. Of one kind those that another beats in all three "
+                    "are left out. Blocks are as shared memory and threads allow; registers may allow fewer."
+                ),
+                className="note",
+            ),
+        ],
+        className="panel",
+        **{"aria-labelledby": "lab-search-title"},
+    )
+
+
+def _scroller(identity: str, label: str) -> Component:
+    return html.Div(
+        html.Div(graph(identity), className="sheet lab-sheet"),
+        className="scroller", tabIndex=0, role="region", **{"aria-label": label},
+    )  # fmt: skip
+
+
+def _region(identity: str, label: str, extra: str = "") -> Component:
+    return html.Div(
+        id=identity, className=f"scroller {extra}".strip(), tabIndex=0, role="region", **{"aria-label": label}
+    )

@@ -1,0 +1,174 @@
+"""What the layout lab shows for what its URL asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.pages.layouts.lab_page import PATH
+from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
+from smemviz.app.state import LookState
+from smemviz.figures.drawing.style import ThemeName
+from smemviz.figures.layout_tile import LabView, lab_banks, lab_tile
+from smemviz.i18n import N_, _
+from smemviz.views.layout_lab import (
+    COUNT_HEADS,
+    LANE_HEADS,
+    Pictured,
+    access_said,
+    array_said,
+    count_rows,
+    headline,
+    lane_rows,
+    picture,
+    request_said,
+)
+from smemviz.views.layout_search import FoundRow, found, found_heads, found_said
+from smemviz.wording.grammar import capital, items, sentences
+from smemviz.wording.sentences import rule
+
+_OF_SIDE = (
+    "array.children",
+    "counts.children",
+    "said.children",
+    "tile.figure",
+    "tile.style",
+    "banks.figure",
+    "banks.style",
+    "lanes.children",
+    "pictures.hidden",
+)
+LAB_PROPERTIES = (
+    "lab-headline.children",
+    "lab-origin.children",
+    "lab-gpus.href",
+    "lab-shown.data",
+    *(f"lab-{side}-{name}" for side in SIDES for name in _OF_SIDE),
+)
+FOUND_PROPERTIES = ("lab-found-said.children", "lab-found.children")
+_WRONG = N_("This set-up cannot be counted: see the field that is marked.")
+
+
+def view_lab(query: Query, theme: str) -> Filling:
+    """Count and picture the set-ups that the query asks for."""
+    state, look = LabState.read(query), LookState.read({"theme": theme}).theme
+    setups = {name: side.setup for name, side in state.sides.items() if side.setup}
+    filling: Filling = {
+        "lab-headline.children": capital(headline(setups, named=len(state.sides) > 1))
+        if setups
+        else _("This cannot be counted"),
+        "lab-origin.children": _origin(state),
+        "lab-gpus.href": f"/gpus?{_again(query)}",
+    }
+    shown: Pictured | None = None
+    for name, side in state.sides.items():
+        if side.setup is None:
+            filling |= {f"lab-{name}-said.children": _(_WRONG), f"lab-{name}-pictures.hidden": True}
+            filling |= {f"lab-{name}-array.children": "", f"lab-{name}-counts.children": []}
+            continue
+        access, request = (shown.access, shown.request) if shown else (state.access, state.request)
+        now = picture(side.setup, access, request)
+        filling |= {f"lab-{name}-{key}": value for key, value in _pictures(now, state.view, look).items()}
+        shown = shown or now
+    return filling | {"lab-shown.data": _shown(shown, state.view)}
+
+
+def errors_of(query: Query, ids: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what is wrong at each control, "" for nothing."""
+    sides = LabState.read(query).sides
+    nothing = Side(None, {})
+    return [sides.get(one["side"], nothing).errors.get((one["name"], one["at"]), "") for one in ids]
+
+
+def view_found(query: Query) -> Filling:
+    """Search layouts for the first set-up."""
+    setup = LabState.read(query).sides["A"].setup
+    if setup is None:
+        return {"lab-found-said.children": _(_WRONG), "lab-found.children": []}
+    rows = found(setup)
+    heads = (_("layout"), *found_heads(setup), _("in a kernel"))
+    return {
+        "lab-found-said.children": found_said(rows),
+        "lab-found.children": html.Table(
+            [
+                html.Caption(_("Layouts, the one there is first"), className="visually-hidden"),
+                html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
+                html.Tbody([_found_row(row, query) for row in rows]),
+            ],
+            className="table lab-found",
+        ),
+    }
+
+
+def _found_row(row: FoundRow, query: Query) -> Component:
+    name: Any = html.Strong(_("{layout} (now)", layout=row.name))
+    if not row.present:
+        href = f"{PATH}?{_again(query | {'B': row.suggestion.layout.text})}"
+        name = dcc.Link(row.name, href=href, title=_("Put {layout} into set-up B", layout=row.name))
+    copy = html.Button(
+        _("Copy"), type="button", className="text-button lab-copy",
+        **{"data-code": row.code, "aria-label": _("Copy the code of {layout}", layout=row.name)},
+    )  # fmt: skip
+    code = html.Div([html.Pre(row.code), copy], className="lab-code")
+    return html.Tr([html.Th(name, scope="row"), *map(html.Td, row.cells), html.Td(code)])
+
+
+def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:
+    tile, banks = lab_tile(now, view=view, theme=theme), lab_banks(now, theme=theme)
+    request = _(
+        "{access}, request {number} of {count}.",
+        access=capital(access_said(now.kind)),
+        number=now.request + 1,
+        count=now.count,
+    )
+    counts = [[*row, *[""] * (len(COUNT_HEADS) - len(row))] for row in count_rows(now.setup)]
+    return {
+        "array.children": array_said(now.setup),
+        "counts.children": _table(COUNT_HEADS, counts, _("What each access costs")),
+        "said.children": sentences(request, request_said(now)),
+        "tile.figure": tile,
+        "tile.style": {"height": tile.layout.height},
+        "banks.figure": banks,
+        "banks.style": {"height": banks.layout.height},
+        "lanes.children": _table(LANE_HEADS, lane_rows(now), _("The lanes that are on")),
+        "pictures.hidden": False,
+    }
+
+
+def _table(heads: Sequence[str], rows: list[list[str]], caption: str) -> Component:
+    # One component for all rows: each one on the page costs the browser time at every step.
+    return dmc.Table(
+        data={"head": list(map(_, heads)), "body": rows, "caption": caption},
+        captionSide="top",
+        verticalSpacing=3,
+        className="lab-table",
+    )
+
+
+def _shown(shown: Pictured | None, view: LabView) -> dict[str, Any]:
+    if shown is None:
+        return {"options": [], "ACCESS": None, "REQUEST": None, "VIEW": view, "count": 0}
+    options = [
+        {"value": str(i + 1), "label": _("{number}: {access}", number=i + 1, access=access_said(access))}
+        for i, access in enumerate(shown.setup.accesses)
+    ]
+    values = {"ACCESS": str(shown.access + 1), "REQUEST": shown.request + 1, "VIEW": view}
+    return {"options": options, "count": shown.count, **values}
+
+
+def _origin(state: LabState) -> str:
+    setups = [side.setup for side in state.sides.values() if side.setup]
+    rules = dict.fromkeys(rule(setup.hardware, kind=setup.basis) for setup in setups)
+    return _("{sentence}.", sentence=capital(items(*rules))) if rules else ""
+
+
+def _again(query: Query) -> str:
+    """Write the query as a link has it."""
+    pairs = [(name, value) for name, joined in query.items() for value in joined.split("\n")]
+    return urlencode(pairs)

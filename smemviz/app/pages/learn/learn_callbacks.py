@@ -1,0 +1,73 @@
+"""Callbacks of the Learn pages: the URL comes in, what it puts on the page goes out; the rest is the browser's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
+
+from smemviz.app.pages.kernel.run_view import Query
+from smemviz.app.pages.learn.learn_view import LEARN_PROPERTIES, lesson_at, view_lesson
+
+_KNOBS = {"type": "learn-knob", "name": ALL}
+_STATUS = {"type": "learn-status", "slug": ALL}
+
+
+def add_callbacks(app: Dash) -> None:
+    """Connect the pages of an app."""
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [Output(*name.rsplit(".", 1)) for name in LEARN_PROPERTIES],
+        Input("run", "data"),
+        Input("theme", "data"),
+        State("place", "data"),
+    )
+    def show_lesson(query: Query, theme: str, place: Query) -> list[Any]:
+        lesson = lesson_at(place["path"]) if place else None
+        filling = view_lesson(lesson, query, theme) if lesson else {}
+        return [filling.get(name, no_update) for name in LEARN_PROPERTIES]
+
+    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
+        function = ClientsideFunction("smemviz_learn", name)
+        app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
+
+    lesson = State("learn-lesson", "data")
+    clientside(
+        "fill", Output(_KNOBS, "value"), Input("run", "data"), State(_KNOBS, "id"), State(_KNOBS, "value"), lesson
+    )
+    clientside("set", Input(_KNOBS, "value"), State("learn-outcome", "data"), lesson, initially=False)
+    clientside("check", Input("learn-check", "n_clicks"), State("learn-answer", "value"), initially=False)
+    clientside("show", Input("learn-show", "n_clicks"), initially=False)
+    clientside("recall", Output("learn-answer", "value"), Input("run", "data"), State("learn-answer", "value"))
+    clientside(
+        "again",
+        Output("learn-answer", "value", allow_duplicate=True),
+        Input("learn-again", "n_clicks"),
+        initially=False,
+    )
+    clientside("present", Input("learn-present", "n_clicks"), initially=False)
+    clientside("print", Input("learn-print", "n_clicks"), initially=False)
+    clientside(
+        "learned", Output("learn-progress", "data"), Input("learn-outcome", "data"), State("learn-progress", "data")
+    )
+    clientside(
+        "forget",
+        Output("learn-progress", "data", allow_duplicate=True),
+        Input("learn-forget", "n_clicks"),
+        initially=False,
+    )
+    clientside(
+        "show_progress",
+        Output(_STATUS, "children"),
+        Input("learn-progress", "data"),
+        State(_STATUS, "id"),
+    )
+    clientside(
+        "count",
+        Output("learn-count", "children"),
+        Output("learn-forget", "hidden"),
+        Input("learn-progress", "data"),
+        State(_STATUS, "id"),
+    )
+    clientside("mark", Input("url", "href"))
+    clientside("mark", Input("learn-outcome", "data"))

@@ -1,0 +1,286 @@
+"""The Learn pages: the list of the lessons, and a lesson whose picture comes once its question was answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.graph import download, graph
+from smemviz.app.components.rich import rich
+from smemviz.i18n import _, ngettext
+from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Said, lesson_of
+from smemviz.wording.grammar import sentences
+
+PATH = "/learn"
+PANELS = (0, 1)  # a lesson has at most so many pictures
+_MOST_SEGMENTS = 6  # a choice of more is a list
+_LANES = range(32)
+
+
+def learn_page(path: str) -> list[Component]:
+    """Lay out the list at ``/learn``, or the lesson at ``/learn/<slug>``.
+
+    Raises:
+        InputError: when there is no such lesson.
+    """
+    name = path.removeprefix(PATH).strip("/")
+    return [*(_lesson(lesson_of(name)) if name else _list()), dcc.Store(id="learn-progress", storage_type="local")]
+
+
+def knob_id(name: str) -> dict[str, str]:
+    """Return the id of the control for a knob."""
+    return {"type": "learn-knob", "name": name}
+
+
+def paragraph(said: Said) -> list[Component | str]:
+    """Return a message with the code in it."""
+    return rich(said.message, **{name: html.Code(text) for name, text in said.code.items()})
+
+
+def href(lesson: Lesson, query: Mapping[str, str] | None = None) -> str:
+    """Return the address of a lesson."""
+    return f"{PATH}/{lesson.slug}" + (f"?{urlencode(query)}" if query else "")
+
+
+def _list() -> list[Component]:
+    forget = html.Button(
+        _("Forget my progress"), id="learn-forget", className="text-button", type="button", hidden=True
+    )
+    return [
+        html.Header(
+            [
+                html.H1(_("Learn"), className="headline"),
+                html.P(
+                    sentences(
+                        ngettext(
+                            "{n} short lesson. Each asks before it shows, and counts the answer as you turn its knobs.",
+                            "{n} short lessons. Each asks before it shows, and counts the answer as you turn its "
+                            "knobs.",
+                            len(LESSONS),
+                        ),
+                        _("Each can be presented to a class, and printed as a handout."),
+                    ),
+                    className="origin",
+                ),
+            ],
+            className="title",
+        ),
+        html.Div(
+            [
+                html.Output("", id="learn-count"),
+                forget,
+                html.P(_("Your progress is kept in this browser and nowhere else."), className="note"),
+            ],
+            className="learn-progress",
+        ),
+        html.Ol([_entry(number, lesson) for number, lesson in enumerate(LESSONS, 1)], className="learn-list"),
+    ]
+
+
+def _entry(number: int, lesson: Lesson) -> Component:
+    return html.Li(
+        [
+            html.Span(str(number), className="learn-number", **{"aria-hidden": "true"}),
+            html.Div(
+                [
+                    html.H2(dcc.Link(_(lesson.title), href=href(lesson), className="card-link")),
+                    html.P(_(lesson.point), className="summary"),
+                ]
+            ),
+            html.Span("", id={"type": "learn-status", "slug": lesson.slug}, className="learn-status"),
+        ],
+        className="card learn-entry",
+    )
+
+
+def _lesson(lesson: Lesson) -> list[Component]:
+    at = LESSONS.index(lesson)
+    stage = lesson.stage(lesson.values({}))
+    return [
+        html.Header(
+            [
+                html.P(
+                    [
+                        dcc.Link(_("Learn"), href=PATH),
+                        _("Lesson {number} of {count}", number=at + 1, count=len(LESSONS)),
+                        html.Span("", id={"type": "learn-status", "slug": lesson.slug}, className="learn-status"),
+                    ],
+                    className="eyebrow learn-eyebrow",
+                ),
+                html.H1(_(lesson.title), className="headline", id="learn-title"),
+                html.P("", className="learn-set", id="learn-set"),
+            ],
+            className="title learn-title",
+        ),
+        html.Div([_words(lesson, stage.question), _pictures(_(lesson.title))], className="learn-columns"),
+        _ways(at),
+        html.Div(id="learn-steps", hidden=True, **{"data-steps": json.dumps(_steps(at)), "data-path": href(lesson)}),
+        dcc.Store(id="learn-outcome"),
+        dcc.Store(id="learn-lesson", data={"slug": lesson.slug, "defaults": lesson.values({})}),
+        html.Div(
+            [
+                html.P("", id="learn-step", **{"aria-live": "polite"}),
+                _step_button("-1", "←", _("Step back")),
+                _step_button("1", "→", _("Step on")),
+                _step_button("0", "✕", _("End the presentation")),
+            ],
+            className="learn-presenter",
+        ),
+    ]
+
+
+def _step_button(by: str, sign: str, name: str) -> Component:
+    """Offer to those without a keyboard what a presenter's keys do."""
+    return html.Button(
+        sign,
+        className="text-button",
+        type="button",
+        title=name,
+        **{"aria-label": name, "data-learn-step": by},
+    )
+
+
+def _words(lesson: Lesson, question: Question) -> Component:
+    return html.Div(
+        [
+            html.Section(
+                [html.P(paragraph(said)) for said in lesson.text], className="panel learn-text", id="learn-text"
+            ),
+            html.Section(
+                [
+                    html.H2(_("Question"), id="learn-question-title"),
+                    html.Div([_knob(knob) for knob in lesson.knobs], className="learn-knobs"),
+                    html.P("", id="learn-question", className="learn-question", **{"aria-live": "polite"}),
+                    html.Div(_answer(question), className="learn-answer", id="learn-answer-place"),
+                    html.Div(
+                        [
+                            html.Button(_("Check"), id="learn-check", className="run-button", type="button"),
+                            html.Button(_("Show me"), id="learn-show", className="text-button", type="button"),
+                            html.Button(_("Ask me again"), id="learn-again", className="text-button", type="button"),
+                        ],
+                        className="learn-buttons",
+                    ),
+                    html.Div(id="learn-feedback", className="learn-feedback", role="status"),
+                ],
+                className="panel learn-ask",
+                **{"aria-labelledby": "learn-question-title"},
+            ),
+        ],
+        className="learn-words",
+    )
+
+
+def _knob(knob: Knob) -> Component:
+    label: Any = _(knob.label) if knob.label else html.Code(knob.name)
+    data = [{"value": value, "label": knob.written(value)} for value in knob.options]
+    identity = knob_id(knob.name)
+    if len(data) > _MOST_SEGMENTS or any(len(option["label"]) > 8 for option in data):
+        return dmc.Select(id=identity, label=label, data=data, value=knob.default, allowDeselect=False, size="sm")
+    name = f"learn-knob-{knob.name}"
+    return html.Div(
+        [
+            html.Span(label, className="label", id=name),
+            dmc.SegmentedControl(id=identity, data=data, value=knob.default, size="sm", **{"aria-labelledby": name}),
+        ],
+        className="field",
+    )
+
+
+def _answer(question: Question) -> Component:
+    """Return the control for an answer; its value is text, or lanes."""
+    if question.kind == "number":
+        return dmc.NumberInput(
+            id="learn-answer",
+            label=_("Your answer"),
+            value="",
+            debounce=True,  # handed over with Enter and as the box is left, before a click on what checks it
+            allowDecimal=False,
+            size="md",
+            w=150,
+            hideControls=True,
+        )
+    if question.kind == "choice":
+        choices = [dmc.Radio(value=o.value, label=html.Code(o.text)) for o in question.options]
+        return dmc.RadioGroup(choices, id="learn-answer", label=_("Your answer"), value="", size="md")
+    chips = [dmc.Chip(str(lane), value=str(lane), size="xs", radius="sm", icon="") for lane in _LANES]
+    return html.Div(
+        [
+            html.Span(_("Your answer: the lanes that do, or none"), className="label", id="learn-lanes"),
+            html.Div(
+                dmc.ChipGroup(chips, id="learn-answer", multiple=True, value=[]),
+                className="learn-lanes",
+                role="group",
+                **{"aria-labelledby": "learn-lanes"},
+            ),
+        ]
+    )
+
+
+def _pictures(title: str) -> Component:
+    return html.Div(
+        [
+            html.P(_("The picture comes once you have answered."), id="learn-waiting", className="panel learn-waiting"),
+            html.Div(
+                [
+                    html.P("", id="learn-because", className="learn-because", tabIndex=-1),
+                    html.Div([_panel(at, title) for at in PANELS], id="learn-panels", className="learn-panels"),
+                    html.P("", id="learn-origin", className="note"),
+                ],
+                id="learn-pictures",
+                className="learn-pictures",
+                hidden=True,
+            ),
+        ],
+        className="learn-shown",
+    )
+
+
+def _panel(at: int, title: str) -> Component:
+    name = f"learn-{at}"
+    alternatives = _("{title}, picture {n}", title=title, n=at + 1)
+    return html.Section(
+        [
+            html.Div(
+                [html.H2("", id=f"{name}-title"), download(alternatives)],
+                className="panel-head",
+            ),
+            html.Div(
+                html.Div(graph(f"{name}-figure"), className="sheet", id=f"{name}-sheet"),
+                className="scroller", tabIndex=0, role="region", id=f"{name}-region", **{"aria-label": ""},
+            ),
+        ],
+        className="panel learn-panel",
+        id=f"{name}-panel",
+    )  # fmt: skip
+
+
+def _ways(at: int) -> Component:
+    """Lead on to the next lesson, and offer what a class needs."""
+    before = dcc.Link(_(LESSONS[at - 1].title), href=href(LESSONS[at - 1]), className="learn-before") if at else None
+    following = LESSONS[at + 1] if at + 1 < len(LESSONS) else None
+    after = dcc.Link(_(following.title), href=href(following), className="learn-after") if following else None
+    tools = [
+        html.Button(_("Present"), id="learn-present", className="text-button", type="button", title=_("key p")),
+        html.Button(_("Print handout"), id="learn-print", className="text-button", type="button"),
+    ]
+    links = html.Nav([link for link in (before, after) if link], className="learn-nav", **{"aria-label": _("Lessons")})
+    return html.Div([links, html.Div(tools, className="learn-tools")], className="learn-ways")
+
+
+def _steps(at: int) -> list[str]:
+    """Return the addresses a presenter steps through: the question, its pictures; before and after them the others'."""
+    own = _steps_of(LESSONS[at])
+    before = _steps_of(LESSONS[at - 1])[-1:] if at else []
+    after = _steps_of(LESSONS[at + 1])[:1] if at + 1 < len(LESSONS) else []
+    return [*before, *own, *after]
+
+
+def _steps_of(lesson: Lesson) -> Sequence[str]:
+    shown = [href(lesson, {**scene, "ANSWER": SHOW, "present": "1"}) for scene in lesson.scenes]
+    return [href(lesson, {"present": "1"}), *shown]

@@ -1,0 +1,105 @@
+"""What a lesson shows for what its URL asks for: the question, and once it is answered why, with the pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+
+from smemviz.app.components.rich import rich
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.pages.learn.learn_page import PANELS, PATH
+from smemviz.app.state import LookState
+from smemviz.errors import InputError
+from smemviz.figures.drawing.style import THEMES, empty
+from smemviz.i18n import _
+from smemviz.lessons import SHOW, Lesson, Panel, Stage, lesson_of, read_answer, written
+
+_OF_PANEL = ("panel.hidden", "title.children", "figure.figure", "figure.style", "region.aria-label", "sheet.className")
+LEARN_PROPERTIES = (
+    "learn-set.children",
+    "learn-question.children",
+    "learn-feedback.children",
+    "learn-feedback.className",
+    "learn-waiting.hidden",
+    "learn-pictures.hidden",
+    "learn-because.children",
+    "learn-origin.children",
+    "learn-answer-place.hidden",
+    "learn-check.hidden",
+    "learn-show.hidden",
+    "learn-again.hidden",
+    "learn-outcome.data",
+    *(f"learn-{at}-{name}" for at in PANELS for name in _OF_PANEL),
+)
+
+
+def lesson_at(path: str) -> Lesson | None:
+    """Return the lesson at an address, None where there is none."""
+    try:
+        return lesson_of(path.removeprefix(f"{PATH}/"))
+    except InputError:
+        return None
+
+
+def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
+    """Ask, judge what was answered, and show the pictures to whoever answered right, or gave up."""
+    values = lesson.values(query)
+    stage = lesson.stage(values)
+    outcome, feedback = judge(stage, query.get("ANSWER", ""))
+    shown = outcome in ("right", "shown")
+    filling: Filling = {
+        "learn-set.children": lesson.set_to(values),
+        "learn-question.children": stage.question.text,
+        "learn-feedback.children": feedback,
+        "learn-feedback.className": f"learn-feedback is-{outcome}",
+        "learn-waiting.hidden": shown,
+        "learn-pictures.hidden": not shown,
+        "learn-because.children": stage.because if shown else "",
+        "learn-origin.children": stage.origin if shown else "",
+        "learn-answer-place.hidden": shown,
+        "learn-check.hidden": shown,
+        "learn-show.hidden": shown,
+        "learn-again.hidden": not shown,
+        "learn-outcome.data": {"slug": lesson.slug, "outcome": outcome},
+    }
+    panels = stage.panels(LookState.read({"theme": theme}).theme) if shown else ()
+    return filling | {key: value for at in PANELS for key, value in _panel(at, panels[at : at + 1]).items()}
+
+
+def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
+    """Return what becomes of an answer (``asking``, ``wrong``, ``right``, ``shown``), and what is said to it."""
+    question = stage.question
+    if not given:
+        return "asking", []
+    if given == SHOW:
+        return "shown", [html.Strong(_("It is {answer}.", answer=stage.answer))]
+    try:
+        answer = read_answer(question, given)
+    except InputError as error:
+        return "wrong", [str(error)]
+    if answer in stage.right:
+        return "right", [html.Strong(_("Right: {answer}.", answer=written(question, answer)))]
+    said = _("Not {answer}.", answer=written(question, answer))
+    return "wrong", rich("{before} {after}", before=html.Strong(said), after=stage.hint(answer))
+
+
+def _panel(at: int, panels: tuple[Panel, ...]) -> Filling:
+    name = f"learn-{at}"
+    if not panels:  # and nothing stays behind that tells the answer
+        nothing = empty(THEMES["light"], "")
+        return {
+            f"{name}-panel.hidden": True,
+            f"{name}-title.children": "",
+            f"{name}-figure.figure": nothing,
+            f"{name}-region.aria-label": "",
+        }
+    (panel,) = panels
+    return {
+        f"{name}-panel.hidden": False,
+        f"{name}-title.children": panel.title,
+        f"{name}-figure.figure": panel.figure,
+        f"{name}-figure.style": {"height": panel.figure.layout.height},
+        f"{name}-region.aria-label": _("{name}: {sentence}", name=panel.title, sentence=panel.said),
+        f"{name}-sheet.className": "sheet lab-sheet" if panel.narrow else "sheet",
+    }

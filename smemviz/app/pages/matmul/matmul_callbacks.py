@@ -1,0 +1,135 @@
+"""Callbacks of the matrix product page: the URL's stores come in, what they put on the page goes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
+
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, Products, ProductState
+from smemviz.app.pages.matmul.matmul_page import PATH
+from smemviz.app.pages.matmul.matmul_view import (
+    COUNTED_PARTS,
+    COUNTED_PROPERTIES,
+    JOB_PROPERTIES,
+    MEASURED_PROPERTIES,
+    SAVED_PARTS,
+    SAVED_PROPERTIES,
+    STEP_PROPERTIES,
+    control_values,
+    view_counted,
+    view_job,
+    view_measured,
+    view_saved,
+    view_step,
+)
+from smemviz.app.tasks.stopwatch import Stopwatch
+from smemviz.errors import InputError
+
+_CONTROLS = {"type": "product-control", "name": ALL}
+
+
+def add_callbacks(app: Dash, library: Library, data: Products, stopwatch: Stopwatch) -> None:
+    """Connect the page of an app."""
+    linked, mistakes = FILE in library.files, MISTAKES in library.files
+    place = State("place", "data")
+
+    asked = (Input("run", "data"), Input("theme", "data"), Input("products-latest", "data"))
+
+    # What is known comes at once; what has to run comes when it has.
+    @app.callback(_outputs(MEASURED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
+    def show_measured(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
+        return _values(MEASURED_PROPERTIES, view_measured(data, query, theme, mistakes) if _here(place) else {})
+
+    @app.callback(_outputs(COUNTED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
+    def show_counted(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
+        return _values(COUNTED_PROPERTIES, view_counted(data, query, theme, linked) if _here(place) else {})
+
+    # The other tiles come last: Dash waits for what the callback above puts out.
+    @app.callback(_outputs(SAVED_PROPERTIES), *asked, Input("products-results", "hidden"), place)  # type: ignore[untyped-decorator]
+    def show_saved(query: Query, theme: str, latest: int | None, hidden: bool, place: Query) -> list[Any]:
+        return _values(SAVED_PROPERTIES, view_saved(data, query, theme) if _here(place) else {})
+
+    @app.callback(_outputs(STEP_PROPERTIES), Input("run", "data"), Input("look", "data"), place)  # type: ignore[untyped-decorator]
+    def show_step(query: Query, look: Query, place: Query) -> list[Any]:
+        return _values(STEP_PROPERTIES, view_step(data, query, look) if _here(place) else {})
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output(_CONTROLS, "value"),
+        Output("product-shown", "data"),
+        Input("run", "data"),
+        State(_CONTROLS, "id"),
+    )
+    def show_controls(query: Query, ids: list[dict[str, str]]) -> tuple[list[str], dict[str, str]]:
+        shown = control_values(data, query or {})
+        return [shown.get(one["name"], "") for one in ids], shown
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        [*_outputs(JOB_PROPERTIES), Output("products-latest", "data")],
+        Input("products-measure", "n_clicks"),
+        Input("products-cancel", "n_clicks"),
+        Input("products-poll", "n_intervals"),
+        State("run", "data"),
+        State("products-latest", "data"),
+    )
+    def measure(
+        clicks: int | None, cancels: int | None, polls: int | None, query: Query, latest: int | None
+    ) -> list[Any]:
+        if ctx.triggered_id == "products-measure" and clicks and stopwatch.available:
+            _start(data, query)
+        elif ctx.triggered_id == "products-cancel" and cancels:
+            data.cancel()
+        now = data.latest
+        filling = view_job(data, stopwatch.available)
+        return [*_values(JOB_PROPERTIES, filling), no_update if now == (latest or 0) else now]
+
+    _add_browser_callbacks(app)
+
+
+def _start(data: Products, query: Query) -> None:
+    try:
+        data.measure(ProductState.read(query, data.recorded))
+    except InputError:  # the page says what is wrong with the size
+        return
+
+
+def _add_browser_callbacks(app: Dash) -> None:
+    """Connect controls and playback with the URL; these run in ``assets/matmul.js``."""
+
+    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
+        function = ClientsideFunction("smemviz_matmul", name)
+        app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
+
+    busy = [Output(name, "aria-busy", allow_duplicate=True) for name in (*COUNTED_PARTS, *SAVED_PARTS)]
+    clientside("await", *busy, Input("run", "data"), initially=False)
+    clientside(
+        "set", Input(_CONTROLS, "value"), State(_CONTROLS, "id"), State("product-shown", "data"), initially=False
+    )
+    clientside("go", Input({"type": "step-go", "to": ALL}, "n_clicks"), State("step-count", "data"), initially=False)
+    clientside("keep", Output("step-slider", "value"), Input("step-count", "data"))
+    clientside("pick", Input("step-slider", "value"), State("step-count", "data"), initially=False)
+    clientside(
+        "toggle", Output("step-playing", "data"), Input("step-play", "n_clicks"), State("step-playing", "data"),
+        initially=False,
+    )  # fmt: skip
+    clientside(
+        "play",
+        Output("step-play", "className"),
+        Output("step-play", "aria-label"),
+        Input("step-playing", "data"),
+        Input("step-count", "data"),
+    )
+
+
+def _here(place: Query) -> bool:
+    return bool(place) and place["path"] == PATH
+
+
+def _outputs(properties: tuple[str, ...]) -> list[Output]:
+    return [Output(*name.rsplit(".", 1)) for name in properties]
+
+
+def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
+    return [filling.get(name, no_update) for name in properties]

@@ -1,0 +1,227 @@
+"""The matrix product page: what the kernels load, how fast they are, and one of them step by step."""
+
+from __future__ import annotations
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.graph import download, graph
+from smemviz.app.pages.matmul.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
+from smemviz.i18n import N_, _
+from smemviz.views.matmul_products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS, REGISTERS
+
+POLL_MILLISECONDS = 500
+PATH = "/matmul"
+
+_LOADS_NOTE = N_(
+    "With tiles of T x T an element is loaded once for T threads, so elements fall by T: 2 S³ to 2 S³ / T. Sectors "
+    "fall less, because lanes of one warp that read the same sector already shared it."
+)
+_ROOFLINE_NOTE = N_(
+    "Bytes are those of the sectors that the warps request; caches serve many of them, so a kernel may stand above the "
+    "line of the memory. cuBLAS stands where each element would move once, because its traffic was not counted."
+)
+_SWEEP_NOTE = N_("Both axes are logarithmic. Matrices stay in the caches where they fit: launches follow each other.")
+_QUOTED_NOTE = N_(
+    "With copies: both matrices to the card, the launch, the result back, from pageable memory. From scratch adds the "
+    "first use of the card by a process and compiling the kernel, which Numba does when it first launches it."
+)
+_STEPS_NOTE = N_(
+    "From a recording in lockstep. ▼ an element that moves, ● a word that is read; numbers say how often an element of "
+    "a or b has been loaded so far. Framed: the tiles, and the piece of c that the block computes."
+)
+
+
+def matmul_page() -> Component:
+    """Lay out the page; callbacks fill it."""
+    return html.Div(
+        [
+            html.Header(
+                [
+                    html.P(_("Matrix multiplication"), className="eyebrow"),
+                    html.H1(_("The product of two matrices"), id="products-headline", className="headline"),
+                    html.P("", id="products-origin", className="origin"),
+                ],
+                id="products-title",
+                className="title",
+            ),
+            *(html.Div(id=f"products-{name}", role="status", className="notices") for name in ("notices", "refusal")),
+            _controls(),
+            html.Div(
+                [
+                    _section(
+                        _("Every kernel at this size"),
+                        html.Div(html.P(_("Loading"), className="note"), id="products-table"), identity="products",
+                        notes=tuple(map(_, (NO_INTEGER_BLAS, MERGED, HALVES, REGISTERS, HELD_BACK))),
+                        last_notes=("filled-note", "skipped-note"),
+                    ),
+                    html.Div(
+                        [
+                            _picture(_("What tiles save"), "loads", _(_LOADS_NOTE), last_note="loads-claim"),
+                            _picture(_("Roofline"), "roofline", _(_ROOFLINE_NOTE)),
+                        ],
+                        className="pair",
+                    ),
+                    _steps(),
+                    _picture(_("Sweep over sizes"), "sweep", _(_SWEEP_NOTE)),
+                    _section(_("Measured ceilings"), html.Div(id="ceilings-table"), identity="ceilings"),
+                    _section(
+                        _("Published times beside ours"), html.Div(id="quoted-table"), identity="quoted",
+                        notes=(_(_QUOTED_NOTE),), last_notes=("quoted-note",),
+                    ),
+                ],
+                id="products-results",
+                className="products",
+            ),
+            dcc.Store(id="products-latest"),
+            dcc.Store(id="step-count"),
+            dcc.Store(id="product-shown"),
+            dcc.Store(id="step-playing", data=False),
+            dcc.Interval(id="products-poll", interval=POLL_MILLISECONDS, disabled=True),
+        ],
+        id="matmul-page",
+    )  # fmt: skip
+
+
+def _controls() -> Component:
+    return html.Section(
+        [
+            html.Div(
+                [
+                    dmc.TextInput(
+                        id=control("SIZE"),
+                        label=_("Size"),
+                        description=_("S, or MxKxN"),
+                        debounce=500,
+                        size="sm",
+                        w=150,
+                    ),
+                    dmc.Select(
+                        id=control("TILE"),
+                        label=_("Tile"),
+                        description=_("threads of a block, each way"),
+                        data=[str(tile) for tile in TILES],
+                        allowDeselect=False,
+                        size="sm",
+                        w=190,
+                    ),
+                    html.Div(
+                        [
+                            html.Button(
+                                _("Measure here"), id="products-measure", type="button", className="text-button"
+                            ),
+                            html.Button(
+                                _("Cancel"), id="products-cancel", type="button", className="text-button", hidden=True
+                            ),
+                        ],
+                        id="products-measure-area",
+                        hidden=True,
+                        className="panel-controls",
+                    ),
+                ],
+                className="products-knobs",
+            ),
+            html.Nav(id="products-sizes", className="sizes", **{"aria-label": _("Sizes that were measured")}),
+            html.Div(id="products-measure-status", role="status", className="measure-status"),
+        ],
+        className="panel",
+        **{"aria-label": _("Size and tile")},
+    )
+
+
+def control(name: str) -> dict[str, str]:
+    """Return the id of the control for a name in the URL."""
+    return {"type": "product-control", "name": name}
+
+
+def _steps() -> Component:
+    sizes = [
+        {"value": key, "label": _("{side} x {side}, tiles of {tile}", side=side, tile=tile)}
+        for key, (side, tile) in PICTURED.items()
+    ]
+    buttons = [
+        _button("first", _("First step")),
+        _button("previous", _("Previous step"), _("Previous step (left arrow)")),
+        html.Button(
+            id="step-play", className="icon-button play", type="button", title=_("Play (space)"),
+            **{"aria-label": _("Play")},
+        ),
+        _button("next", _("Next step"), _("Next step (right arrow)")),
+        _button("last", _("Last step")),
+    ]  # fmt: skip
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(_("Step by step"), id="steps-title"),
+                    dmc.Select(
+                        id=control("PICTURED"), data=sizes, value=DEFAULT_PICTURED, allowDeselect=False, size="xs",
+                        w=180, **{"aria-label": _("Product that is pictured")},
+                    ),
+                    download(_("Step by step")),
+                ],
+                className="panel-head",
+            ),
+            html.P(_(_STEPS_NOTE), className="note"),
+            html.Div(
+                [
+                    html.Output("", id="step-text", className="position-text"),
+                    html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Steps")}),
+                    dmc.Slider(
+                        id="step-slider", min=1, max=2, step=1, value=1, label=None, thumbLabel=_("Step"), size="sm",
+                        updatemode="drag", className="position",
+                    ),
+                ],
+                className="playback steps-playback",
+            ),
+            html.Div(
+                html.Div(graph("steps"), className="sheet steps-sheet"), className="scroller", tabIndex=0,
+                role="region", **{"aria-labelledby": "steps-title"},
+            ),
+            html.Div(
+                id="step-table", className="scroller", tabIndex=0, role="region",
+                **{"aria-label": _("What this step touches")},
+            ),
+        ],
+        className="panel steps-panel",
+    )  # fmt: skip
+
+
+def _button(to: str, label: str, title: str = "") -> Component:
+    return html.Button(
+        id={"type": "step-go", "to": to}, className=f"icon-button {to}", type="button", title=title or label,
+        **{"aria-label": label},
+    )  # fmt: skip
+
+
+def _picture(title: str, identity: str, note: str, *, last_note: str = "") -> Component:
+    return html.Section(
+        [
+            html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
+            html.Div(
+                html.Div(graph(identity), className="sheet products-sheet", id=f"{identity}-sheet"),
+                className="scroller", tabIndex=0,
+                role="region", **{"aria-labelledby": f"{identity}-title"},
+            ),
+            html.P(note, className="note", id=f"{identity}-note"),
+            *([html.P("", className="note", id=last_note)] if last_note else []),
+        ],
+        className="panel",
+    )  # fmt: skip
+
+
+def _section(
+    title: str, content: Component, *, identity: str, notes: tuple[str, ...] = (), last_notes: tuple[str, ...] = ()
+) -> Component:
+    return html.Section(
+        [
+            html.H2(title, id=f"{identity}-title"),
+            html.Div(
+                content, className="scroller", tabIndex=0, role="region", **{"aria-labelledby": f"{identity}-title"}
+            ),
+            *(html.P(note, className="note") for note in notes),
+            *(html.P("", className="note", id=note) for note in last_notes),
+        ],
+        className="panel",
+    )

@@ -1,0 +1,78 @@
+"""The page that explains every number and says where it comes from."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.components.rich import rich
+from smemviz.i18n import _
+from smemviz.paths import kernels_dir, plain_name, recording_for
+from smemviz.recordings.data import Recording
+from smemviz.recordings.file import load
+from smemviz.wording.glossary import numbers
+from smemviz.wording.glossary_entry import Number, Section
+from smemviz.wording.grammar import names
+from smemviz.wording.sentences import origin
+
+PATH = "/numbers"
+_FILE, _KERNEL = "square.py", "set_row_read_col"  # whose numbers are the examples
+
+
+def numbers_page() -> list[Component]:
+    """Lay out the page; its examples are those of a recording in the gallery."""
+    recording = _examples()
+    lead = rich(
+        "Examples are of {kernel} in {file}, {recorded}.",
+        kernel=dcc.Link(html.Code(_KERNEL), href=f"/kernel?file={plain_name(Path(_FILE))}&kernel={_KERNEL}"),
+        file=html.Code(_FILE),
+        recorded=origin(recording),
+    )
+    sections = numbers(recording[_KERNEL])
+    return [
+        html.Header(
+            [
+                html.H1(_("What the numbers mean, and where they come from"), className="headline"),
+                html.P(lead, className="origin"),
+            ],
+            className="title",
+        ),
+        html.Nav(
+            [html.A(one.title, href=f"#{place(one.numbers[0].anchor)}") for one in sections],
+            className="kernels",
+            **{"aria-label": _("Sections")},
+        ),
+        html.Div([_section(one) for one in sections], className="numbers"),
+    ]
+
+
+def place(anchor: str) -> str:
+    """Return the id of a number on the page; panels of other pages have names such as ``pad`` for their own."""
+    return f"number-{anchor}"
+
+
+@cache
+def _examples() -> Recording:
+    path = recording_for(kernels_dir() / _FILE)
+    assert path is not None
+    return load(path)
+
+
+def _section(section: Section) -> Component:
+    identity = f"about-{section.numbers[0].anchor}"
+    return html.Section(
+        [html.H2(section.title, id=identity), html.Dl([_number(one) for one in section.numbers])],
+        className="panel",
+        **{"aria-labelledby": identity},
+    )
+
+
+def _number(number: Number) -> Component:
+    said = [html.Dd(number.meaning), html.Dd(number.source, className="note")]
+    if number.example:
+        value = html.Strong(number.example)
+        said.append(html.Dd(rich("Here: {value}", value=value), className="example"))
+    return html.Div([html.Dt(names(*number.names)), *said], id=place(number.anchor), className="number")

@@ -1,0 +1,154 @@
+"""Times of launches: those in recordings, and those measured on this machine since the server started."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from smemviz.app.library import RunKey, Shown
+from smemviz.app.tasks.jobs import Job
+from smemviz.app.tasks.runner import Tasks
+from smemviz.engines.api import gpu_engine
+from smemviz.errors import InputError, MissingError
+from smemviz.frontends.numba.constants import ConstantValue
+from smemviz.frontends.numba.program import read_program
+from smemviz.progress import LINES
+from smemviz.recordings.calibration import calibration_for, calibration_of
+from smemviz.recordings.data import Device, Launch, Timing
+from smemviz.recordings.decode import decode
+from smemviz.wording.impact import Measured
+
+_PROGRESS = re.compile(r"(\d+)/\d+ (.*)")
+
+
+@dataclass(frozen=True)
+class Times:
+    """What ``smemviz time --json`` found: kernels and their times in the order they were launched."""
+
+    device: Device
+    kernels: tuple[str, ...]
+    times: tuple[Timing, ...]
+
+
+@dataclass(frozen=True)
+class _Task:
+    path: Path
+    run: RunKey
+
+
+@dataclass(frozen=True)
+class Running:
+    """How a measurement is doing: of which file, for how long, at which launch."""
+
+    file: str
+    seconds: float
+    done: int
+    kernel: str
+
+
+class Stopwatch:
+    """Measures kernel files by our own command line, one at a time, and keeps what it found by source and constants.
+
+    With a job that may start nothing it says that there is no GPU.
+    """
+
+    def __init__(self, job: Job | None = None) -> None:
+        self._tasks = Tasks(job or Job(environment=LINES), _read)
+        self._gpu_lock = threading.Lock()
+
+    @property
+    def available(self) -> bool:
+        """Whether this machine has a GPU that Numba can use; the first to ask waits for CUDA to be loaded."""
+        if not self._tasks.allowed:
+            return False
+        with self._gpu_lock:
+            return self._available
+
+    @cached_property
+    def _available(self) -> bool:
+        try:
+            return bool(gpu_engine().available())
+        except MissingError:
+            return False
+
+    @property
+    def latest(self) -> int:
+        """How many measurements have been kept; a page that knows a smaller number has not seen the latest."""
+        self._tasks.collect()
+        return self._tasks.latest
+
+    def start(self, shown: Shown, path: Path) -> bool:
+        """Start measuring a kernel file with the constants shown; return False when something is being measured."""
+        return self._tasks.start(_task(shown), command(path, shown.program.overrides))
+
+    def cancel(self) -> None:
+        """Stop measuring."""
+        self._tasks.cancel()
+
+    def running(self) -> Running | None:
+        """Say what is being measured, None when nothing is."""
+        status = self._tasks.running()
+        if status is None:
+            return None
+        assert isinstance(status.key, _Task)
+        said = _PROGRESS.fullmatch(status.said)
+        return Running(status.key.path.name, status.seconds, int(said[1]) if said else 0, said[2] if said else "")
+
+    def problem(self, shown: Shown) -> str | None:
+        """Say why the last measurement of what is shown failed, None when it did not."""
+        return self._tasks.problem(_task(shown))
+
+    def measured(self, shown: Shown, launch: Launch) -> Measured | None:
+        """Return a launch with its time: as measured here, else as in the GPU recording with the same constants."""
+        index = next(i for i, one in enumerate(shown.recording.launches) if one is launch)
+        verified = shown.recorded.launches[index] if shown.recorded and shown.why is None else None
+        found = self._tasks.found(_task(shown))
+        if found and index < len(found.times) and found.kernels[index] == launch.kernel:
+            same_card = verified and shown.recorded and shown.recorded.device == found.device
+            counted = verified if verified and same_card else replace(launch, hardware=())
+            return Measured(counted, found.times[index], found.device, calibration_of(found.device.name), here=True)
+        if verified and verified.time and shown.recorded and shown.recorded.device:
+            return Measured(verified, verified.time, shown.recorded.device, calibration_for(shown.recorded))
+        return None
+
+
+def key_of(shown: Shown) -> RunKey:
+    """Return what a time belongs to: a source and the values of its constants."""
+    return shown.program.sha256, shown.program.variant, tuple(shown.program.values.items())
+
+
+def _task(shown: Shown) -> _Task:
+    return _Task(Path(shown.program.file), key_of(shown))
+
+
+def command(path: Path, overrides: Mapping[str, ConstantValue]) -> list[str]:
+    """Return the command that measures a kernel file."""
+    settings = [part for name, value in overrides.items() for part in ("--set", f"{name}={value}")]
+    return [sys.executable, "-m", "smemviz", "time", str(path), *settings, "--json"]
+
+
+def _read(task: _Task, output: str) -> Times:
+    """Read what ``smemviz time --json`` printed.
+
+    Raises:
+        InputError: when it printed something else, or of another version of the file.
+    """
+    if read_program(task.path).sha256 != task.run[0]:
+        raise InputError("the file changed while it was measured")
+    try:
+        data: dict[str, Any] = json.loads(output)
+        launches = data["launches"]
+        return Times(
+            decode(Device, data["device"], "device"),
+            tuple(launch["kernel"] for launch in launches),
+            tuple(decode(Timing, launch["time"], "time") for launch in launches),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"its output cannot be read: {error}") from None

@@ -1,0 +1,91 @@
+"""Suggestions for kernels: those stored beside a kernel file, and those worked out here by ``smemviz suggest``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from smemviz.app.library import RunKey, Shown
+from smemviz.app.tasks.jobs import Job, Status
+from smemviz.app.tasks.runner import Tasks
+from smemviz.app.tasks.stopwatch import key_of
+from smemviz.errors import InputError
+from smemviz.frontends.numba.constants import ConstantValue
+from smemviz.paths import suggestions_for
+from smemviz.progress import LINES
+
+Facts = dict[str, Any]  # what ``smemviz suggest --json`` prints
+
+_FAILED_A_CHECK = 1  # the exit code of a command whose output holds all the same
+
+
+@dataclass(frozen=True)
+class _Task:
+    run: RunKey
+    kernel: str
+
+
+class Suggester:
+    """Runs our own command line, one kernel at a time, and keeps what it found by source, constants and kernel."""
+
+    def __init__(self, job: Job | None = None) -> None:
+        self._tasks = Tasks(job or Job(environment=LINES), _read, (_FAILED_A_CHECK,))
+
+    def start(self, shown: Shown, path: Path, kernel: str) -> bool:
+        """Start on a kernel of a file with the constants shown; return False when another is being worked on."""
+        return self._tasks.start(_Task(key_of(shown), kernel), command(path, kernel, shown.program.overrides))
+
+    def cancel(self) -> None:
+        """Stop what is running."""
+        self._tasks.cancel()
+
+    def running(self) -> Status | None:
+        """Say how the one that is being worked on is doing, None when none is."""
+        return self._tasks.running()
+
+    def problem(self, shown: Shown, kernel: str) -> str | None:
+        """Say why the last try failed, None when it did not."""
+        return self._tasks.problem(_Task(key_of(shown), kernel))
+
+    def found(self, shown: Shown, path: Path, kernel: str) -> Facts | None:
+        """Return what was found for a kernel here, else what is stored beside its file for the same text."""
+        return self._tasks.found(_Task(key_of(shown), kernel)) or _stored(shown, path)
+
+
+def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue]) -> list[str]:
+    """Return the command that suggests layouts for a kernel of a file."""
+    settings = [part for name, value in overrides.items() for part in ("--set", f"{name}={value}")]
+    return [sys.executable, "-m", "smemviz", "suggest", f"{path}:{kernel}", *settings, "--json"]
+
+
+def _read(task: _Task, output: str) -> Facts:
+    try:
+        facts: Facts = json.loads(output)
+        _ = facts["sha256"], facts["suggestions"], facts["refused"], facts["notes"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"its output cannot be read: {error}") from None
+    if facts["sha256"] != task.run[0]:
+        raise InputError("the file changed meanwhile")
+    return facts
+
+
+def _stored(shown: Shown, path: Path) -> Facts | None:
+    """Return what is stored for the text and the constants that are shown."""
+    beside = suggestions_for(path)
+    if beside is None:
+        return None
+    for facts in _load(beside, beside.stat().st_mtime_ns):
+        if facts["sha256"] == shown.program.sha256 and facts["constants"] == shown.program.values:
+            return facts
+    return None
+
+
+@lru_cache(maxsize=8)
+def _load(path: Path, changed: int) -> tuple[Facts, ...]:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return tuple({**facts, "measured_on": data["device"]["name"]} for facts in data["files"])

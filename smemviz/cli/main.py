@@ -1,0 +1,115 @@
+"""The command line: ``smemviz [PATH...]`` serves, ``smemviz VERB ...`` does what one file of ``verbs`` says.
+
+A verb's module has a docstring, which is its help, ``add_arguments(parser)`` and ``execute(arguments) -> int``, the
+exit code. Whatever is heavy is imported in ``execute``, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from smemviz.errors import InputError, MissingError, SmemvizError
+from smemviz.printable import one_line
+from smemviz.version import __version__
+
+VERBS = ("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export", "handout")
+INTERRUPTED = 130  # as a shell reports SIGINT
+BROKEN_PIPE = 141  # and SIGPIPE
+_OF_OUTPUT = (errno.EPIPE, errno.EINVAL, errno.ENOSPC, errno.EIO, errno.EFBIG)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code: 0 done, 1 a check failed, 2 bad input, 3 this machine lacks it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # sources hold letters that a Windows pipe cannot
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    verb = arguments.pop(0) if arguments and arguments[0] in VERBS else None
+    command = import_module(f"smemviz.cli.verbs.{verb or 'serve'}")
+    own, script = _split(arguments) if verb == "run" else (arguments, None)
+    parsed = _parser(verb, command).parse_args(own)
+    parsed.arguments = script
+    before = _identity(parsed)
+    try:
+        code: int = command.execute(parsed)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except SmemvizError as error:
+        return _fail(str(error), error.exit_code)
+    except MemoryError:
+        return _fail("this machine has not enough memory for that", MissingError.exit_code)
+    except (Exception, KeyboardInterrupt) as error:
+        if _interrupted(error):
+            saved = "nothing was saved" if _identity(parsed) == before else f"{parsed.output} was saved before"
+            # The server has said that this is how to stop it.
+            return _fail(f"stopped before it was done; {saved}", INTERRUPTED) if verb else INTERRUPTED
+        if isinstance(error, OSError):
+            return _refused(error)
+        raise
+    return code
+
+
+def _fail(said: str, code: int) -> int:
+    print(one_line(f"smemviz: {said}"), file=sys.stderr)
+    return code
+
+
+def _identity(parsed: argparse.Namespace) -> tuple[int, int] | None:
+    """Tell the file that a verb writes from the one that replaces it; None where there is none."""
+    try:
+        found = os.stat(parsed.output)
+    except (AttributeError, TypeError, OSError):
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error; extensions written in C make others of it."""
+    while error and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _refused(error: OSError) -> int:
+    """Say why standard output cannot be written, or what else the system refused; commands name files themselves."""
+    if error.filename is not None or error.errno not in _OF_OUTPUT:
+        return _fail(f"the system refused something: {error}", MissingError.exit_code)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
+    if error.errno in (errno.EPIPE, errno.EINVAL):  # whoever read our output has left; EINVAL on Windows
+        return BROKEN_PIPE
+    return _fail(f"standard output cannot be written: {error.strerror}", InputError.exit_code)
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    """Return what is ours, and what stands after ``--``: a script's, None without it."""
+    if "--" not in arguments:
+        return arguments, None
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
+
+
+def _parser(verb: str | None, command: ModuleType) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"smemviz {verb}" if verb else "smemviz",
+        description=command.__doc__,
+        epilog=None if verb else _list_of_verbs(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    if not verb:
+        parser.add_argument("--version", action="version", version=f"smemviz {__version__}")
+    command.add_arguments(parser)
+    return parser
+
+
+def _list_of_verbs() -> str:
+    modules = {verb: import_module(f"smemviz.cli.verbs.{verb}") for verb in VERBS}
+    # Under python -OO no module has a docstring.
+    lines = [f"  smemviz {verb:9} {(module.__doc__ or ' ').splitlines()[0]}" for verb, module in modules.items()]
+    return "verbs:\n" + "\n".join(lines) + "\n\n`smemviz VERB --help` says more. A file named like a verb is ./VERB."

@@ -1,0 +1,66 @@
+"""Measure on this machine's GPU, without a profiler, what the model assumes of shared memory.
+
+The result is kept, and recordings made on the same card carry it. Exits 1 when the card deviates from the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smemviz.recordings.data import Calibration
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="keep the result here instead (*.json)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Measure, keep, print."""
+    from dataclasses import asdict
+
+    from smemviz.cli.settings import require_output
+    from smemviz.engines.api import gpu_engine
+    from smemviz.progress import progress_bar
+    from smemviz.recordings.calibration import save_calibration
+
+    require_output(arguments.output, ".json", undone="nothing was measured")
+    card = gpu_engine().device()
+    with progress_bar() as progress:
+        from smemviz.measure.calibration.calibrate import calibrate
+        from smemviz.measure.calibration.cycles import cycles
+
+        calibration = calibrate(card, cycles, progress)
+    arguments.output = save_calibration(calibration, arguments.output)
+    if arguments.json:
+        json.dump({"schema": 1} | asdict(calibration), sys.stdout, indent=1)
+        print()
+    else:
+        _print(calibration, arguments.output)
+    return 0 if all(row.agrees for row in calibration.rows) else 1
+
+
+def _print(calibration: Calibration, path: Path) -> None:
+    from rich.table import Table
+
+    from smemviz.reports.recording import output_console
+
+    table = Table()
+    for name in ("what", "model", "card", ""):
+        table.add_column(name)
+    for row in calibration.rows:
+        table.add_row(row.what, row.model, row.card, "agrees" if row.agrees else "DEVIATES")
+    console = output_console()
+    console.print(f"{calibration.device.name}, {calibration.date}", highlight=False)
+    console.print(table)
+    slopes = sorted(calibration.slopes.values())
+    console.print(f"cycles per wavefront: {slopes[0]} to {slopes[-1]} over {len(slopes)} kinds of access")
+    deviating = sum(not row.agrees for row in calibration.rows)
+    console.print(f"{deviating} of {len(calibration.rows)} assumptions deviate on this card")
+    console.print(f"kept in {path}", soft_wrap=True, highlight=False)

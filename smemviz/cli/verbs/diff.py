@@ -1,0 +1,120 @@
+"""Compare two recordings, kernel files or revisions of one, line by line, and fail when the second is worse.
+
+A and B are each a recording (*.smem.npz), a kernel file or script, which is run, or REVISION:FILE as git writes it.
+With B left out the same file is run twice, with the constants of --set-a and of --set-b:
+
+  smemviz diff HEAD~1:kernels/square.py kernels/square.py
+  smemviz diff kernels/square.py --set-b IPAD=0
+
+Exits 1 when a launch of B needs more wavefronts, moves more sectors or takes more time than in A, by more than
+--tolerance; and when a mistake (a race, out of bounds) is found in B and not in A. A time counts only where both
+recordings have one and their 95 % intervals lie apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemviz.cli.settings import main_output, setting
+from smemviz.cli.verbs.show import hardware
+from smemviz.errors import InputError
+
+if TYPE_CHECKING:
+    from smemviz.engines import Engine
+    from smemviz.recordings.data import Recording
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("before", metavar="A", help="a recording, a kernel file, or REVISION:FILE")
+    parser.add_argument("after", metavar="B", nargs="?", help="another; A again when it is left out")
+    for option, of in (("--set", "A and B"), ("--set-a", "A"), ("--set-b", "B")):
+        parser.add_argument(
+            option,
+            metavar="NAME=VALUE",
+            type=setting,
+            action="append",
+            default=[],
+            help=f"replace a constant of {of}; repeatable",
+        )
+    parser.add_argument(
+        "--engine", choices=("auto", "gpu", "lockstep"), default="auto", help="what runs kernel files (default: auto)"
+    )
+    parser.add_argument(
+        "--tolerance",
+        metavar="PERCENT",
+        type=_percent,
+        default=0.0,
+        help="how much more B may cost than A (default: 0)",
+    )
+    parser.add_argument(
+        "--cc",
+        metavar="X.Y",
+        type=hardware,
+        help="count as this compute capability does, as for show (default: B's own)",
+    )
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    output.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Record or load both, compare, print."""
+    from smemviz.model.counting.diff import diff
+    from smemviz.model.playback.bank_service import Hardware
+    from smemviz.reports.diff import Diff, Form, Side, print_diff
+    from smemviz.reports.recording import own_cc
+
+    both = dict(arguments.set)
+    changes = {**both, **dict(arguments.set_a)}, {**both, **dict(arguments.set_b)}
+    names = arguments.before, arguments.after or arguments.before
+    if names[0] == names[1] and changes[0] == changes[1]:
+        raise InputError(f"{names[0]}: A and B are the same; name two, or give --set-a or --set-b")
+    with main_output(arguments.json or arguments.markdown):
+        before, after = (
+            recorded(name, constants, arguments.engine) for name, constants in zip(names, changes, strict=True)
+        )
+    counted = arguments.cc or Hardware(own_cc(after))
+    pairs = diff(before, after, counted.cc, counted.bank_bytes)
+    if not any(pair.before and pair.after for pair in pairs):
+        raise InputError(f"{names[0]} and {names[1]}: no kernel is launched in both; nothing can be compared")
+    sides = Side(names[0], changes[0], before), Side(names[1], changes[1], after)
+    form: Form = "json" if arguments.json else "markdown" if arguments.markdown else "table"
+    compared = Diff(*sides, pairs, counted.cc, arguments.tolerance / 100, counted.bank_bytes)
+    print_diff(compared, form)
+    return 1 if compared.worse else 0
+
+
+def recorded(name: str, constants: Mapping[str, object], engine: Engine) -> Recording:
+    """Return the recording that a name on the command line stands for.
+
+    Raises:
+        InputError: when there is none, or it cannot be made.
+    """
+    from smemviz.engines import run
+    from smemviz.engines.script import run_script
+    from smemviz.frontends.numba.revision import read_revision
+    from smemviz.recordings.file import load
+
+    if name.endswith(".npz"):
+        if constants:
+            raise InputError(f"{name}: is a recording; constants are set for kernel files")
+        return load(name)
+    if ":" in name and not Path(name).exists():
+        program = read_revision(name).with_constants(constants)
+        return run(program, engine=engine) if program.has_main else run_script(program, engine=engine)
+    return run(name, constants, engine)
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage, a number from 0 on")
+    return value

@@ -1,0 +1,224 @@
+"""Write a recording's figures, data or whole story to a file.
+
+What is written follows from the ending of the file and from --figure:
+
+  smemviz export square.smem.npz --figure tile --site 53 -o tile.svg   # a figure, also .pdf, .png and .html
+  smemviz export square.smem.npz -o report.html                        # all of it, played offline in any browser
+  smemviz export square.smem.npz -o requests.csv                       # its requests as data, also .parquet
+  smemviz export square.smem.npz -o trace.json                         # for Perfetto or chrome://tracing
+
+Images are laid out for print: vectors, no background, 8 cm wide with type of 7 points. They need Chrome or Chromium and
+smemviz[export], Parquet needs smemviz[parquet]; without those it exits 3. What is not named is chosen: the launch, the
+access and the request that waste the most. A file that is there already is kept, unless --force is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemviz.cli.settings import main_output, setting
+from smemviz.cli.verbs.show import hardware
+from smemviz.errors import InputError
+from smemviz.i18n import LANGUAGES, _, speaking
+from smemviz.printable import printable
+
+if TYPE_CHECKING:
+    from smemviz.figures.drawing.style import ThemeName
+    from smemviz.recordings.data import Recording
+    from smemviz.reports.selection import Wanted
+
+MOST_BANKS = 64
+FIGURES = ("tile", "banks", "warps", "sectors", "timeline", "compare", "source")
+_ALWAYS = ("recording", "output", "force", "figure", "kernel", "launch", "cc", "set", "engine", "arguments")
+_OF_FIGURES = ("theme", "caption")
+_OF_IMAGES = ("width", "font_size", "background")
+_OF_KIND: dict[str, tuple[str, ...]] = {
+    "image": ("lang",),
+    "html": ("lang", "theme"),
+    "table": ("rows",),
+    "trace": ("block",),
+}
+_REQUEST = ("site", "block", "warp", "step")
+_OF_ONE_FIGURE: dict[str | None, tuple[str, ...]] = {
+    "tile": (*_REQUEST, "view", "array", "banks"),
+    "banks": (*_REQUEST, "banks"),
+    "warps": _REQUEST,
+    "sectors": _REQUEST,
+    "timeline": _REQUEST,
+    "compare": ("view",),
+    "source": ("site",),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("recording", metavar="RECORDING", help="a *.smem.npz file, or a kernel file, which is run")
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help="the file to write")
+    parser.add_argument("--force", action="store_true", help="overwrite OUT")
+    parser.add_argument("--figure", choices=FIGURES, help="the figure to draw (default for .html: the whole recording)")
+    what = parser.add_argument_group("what is shown")
+    what.add_argument("--kernel", metavar="NAME", help="the kernel")
+    what.add_argument("--launch", metavar="N", type=_natural, help="the N-th launch of the kernel, from 0")
+    what.add_argument("--site", metavar="LINE[:COLUMN]", type=_place, help="the access that begins there")
+    what.add_argument("--block", metavar="N", type=_natural, help="the block, by its number")
+    what.add_argument("--warp", metavar="N", type=_natural, help="the warp in the block")
+    what.add_argument("--step", metavar="N", type=_natural, help="the request, by its place among those of its warp")
+    what.add_argument("--cc", metavar="X.Y", type=hardware, help="count as this compute capability does, as for show")
+    what.add_argument(
+        "--view", help="of a tile declared or physical; of compare wavefronts, sectors or times (default: the first)"
+    )
+    what.add_argument("--array", metavar="NAME", help="the shared array of a tile")
+    what.add_argument("--banks", metavar="N", type=_banks, help="draw tile and banks for another number of banks")
+    what.add_argument(
+        "--rows", choices=("lanes", "requests", "sites"), help="what a row of data is (default: lanes, one each)"
+    )
+    look = parser.add_argument_group("how it looks")
+    look.add_argument("--width", metavar="CM", type=_number(2, 100), help="width of an image on paper (default: 8)")
+    look.add_argument("--font-size", metavar="PT", type=_number(4, 72), help="type of an image on paper (default: 7)")
+    look.add_argument("--dpi", metavar="N", type=_number(30, 2400), help="dots per inch of a PNG (default: 300)")
+    look.add_argument(
+        "--theme", choices=("light", "dark"), help="the colours (default: light; of a whole recording the reader's own)"
+    )
+    look.add_argument("--lang", choices=tuple(LANGUAGES), help="the language of figures and pages (default: en)")
+    look.add_argument("--background", action="store_true", help="paint the paper behind an image")
+    look.add_argument("--caption", metavar="TEXT", help="the text below a figure; '' for none (default: what it shows)")
+    run = parser.add_argument_group("of a kernel file")
+    run.add_argument(
+        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="replace a constant; repeatable"
+    )
+    run.add_argument("--engine", choices=("auto", "gpu", "lockstep"), default="auto", help="what runs it (auto)")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Check what can be checked, then record or load, then write."""
+    from smemviz.cli.verbs.diff import recorded
+    from smemviz.reports.figure_registry import missing
+    from smemviz.reports.files import kind_of, require_place
+
+    output: Path = arguments.output
+    kind = kind_of(output)
+    _require_fitting(arguments, kind)
+    require_place(output, arguments.force)
+    if kind == "image":
+        from smemviz.reports.images import require_browser
+
+        require_browser()
+    if output.suffix.lower() == ".parquet":
+        from smemviz.reports.data_tables import require_parquet
+
+        require_parquet()
+    with main_output(True):
+        recording = recorded(arguments.recording, dict(arguments.set), arguments.engine)
+    with speaking(arguments.lang or "en"):
+        _write(recording, arguments, kind)
+    lost = missing(recording, recording.launches)
+    print(printable(f"{output}: {output.stat().st_size:,} bytes" + (f"; {lost}" if lost else "")))
+    return 0
+
+
+def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
+    """Refuse options that the file asked for does not have."""
+    if arguments.figure and kind not in ("image", "html"):
+        raise InputError(f"{arguments.output}: a figure ends in .svg, .pdf, .png or .html")
+    if not arguments.figure and kind == "image":
+        raise InputError(f"{arguments.output}: an image is of one figure; name it with --figure {'|'.join(FIGURES)}")
+    given = [name for name, value in vars(arguments).items() if value is not None and value is not False]
+    here = {
+        *_ALWAYS,
+        *(_OF_FIGURES if arguments.figure else ()),
+        *(_OF_IMAGES if kind == "image" else ()),
+        *(("dpi",) if arguments.output.suffix.lower() == ".png" else ()),
+        *_OF_ONE_FIGURE.get(arguments.figure, ()),
+        *_OF_KIND[kind],
+    }
+    wrong = next((name for name in given if name not in here), None)
+    if wrong:
+        of_figure = arguments.figure and wrong not in (*_OF_IMAGES, "dpi")
+        what = f"the figure {arguments.figure}" if of_figure else arguments.output.suffix.lower()
+        raise InputError(f"{arguments.output}: --{wrong.replace('_', '-')} does not apply to {what}")
+
+
+def _wanted(arguments: argparse.Namespace) -> Wanted:
+    from smemviz.reports.selection import Wanted
+
+    line, column = arguments.site or (None, None)
+    return Wanted(arguments.kernel, arguments.launch, line, column, arguments.block, arguments.warp, arguments.step)
+
+
+def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> None:
+    """Write what is asked for."""
+    from dataclasses import replace
+
+    from smemviz.model.playback.bank_service import Hardware
+    from smemviz.reports import files
+    from smemviz.reports.figure_registry import NAMES, picture
+    from smemviz.reports.print_layout import Sheet
+    from smemviz.reports.recording import own_cc
+
+    theme: ThemeName = arguments.theme or "light"
+    output, wanted = arguments.output, _wanted(arguments)
+    counted = arguments.cc or Hardware(own_cc(recording))
+    if arguments.figure:
+        drawn = picture(
+            recording,
+            arguments.figure,
+            wanted,
+            view=arguments.view,
+            array=arguments.array,
+            drawn_banks=arguments.banks,
+            hardware=counted,
+            theme=theme,
+        )
+        if arguments.caption is not None:
+            drawn = replace(drawn, caption=arguments.caption)
+        if kind == "html":
+            title = _("{figure}, {file}", figure=_(NAMES[arguments.figure]), file=recording.file)
+            files.write_figure_page(output, drawn, title, theme)
+        else:
+            sheet = Sheet(arguments.width or 8.0, arguments.font_size or 7.0, arguments.background)
+            files.write_image(output, drawn, sheet, round(arguments.dpi or 300), theme)
+    elif kind == "html":
+        files.write_report(output, recording, wanted, counted, arguments.theme)
+    elif kind == "table":
+        files.write_table(output, recording, wanted, arguments.rows or "lanes", counted)
+    else:
+        files.write_trace(output, recording, wanted, counted)
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    return int(text)
+
+
+def _place(text: str) -> tuple[int, int | None]:
+    match = re.fullmatch(r"(\d{1,9})(?::(\d{1,9}))?", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not LINE or LINE:COLUMN, such as 53 or 53:15")
+    return int(match[1]), int(match[2]) if match[2] else None
+
+
+def _banks(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text[:9]) <= MOST_BANKS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of banks from 1 to {MOST_BANKS}")
+    return int(text)
+
+
+def _number(low: float, high: float) -> Callable[[str], float]:
+    """Return what reads a number between bounds, for argparse."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
+        return value
+
+    return read

@@ -1,0 +1,50 @@
+"""Write a lesson as a handout: a PDF that asks on its first page and answers on the next.
+
+  smemviz handout columns -o columns.pdf                    # a lesson by its name, or by its number from 1
+  smemviz handout 3 --set COLUMNS=16 --lang ko -o 3.pdf     # with another knob, in Korean
+
+The answer is counted for the knobs as they are set. Handouts need Chrome or Chromium and smemviz[export]; without those
+it exits 3. A file that is there already is kept, unless --force is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from smemviz.cli.settings import setting
+from smemviz.errors import InputError
+from smemviz.i18n import LANGUAGES, speaking
+from smemviz.printable import printable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("lesson", metavar="LESSON", help="the lesson, by its number or its name in the address")
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help="the .pdf file to write")
+    parser.add_argument("--force", action="store_true", help="overwrite OUT")
+    parser.add_argument("--lang", choices=tuple(LANGUAGES), default="en", help="the language (default: en)")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="turn a knob; repeatable"
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Check what can be checked, then count, draw and write."""
+    from smemviz.lessons import lesson_of
+    from smemviz.lessons.handout import handout
+    from smemviz.reports.files import require_place, write_bytes
+    from smemviz.reports.images import require_browser
+
+    output: Path = arguments.output
+    if output.suffix.lower() != ".pdf":
+        raise InputError(f"{output}: a handout ends in .pdf")
+    lesson = lesson_of(arguments.lesson)
+    values = lesson.turned(dict(arguments.set))
+    require_place(output, arguments.force)
+    require_browser()
+    with speaking(arguments.lang):
+        content = handout(lesson, values)
+    write_bytes(output, content)
+    print(printable(f"{output}: {len(content):,} bytes"))
+    return 0

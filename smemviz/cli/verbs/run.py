@@ -1,0 +1,76 @@
+"""Run a kernel file's main(), or any script, and count what each line of its kernels does.
+
+A .cu file, CUDA C++, runs without a GPU; its launches stand in comments that nvcc ignores, one a line:
+`// smemviz: transpose<<<dim3(2, 2), dim3(32, 32)>>>(zeros(64, 64), random(64, 64), 64)`.
+
+A file without a main() to call is run as the script that it is: `smemviz run train.py -- --steps 5` does what
+`python train.py --steps 5` does and records every launch of every kernel, those of imported modules too. Without a GPU
+the same script runs with its kernels in lockstep.
+
+Exits 1 when the run met a mistake (out of bounds, a race, a barrier not reached by all, a launch that no device would
+start), unless --no-fail is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from smemviz.cli.settings import add_file_and_settings, main_output, require_output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.usage = "%(prog)s FILE [OPTION...] [-- ARGUMENT...]"
+    add_file_and_settings(parser)
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "gpu", "lockstep"),
+        default="auto",
+        help="what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)",
+    )
+    parser.add_argument(
+        "--view",
+        choices=("source", "compiled"),
+        help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="save the recording (*.smem.npz)")
+    parser.add_argument(
+        "--blocks",
+        metavar="LIST",
+        help="the blocks to log in full, by number: 0,5,8-11, or first, middle, last, all (default: all where they fit "
+        "the log, else first,middle,last); totals hold for the whole grid in any case",
+    )
+    parser.add_argument("--kernel", metavar="NAME", action="append", default=[], help="record this one; repeatable")
+    parser.add_argument(
+        "--launch", metavar="N", type=int, help="record one launch, the N-th of the kernels recorded, from 0"
+    )
+    parser.add_argument("--max-launches", metavar="N", type=int, help="record no more launches than that")
+    parser.add_argument("--no-fail", action="store_true", help="exit 0 in spite of mistakes found in a kernel")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Record, save, print."""
+    from smemviz.engines import run
+    from smemviz.progress import progress_bar
+    from smemviz.reports.recording import own_cc, print_recording
+
+    require_output(arguments.output, ".npz")
+    with main_output(arguments.json), progress_bar() as progress:
+        recording = run(
+            arguments.file,
+            dict(arguments.set),
+            arguments.engine,
+            progress,
+            arguments=arguments.arguments,
+            blocks=arguments.blocks,
+            kernels=arguments.kernel,
+            launch=arguments.launch,
+            max_launches=arguments.max_launches,
+            view=arguments.view,
+        )
+    if arguments.output:
+        recording.save(arguments.output)
+    print_recording(recording, own_cc(recording), as_json=arguments.json)
+    return 1 if recording.findings and not arguments.no_fail else 0

@@ -1,0 +1,46 @@
+"""Print what a recording counted, line by line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smemviz.model.playback.bank_service import Hardware
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("recording", metavar="RECORDING", type=Path, help="a *.smem.npz file")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "--cc",
+        metavar="X.Y",
+        type=hardware,
+        help="count as this compute capability does, 3.5-8 with banks of 8 bytes (default: that of the GPU that "
+        "recorded, else 9.0)",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Load and print."""
+    from smemviz.model.playback.bank_service import Hardware
+    from smemviz.recordings.file import load
+    from smemviz.reports.recording import own_cc, print_recording
+
+    recording = load(arguments.recording)
+    counted = arguments.cc or Hardware(own_cc(recording))
+    print_recording(recording, counted.cc, counted.bank_bytes, as_json=arguments.json)
+    return 0
+
+
+def hardware(text: str) -> Hardware:
+    """Read a compute capability such as ``9.0`` or ``3.5-8``, for argparse."""
+    from smemviz.errors import InputError
+    from smemviz.model.playback.bank_service import Hardware
+
+    try:
+        return Hardware.read(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,129 @@
+"""Suggest pads and swizzles for shared arrays with excess, written into the kernel file and verified.
+
+For every shared array with excess the recorded requests are counted in other layouts: all pads, all XOR swizzles of its
+rows, and CuTe's Swizzle<B, M, S> of the whole array. The best of each, where no other is nowhere worse, are written
+into a copy of the kernel file, which is then run in lockstep, and on the GPU where there is one: it has to leave the
+same arrays and take exactly the wavefronts promised. On a GPU it is timed, too. FILE is never touched; the difference
+is printed, for `patch -p1` or `git apply`.
+
+  smemviz suggest kernels/transpose.py:tile
+  smemviz suggest kernels/rectangle.py --set IPAD=1 -o better.patch
+
+A recording (*.smem.npz) is verified only where its kernel file is here, unchanged: no text of a recording is executed.
+
+Exits 1 when a suggestion failed verification.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemviz.cli.settings import main_output, require_output, setting
+from smemviz.errors import InputError
+
+if TYPE_CHECKING:
+    from smemviz.engines import Engine
+    from smemviz.frontends.numba.program import Program
+    from smemviz.progress import Callback
+    from smemviz.recordings.data import Recording
+    from smemviz.suggest.verify import EngineName
+
+_HEADERS = ("--- a/", "+++ b/", "@@ ", "\\ ")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE[:KERNEL]", help="a kernel file or a recording, and one kernel of it")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="replace a constant; repeatable"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "gpu", "lockstep"),
+        default="auto",
+        help="what records and verifies: lockstep alone, or the GPU too (default: auto, the GPU where there is one)",
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="write the difference to this file")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Record or load, search, rewrite, verify, print."""
+    from smemviz.progress import progress_bar
+    from smemviz.reports.recording import own_cc
+    from smemviz.reports.suggestions import print_answer
+    from smemviz.suggest import answer
+
+    path, kernel = _named(arguments.file)
+    if arguments.output and arguments.output.suffix in {".py", ".npz"}:
+        raise InputError(f"{arguments.output}: is no name for a difference; it may end in .patch; nothing was run")
+    require_output(arguments.output, "")
+    with main_output(True), progress_bar() as progress:
+        recording, program, why = _recorded(path, dict(arguments.set), arguments.engine, progress)
+        kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
+        if kernel is not None and kernel not in kernels:
+            raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
+        engines = () if why else _engines(arguments.engine)
+        found = answer(recording, program, kernel, engines, own_cc(recording), progress)
+    if arguments.output:
+        _write(arguments.output, found.diff, Path(program.file))
+    notes = (*found.notes, f"not verified: {why}") if why else found.notes
+    print_answer(recording, found, notes, as_json=arguments.json)
+    return 0 if found.sound else 1
+
+
+def _named(text: str) -> tuple[Path, str | None]:
+    """Take ``FILE:KERNEL`` apart."""
+    before, colon, after = text.rpartition(":")
+    if colon and after.isidentifier() and not Path(text).exists():
+        return Path(before), after
+    return Path(text), None
+
+
+def _recorded(
+    path: Path, constants: dict[str, str], engine: Engine, progress: Callback
+) -> tuple[Recording, Program, str | None]:
+    """Return a recording, its program, and why that cannot be run here, None where it can."""
+    from smemviz.engines import run
+    from smemviz.frontends.numba.program import read_program, recorded_program, with_values
+    from smemviz.recordings.file import load
+
+    if path.suffix != ".npz":
+        program = read_program(path).with_constants(constants)
+        program.require_main()
+        return run(program, engine=engine, progress=progress), program, None
+    if constants:
+        raise InputError(f"{path}: is a recording; constants are set for kernel files")
+    recording = load(path)
+    try:
+        here = read_program(recording.file)
+    except InputError as error:
+        why = f"its kernel file is not here ({error})"
+    else:
+        if here.sha256 == recording.sha256 and here.has_main:
+            return recording, with_values(here, recording.constants), None
+        changed = here.sha256 != recording.sha256
+        why = f"{recording.file} {'has changed since it was recorded' if changed else 'is a script'}"
+    return recording, recorded_program(recording.source, recording.file, recording.constants), why
+
+
+def _engines(engine: Engine) -> Sequence[EngineName]:
+    from smemviz.engines.api import chosen
+
+    return ("lockstep", "gpu") if chosen(engine) == "gpu" else ("lockstep",)
+
+
+def _write(path: Path, diff: str, of: Path) -> None:
+    """Write a difference, with the line ends of the file it is of, without which it could not be applied."""
+    from smemviz.recordings.archive import replacing
+
+    if of.exists() and b"\r\n" in of.read_bytes():
+        diff = "".join(line if line.startswith(_HEADERS) else f"{line[:-1]}\r\n" for line in diff.splitlines(True))
+    try:
+        with replacing(path) as partial:
+            partial.write_text(diff, encoding="utf-8", newline="")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None

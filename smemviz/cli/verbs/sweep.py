@@ -1,0 +1,147 @@
+"""Time a file's matrix products over sizes on the GPU, beside cuBLAS, NumPy and the card's measured ceilings.
+
+The file has constants M, K and N, and kernels that take (c, a, b). What is expected to take longer than the limit is
+skipped, and the result says so. Exits 1 when main() failed at a size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smemviz.cli.settings import add_file_and_settings, main_output, require_output
+from smemviz.errors import InputError, KernelFileError
+
+if TYPE_CHECKING:
+    from smemviz.frontends.numba.program import Program
+    from smemviz.model.counting.matmul import Size
+    from smemviz.recordings.sweep import Sweep
+
+SIZES = "64,128,256,512,1024,2048,4096,8192"
+_LARGEST = 1 << 15
+_PARAMETERS = ("c", "a", "b")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_file_and_settings(parser)
+    parser.add_argument(
+        "--sizes",
+        metavar="S,MxKxN,...",
+        type=_sizes,
+        default=SIZES,
+        help=f"cubes, or M, K and N with x between (default: {SIZES})",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=_seconds,
+        default=10.0,
+        help="skip what is expected to take longer (default: 10)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=Path,
+        help="keep the result in this file, beside what is in it",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Measure, keep, print."""
+    from smemviz.engines.api import gpu_engine
+    from smemviz.frontends.numba.program import read_program
+    from smemviz.progress import progress_bar
+    from smemviz.recordings.sweep import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
+
+    program = read_program(arguments.file).with_constants(dict(arguments.set))
+    _require_products(program)
+    require_output(arguments.output, "", undone="nothing was measured")
+    older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
+    card = gpu_engine().device()
+    if older and (older.device.name, older.sha256) != (card.name, program.sha256):
+        raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
+    with main_output(arguments.json), progress_bar() as progress:
+        from smemviz.measure.sweep.sweep import sweep
+
+        found = sweep(program, arguments.sizes, arguments.limit, progress)
+    if arguments.output:
+        save_sweep(joined(older, found) if older else found, arguments.output)
+    if arguments.json:
+        json.dump(sweep_facts(found), sys.stdout, indent=1)
+        print()
+    else:
+        _print(found)
+    return 1 if found.notes else 0
+
+
+def _require_products(program: Program) -> None:
+    """Refuse a kernel file that does not multiply matrices of a size that can be set."""
+    from smemviz.recordings.sweep import SIZE_CONSTANTS
+
+    program.require_main()
+    missing = [name for name in SIZE_CONSTANTS if name not in program.constants]
+    if missing:
+        raise KernelFileError(program.file, 1, f"a sweep sets M, K and N; there is no constant {', '.join(missing)}")
+    for name, node in program.kernels.items():
+        if tuple(argument.arg for argument in node.args.args) != _PARAMETERS:
+            raise KernelFileError(program.file, node.lineno, f"a sweep needs kernels of (c, a, b); {name} is none")
+
+
+def _print(sweep: Sweep) -> None:
+    from rich.table import Table
+
+    from smemviz.reports.recording import output_console
+    from smemviz.wording.labels import duration
+
+    console = output_console()
+    console.print(f"{sweep.file} on {sweep.device.name}; {sweep.library}; host {sweep.host.processor}", highlight=False)
+    for ceiling in sweep.ceilings:
+        unit = "TB/s" if ceiling.kind == "bytes" else "TFLOP/s"
+        console.print(f"{ceiling.name}: {ceiling.rate / 1e12:.2f} {unit}; {ceiling.how}", highlight=False)
+    table = Table()
+    for name in ("size", "kernel", "time", "GFLOP/s", "with copies", "largest error", "sectors"):
+        table.add_column(name, justify="left" if name == "kernel" else "right")
+    for point in sweep.points:
+        time = point.time
+        whole = duration(time.whole_us) if time and time.whole_us is not None else ""
+        table.add_row(
+            point.size.name,
+            point.kernel,
+            duration(time.median_us) if time else point.skipped,
+            f"{(point.rate or 0) / 1e9:,.0f}" if time else "",
+            whole,
+            "" if point.error is None else f"{point.error:.2g}",
+            f"{point.moved.load_sectors + point.moved.store_sectors:,}" if point.moved else "",
+        )
+    console.print(table)
+    for note in sweep.notes:
+        console.print(f"main() failed at {note}", highlight=False, markup=False)
+
+
+def _sizes(text: str) -> list[Size]:
+    from smemviz.model.counting.matmul import Size
+
+    sizes = []
+    for part in text.split(","):
+        numbers = part.strip().split("x")
+        if len(numbers) not in (1, 3) or not all(n.isdecimal() and 1 <= int(n) <= _LARGEST for n in numbers):
+            raise argparse.ArgumentTypeError(f"{part!r} is no size: 1024, or 228x240x112, numbers up to {_LARGEST}")
+        m, k, n = (int(n) for n in (numbers * 3)[:3])
+        sizes.append(Size(m, k, n))
+    return sizes
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds

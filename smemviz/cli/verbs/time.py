@@ -1,0 +1,110 @@
+"""Time every kernel launch of a kernel file on the GPU, without the profiler and without Python in the way.
+
+The clean kernel is replayed as a CUDA graph of many launches, beside an empty kernel of the same size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smemviz.cli.settings import add_file_and_settings, main_output
+from smemviz.cli.stored import recording_for
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from smemviz.frontends.numba.program import Program
+    from smemviz.measure.time.timing import Timed
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_file_and_settings(parser)
+    parser.add_argument("--cold", action="store_true", help="let no launch find its arrays in the L2 cache")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", type=Path, help="store the times in this recording; made when it is not there"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Time, store, print."""
+    from dataclasses import asdict, replace
+
+    from smemviz.engines.api import gpu_engine
+    from smemviz.frontends.numba.program import read_program
+    from smemviz.progress import progress_bar
+
+    program = read_program(arguments.file).with_constants(dict(arguments.set))
+    program.require_main()
+    device = gpu_engine().device()
+    with main_output(arguments.json), progress_bar() as progress:
+        from smemviz.measure.time.timing import time_program
+
+        recording = recording_for(program, arguments.output) if arguments.output else None
+        timed = time_program(program, arguments.cold, progress)
+    if recording:
+        launches = [replace(x, time=t) for x, t in zip(recording.launches, timed.times, strict=True)]
+        replace(recording, launches=tuple(launches)).save(arguments.output)
+    if arguments.json:
+        json.dump(_facts(program, asdict(device), timed), sys.stdout, indent=1)
+        print()
+    else:
+        _print(program, device.name, timed)
+    return 0
+
+
+def _facts(program: Program, device: dict[str, Any], timed: Timed) -> dict[str, Any]:
+    from smemviz.reports.recording import time_facts
+
+    times = zip(timed.kernels, timed.times, strict=True)
+    return {
+        "schema": 1,
+        "engine": "gpu",
+        "device": device,
+        "file": program.file,
+        "constants": program.values,
+        "wall": {"first_s": timed.first_seconds, "again_s": timed.again_seconds},
+        "launches": [{"kernel": kernel, "time": time_facts(time)} for kernel, time in times],
+        "unsafe": timed.unsafe,
+    }
+
+
+def _print(program: Program, device: str, timed: Timed) -> None:
+    from smemviz.reports.recording import output_console
+
+    console = output_console()
+    console.print(f"{program.file}: kernel time on {device} by CUDA graph replay, us per launch", highlight=False)
+    console.print(_table(timed))
+    for kernel, time in zip(timed.kernels, timed.times, strict=True):
+        for note in time.notes:
+            console.print(f"{kernel}: {note}", markup=False, highlight=False)
+    for kernel in timed.unsafe:
+        console.print(
+            f"{kernel}: not launched, for it may do harm; smemviz run says why", markup=False, highlight=False
+        )
+    conditions = timed.times[-1].conditions if timed.times else {}
+    if conditions:
+        console.print(", ".join(f"{name} {value}" for name, value in conditions.items()), highlight=False)
+    console.print(
+        f"the whole of main(): {timed.first_seconds:.3f} s the first time (start-up, compiling, copies), "
+        f"{timed.again_seconds:.3f} s again (copies and launches)",
+        highlight=False,
+    )
+
+
+def _table(timed: Timed) -> Table:
+    from rich.table import Table
+
+    table = Table()
+    for name in ("kernel", "median", "95 % interval", "p5", "p95", "floor", "net", "samples", "nodes"):
+        table.add_column(name, justify="left" if name == "kernel" else "right")
+    for kernel, t in zip(timed.kernels, timed.times, strict=True):
+        interval = f"{t.low_us:.3f} to {t.high_us:.3f}"
+        values = (f"{v:.3f}" for v in (t.p5_us, t.p95_us, t.floor_us, t.net_us))
+        table.add_row(kernel, f"{t.median_us:.3f}", interval, *values, str(t.samples), str(t.nodes))
+    return table

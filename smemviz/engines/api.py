@@ -1,0 +1,230 @@
+"""Choosing an engine, and putting what it captured into a recording."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Literal
+
+from smemviz.engines.host import configuration
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.script_files import gather_files
+from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
+from smemviz.errors import InputError, KernelFileError, MissingError
+from smemviz.frontends.cuda import CudaProgram, parse_cuda
+from smemviz.frontends.numba.functions import function_of, python_function
+from smemviz.frontends.numba.program import Program, read_program, source_sha256
+from smemviz.messages import said
+from smemviz.recordings.calibration import calibration_of
+from smemviz.recordings.data import Finding, Launch, Recording
+from smemviz.version import __version__
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.host.running import CudaFile
+
+Engine = Literal["auto", "gpu", "lockstep"]
+Progress = Callable[[int, int, str], None]
+
+
+def run(
+    program: Program | str | Path,
+    constants: Mapping[str, object] | None = None,
+    engine: Engine = "auto",
+    progress: Progress | None = None,
+    log_bytes: int = LOG_BYTES,
+    arguments: Sequence[str] | None = None,
+    *,
+    blocks: str | int | Sequence[int] | Blocks | None = None,
+    kernels: str | Sequence[str] = (),
+    launch: int | None = None,
+    max_launches: int | None = None,
+    view: str | None = None,
+) -> Recording:
+    """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
+
+    A file without a ``main()`` to call is run as the script that it is, as ``python FILE ARGUMENTS`` does; so is any
+    file that ``arguments`` are given for. A program already read is never run as a script.
+
+    Args:
+        program: the path of a kernel file or of a script, or a kernel file already read.
+        constants: values for constants of the file, by name; what is computed from them is recomputed.
+        engine: ``gpu``, ``lockstep``, or ``auto``: the GPU where there is one.
+        progress: called as ``progress(done, total, text)``.
+        log_bytes: the most that the logs may take; beyond it a launch has exact totals and a log of some blocks
+            only, and says how much is missing.
+        arguments: what a script finds in ``sys.argv`` after its name.
+        blocks: the blocks to log in full, by linear number: ``"0,5,8-11"``, ``"first,middle,last"``, ``"all"``, a
+            list of numbers. None means all where they fit the log, else the first, the middle and the last. Totals
+            hold for the whole grid in any case.
+        kernels: names of the kernels to record; none means every kernel.
+        launch: the one launch to record, numbered from 0 among those of these kernels.
+        max_launches: how many launches to record at most. Launches that are not recorded happen all the same.
+        view: for CUDA C++, ``source``, the accesses as written, or ``compiled``, those that the compiler leaves.
+
+    Raises:
+        InputError: for a file, a constant, a block or a launch that cannot be used.
+        MissingError: when the engine needs what this machine lacks.
+    """
+    if constants is not None and not isinstance(constants, Mapping):
+        raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
+    picker = Picker(selection(blocks, kernels, launch, max_launches))
+    trusted = not isinstance(program, Program)
+    if not isinstance(program, Program):
+        program = read_program(program)
+    program = program.with_constants(constants or {})
+    if isinstance(program, CudaProgram):
+        return _run_cuda(program, view, engine, progress, log_bytes, picker)
+    if view not in (None, "source"):
+        raise InputError(said("{file} is Python, which has one view only; leave out the view", file=program.file))
+    if trusted and (arguments is not None or not program.has_main):
+        from smemviz.engines.script import run_script
+
+        return run_script(program, arguments or (), engine, progress, log_bytes, picker)
+    main = program.require_main()
+    if chosen(engine) == "gpu":
+        launches, findings = gpu_engine().run(program, progress, log_bytes, picker)
+    else:
+        from smemviz.engines import lockstep
+
+        launches, findings = lockstep.run(program, progress, log_bytes, picker=picker)
+    if not launches and not findings:
+        raise KernelFileError(
+            program.file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)")
+        )
+    engine = chosen(engine)
+    return assembled(program.file, program.source, program.values, engine, launches, findings, picker.skipped)
+
+
+def _run_cuda(
+    program: CudaProgram, view: str | None, engine: Engine, progress: Progress | None, log_bytes: int, picker: Picker
+) -> Recording:
+    """Run a file of CUDA C++, which is done in lockstep."""
+    from smemviz.engines.lockstep.ptx.host import running
+
+    if engine == "gpu":
+        raise InputError(said("{file} is CUDA C++, which runs in lockstep; leave out the engine", file=program.file))
+    if view is not None:
+        program = replace(program, view=running.checked_view(view))
+    launches, findings = running.run(program, progress, log_bytes, picker=picker)
+    recording = assembled(program.file, program.source, program.values, "lockstep", launches, findings, picker.skipped)
+    return replace(recording, view=program.view)
+
+
+def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, view: str = "source") -> CudaFile:
+    """Return the kernels of a file of CUDA C++, or of its text, to be launched from Python.
+
+    ``cuda_cpp("transpose.cu")["transpose"][grid, block](out, a, n)`` gives a recording, and writes ``out``; arrays are
+    NumPy's. A template is asked for with its arguments, ``["copy<float, 32>"]``. A text is told from a path by its
+    line ends.
+
+    Raises:
+        InputError: for a file or a constant that cannot be used.
+        MissingError: when NVRTC is not installed.
+    """
+    from smemviz.engines.lockstep.ptx.host.running import CudaFile, checked_view
+
+    is_text = isinstance(text, str) and "\n" in text
+    program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
+    if not isinstance(program, CudaProgram):
+        raise InputError(said("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))
+    changed = program.with_constants(constants or {})
+    assert isinstance(changed, CudaProgram)
+    return CudaFile(replace(changed, view=checked_view(view)))
+
+
+def record(
+    kernel: object,
+    grid: object,
+    block: object,
+    args: Sequence[Any],
+    dynamic_shared: int = 0,
+    engine: Engine = "auto",
+    log_bytes: int = LOG_BYTES,
+    *,
+    blocks: str | int | Sequence[int] | Blocks | None = None,
+) -> Recording:
+    """Record one launch of a kernel: a ``@cuda.jit`` function, or the plain function under it.
+
+    ``args`` are what the kernel would be launched with: arrays of NumPy or of the device, numbers, tuples. In lockstep
+    NumPy arrays are written as the kernel would; on the GPU every array ends as it began. ``blocks`` as for ``run``.
+
+    Raises:
+        InputError: when it is no kernel, or its source cannot be found.
+        MissingError: when the engine needs what this machine lacks.
+    """
+    inner = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
+    if inner is None:
+        raise InputError(f"{kernel!r} is no kernel; pass a function under @cuda.jit")
+    function = function_of(inner)
+    place = (function.file, function.node.lineno)
+    config = configuration(place, (grid, block, 0, dynamic_shared))
+    findings: tuple[Finding, ...] = ()
+    launches: tuple[Launch, ...]
+    if chosen(engine) == "gpu":
+        launches = gpu_engine().record(function, config, args, log_bytes, as_blocks(blocks))
+    else:
+        from smemviz.engines import lockstep
+
+        launch, findings = lockstep.launch(
+            function, config, tuple(args), place, log_bytes=log_bytes, logged=as_blocks(blocks)
+        )
+        launches = (launch,)
+    return assembled(Path(function.file).as_posix(), function.source, {}, chosen(engine), launches, findings)
+
+
+def chosen(engine: Engine) -> Literal["gpu", "lockstep"]:
+    """Return the engine that is meant, ``auto`` being the GPU where there is one.
+
+    Raises:
+        InputError: when there is none of that name.
+    """
+    if engine not in ("auto", "gpu", "lockstep"):
+        raise InputError(f"there is no engine {engine!r}; use auto, gpu or lockstep")
+    if engine != "auto":
+        return engine
+    return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().available() else "lockstep"
+
+
+def gpu_engine() -> ModuleType:
+    """Return the gpu engine, the only part that imports CUDA.
+
+    Raises:
+        MissingError: when numba-cuda is not installed.
+    """
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise MissingError("the gpu engine needs numba-cuda: pip install 'numba-cuda[cu13]'; lockstep does without")
+    return importlib.import_module("smemviz.engines.gpu.recorder")
+
+
+def assembled(
+    file: str,
+    source: str,
+    constants: Mapping[str, Any],
+    engine: Literal["gpu", "lockstep"],
+    launches: Sequence[Launch],
+    findings: Sequence[Finding],
+    unrecorded: int = 0,
+) -> Recording:
+    """Return the recording of what an engine saw of a file, with the text of every other file that is in it."""
+    launches, sources = gather_files(file, launches)
+    device = gpu_engine().device() if engine == "gpu" else None
+    return Recording(
+        file=file,
+        source=source,
+        sha256=source_sha256(source),
+        constants=dict(constants),
+        engine=engine,
+        device=device,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        launches=launches,
+        findings=tuple(findings),
+        calibration=calibration_of(device.name) if device else None,
+        sources=sources,
+        unrecorded=unrecorded,
+    )

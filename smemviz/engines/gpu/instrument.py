@@ -1,0 +1,271 @@
+"""Rewriting a kernel so that every site also reports its address.
+
+``tile[y, x]`` becomes ``load_k(log, site, tile, (y, x))``, where ``load_k`` is a device function of ``probe`` that
+reports, then loads. What Python evaluates first stays first; each device function is cloned for every chain of calls
+that reaches it, so a clone knows its sites as numbers. Nothing here needs CUDA: trees go in, trees come out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.functions import canonical_name
+from smemviz.frontends.numba.sites import SiteTable, SiteTree
+from smemviz.recordings.data import Site
+
+PREFIX = "__smemviz_"
+LAUNCH = f"{PREFIX}launch"
+LOG = f"{PREFIX}log"
+BEGIN = f"{PREFIX}begin"
+DECLARE = f"{PREFIX}declare"
+BARRIER = f"{PREFIX}barrier"
+COUNTING_BARRIERS = ("syncthreads_count", "syncthreads_and", "syncthreads_or")
+
+_Node = TypeVar("_Node", bound=ast.AST)
+_LOG_NAME = ast.Name(LOG, ast.Load())
+_KEPT = ("uint32", "int64", "uint32", "uint32")  # a shared or a global address, a mask, a class
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A rewritten function: its name, its module, and the carriers of the device functions it calls."""
+
+    name: str
+    module: ast.Module
+    tree: SiteTree
+    callees: tuple[Carrier, ...]
+
+
+def probe_name(action: str, site: Site) -> str:
+    """Name the device function that carries out and reports a kind of site; ``action`` is what it does there."""
+    return "_".join([f"{PREFIX}{action}", site.space, site.op, site.dtype, *filter(None, [field_at(site)])])
+
+
+def field_at(site: Site) -> str:
+    """Return the name of the field that a site is about, empty where it is a whole element."""
+    return _field(ast.parse(f"({site.source})", mode="eval").body)
+
+
+def carry(table: SiteTable) -> Carrier:
+    """Rewrite a kernel and the device functions it reaches.
+
+    What the launch counts into is the kernel's last parameter. The kernel makes the log of it, which is the last
+    parameter of the device functions.
+    """
+    return _Rewrite(table, table.root, PREFIX + table.root.function.name).kernel()
+
+
+def _begin(sites: int) -> ast.stmt:
+    """Return the statement that makes a thread's log, with what the thread keeps for each site."""
+    count = max(sites, 1)
+    kept = ", ".join(f"{PREFIX}cuda.local.array({count}, {PREFIX}{kind})" for kind in _KEPT)
+    return ast.parse(f"{LOG} = {BEGIN}({LAUNCH}, ({kept}))").body[0]
+
+
+class _Rewrite:
+    """The rewriting of one function as reached by one chain of calls."""
+
+    def __init__(self, table: SiteTable, tree: SiteTree, name: str) -> None:
+        self.table = table
+        self.tree = tree
+        self.name = name
+        self.callees: list[Carrier] = []
+        self.temporaries = 0
+
+    def kernel(self) -> Carrier:
+        node = self.tree.function.node
+        begin = ast.copy_location(_begin(len(self.table.sites)), node)
+        return self.function(LAUNCH, [begin, *self.body(node.body)])
+
+    def device_function(self) -> Carrier:
+        return self.function(LOG, self.body(self.tree.function.node.body))
+
+    def function(self, parameter: str, body: list[ast.stmt]) -> Carrier:
+        node = self.tree.function.node
+        arguments = ast.arguments(
+            posonlyargs=[],
+            args=[*(ast.arg(a.arg) for a in (*node.args.posonlyargs, *node.args.args)), ast.arg(parameter)],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[],
+        )
+        function = ast.copy_location(
+            ast.FunctionDef(name=self.name, args=arguments, body=body, decorator_list=[]), node
+        )
+        module = ast.fix_missing_locations(ast.Module([function], []))
+        return Carrier(self.name, module, self.tree, tuple(self.callees))
+
+    # -- statements
+
+    def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        return [new for old in statements for new in self.statement(old)]
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        match node:
+            case ast.Assign() if any(self.stores(target) for target in node.targets):
+                value, first = self.temporary(node, self.expression(node.value))
+                return [first, *(new for target in node.targets for new in self.assign(node, target, value))]
+            case ast.AnnAssign(value=ast.expr() as expression) if self.stores(node.target):
+                value, first = self.temporary(node, self.expression(expression))
+                return [first, *self.assign(node, node.target, value)]
+            case ast.AugAssign() if node.target in self.tree.stores:
+                return self.augmented(node, self.element(node.target))
+            case ast.For() if any(part in self.tree.loads and not _is_element(part) for part in ast.walk(node.iter)):
+                raise self.refused(node.iter, "a loop over an array")
+            case ast.Expr(value=ast.Call() as call) if self.is_barrier(call):
+                return [self.place(ast.Expr(self.call(BARRIER, _LOG_NAME)), node), node]
+            case _:
+                return [self.copy(node)]
+
+    def stores(self, target: ast.expr) -> bool:
+        """Tell whether an assignment's target holds a site to report."""
+        return any(node in self.tree.stores for node in ast.walk(target))
+
+    def assign(self, at: ast.stmt, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        if isinstance(target, ast.Tuple | ast.List) and self.stores(target):
+            return [
+                new
+                for i, element in enumerate(target.elts)
+                for new in self.assign(at, element, ast.Subscript(value, ast.Constant(i), ast.Load()))
+            ]
+        if target in self.tree.stores:
+            element = self.element(target)
+            index = self.tree.stores[target]
+            base, position = self.expression(element.value), self.expression(element.slice)
+            return [self.place(ast.Expr(self.site("store", index, base, position, value)), at)]
+        return [self.place(ast.Assign([self.copy(target)], value), at)]
+
+    def augmented(self, node: ast.AugAssign, target: ast.Subscript) -> list[ast.stmt]:
+        base, first = self.temporary(node, self.expression(target.value))
+        position, second = self.temporary(node, self.expression(target.slice))
+        old = self.site("load", self.tree.loads[node.target], base, position)
+        before, third = self.temporary(node, old)
+        value, fourth = self.temporary(node, ast.BinOp(before, node.op, self.expression(node.value)))
+        store = self.site("store", self.tree.stores[node.target], base, position, value)
+        return [first, second, third, fourth, self.place(ast.Expr(store), node)]
+
+    def temporary(self, at: ast.stmt, value: ast.expr) -> tuple[ast.expr, ast.stmt]:
+        name = f"{PREFIX}{self.temporaries}"
+        self.temporaries += 1
+        return ast.Name(name, ast.Load()), self.place(ast.Assign([ast.Name(name, ast.Store())], value), at)
+
+    def is_barrier(self, call: ast.Call) -> bool:
+        return self.called(call) == "syncthreads"
+
+    # -- expressions
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        new: ast.expr
+        if node in self.tree.loads:
+            new = self.load(node)
+        elif node in self.tree.stores and isinstance(node, ast.Call):  # cuda.stcg and its kin
+            new = self.site(self.called(node), self.tree.stores[node], *(self.expression(a) for a in node.args))
+        elif node in self.tree.atomics:
+            assert isinstance(node, ast.Call)
+            swap = self.called(node) == "atomic.compare_and_swap"
+            arguments = [self.expression(a) for a in node.args]
+            new = self.site("swap" if swap else "atomic", self.tree.atomics[node], *arguments)
+        elif node in self.tree.declarations:
+            assert isinstance(node, ast.Call)
+            number = ast.Constant(self.tree.declarations[node])
+            new = self.call(DECLARE, number, node, _LOG_NAME)
+        elif node in self.tree.calls:
+            assert isinstance(node, ast.Call)
+            callee = _Rewrite(self.table, self.tree.calls[node], f"{self.name}_{len(self.callees)}").device_function()
+            self.callees.append(callee)
+            new = self.call(callee.name, *self.arguments(node, callee.tree), _LOG_NAME)
+        elif node in self.tree.stores:
+            raise self.refused(node, "a store without an assignment")
+        elif isinstance(node, ast.Call) and self.called(node) in COUNTING_BARRIERS:
+            new = self.call(PREFIX + self.called(node), *(self.expression(a) for a in node.args), _LOG_NAME)
+        else:
+            return self.copy(node)
+        return self.place(new, node)
+
+    def load(self, node: ast.expr) -> ast.Call:
+        """Report a load and carry it out; the probe of a field is given the record's array and index."""
+        if isinstance(node, ast.Call):  # cuda.ldcg and its kin
+            return self.site(self.called(node), self.tree.loads[node], *(self.expression(a) for a in node.args))
+        element = self.element(node)
+        return self.site("load", self.tree.loads[node], self.expression(element.value), self.expression(element.slice))
+
+    def element(self, node: ast.expr) -> ast.Subscript:
+        """Return the element that a site is, or that it is a field of."""
+        inner = node.value if _field(node) and isinstance(node, ast.Attribute | ast.Subscript) else node
+        if not (_is_element(inner) and isinstance(inner, ast.Subscript)):
+            raise self.refused(node, "a field of a variable" if _field(node) else "more than one element")
+        return inner
+
+    def refused(self, node: ast.expr, what: str) -> UnsupportedError:
+        text = f"{ast.unparse(node)} is {what}, which is not counted on the GPU; run with engine lockstep"
+        return UnsupportedError(self.tree.function.file, node.lineno, text)
+
+    def called(self, node: ast.Call) -> str:
+        """Return the name of what is called in ``cuda``, empty for anything else."""
+        name = canonical_name(node.func, self.tree.function) or ""
+        return name.removeprefix("cuda.") if name.startswith("cuda.") else ""
+
+    def arguments(self, node: ast.Call, callee: SiteTree) -> list[ast.expr]:
+        """Return a call's arguments in order of the parameters, defaults written out."""
+        parameters = callee.function.node.args
+        names = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
+        given = {name: self.expression(value) for name, value in zip(names, node.args, strict=False)}
+        given |= {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
+        defaults = dict(zip(reversed(names), reversed(parameters.defaults), strict=False))
+        return [given.get(name) or defaults[name] for name in names if name in given or name in defaults]
+
+    def site(self, action: str, index: int, *arguments: ast.expr) -> ast.Call:
+        name = probe_name(action, self.table.sites[index])
+        return self.call(name, ast.Constant(index), *arguments, _LOG_NAME)
+
+    def call(self, name: str, *arguments: ast.expr) -> ast.Call:
+        return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+    # -- copying
+
+    def copy(self, node: _Node) -> _Node:
+        """Copy a node with its parts rewritten; the original tree stays as it is."""
+        fields: dict[str, Any] = {}
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                statements = bool(value) and isinstance(value[0], ast.stmt)
+                fields[name] = self.body(value) if statements else [self.part(item) for item in value]
+            else:
+                fields[name] = self.part(value)
+        return self.place(type(node)(**fields), node)
+
+    def part(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self.expression(value)
+        return self.copy(value) if isinstance(value, ast.AST) else value
+
+    def place(self, new: _Node, old: ast.AST) -> _Node:
+        return ast.copy_location(new, old)
+
+
+def _field(node: ast.AST) -> str:
+    """Return the name of the field that a node picks, empty for anything else."""
+    match node:
+        case ast.Attribute(attr=str() as name) | ast.Subscript(slice=ast.Constant(value=str() as name)):
+            return name
+        case _:
+            return ""
+
+
+def _is_element(node: ast.AST) -> bool:
+    """Tell whether a site's node picks one element of an array, as ``a[i, j]`` does."""
+    if not isinstance(node, ast.Subscript):
+        return isinstance(node, ast.Call)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return not _field(node) and not any(isinstance(part, ast.Slice) for part in parts)
+
+
+def all_carriers(carrier: Carrier, visit: Callable[[Carrier], None]) -> None:
+    """Visit a carrier's callees, innermost first, then the carrier."""
+    for callee in carrier.callees:
+        all_carriers(callee, visit)
+    visit(carrier)

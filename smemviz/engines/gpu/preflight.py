@@ -1,0 +1,99 @@
+"""Looking for mistakes before a launch happens on the device, which does not tell of them and may not survive them.
+
+A launch that is small enough is run in lockstep first, on copies of its arguments. Larger ones, and those that use
+what lockstep does not execute, happen as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from smemviz.engines.host import Configuration, launch_place
+from smemviz.engines.lockstep import Limits, launch
+from smemviz.errors import RefusedLaunchError, SmemvizError
+from smemviz.frontends.numba.functions import Function
+from smemviz.recordings.data import Finding
+
+# What changes memory of others, or may leave threads waiting for ever.
+UNSAFE = ("out_of_bounds", "barrier_divergence")
+
+_THREADS = 1 << 16
+_BYTES = 1 << 26
+_LIMITS = Limits(iterations=1000)
+_SECONDS = 5.0  # of looking in one run; after that no launch is looked at
+
+
+class Look:
+    """The looks of one run."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long the looks took so far."""
+        return self._seconds
+
+    def is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
+        """Tell whether no mistake was found for which the device had better not make a launch.
+
+        Raises:
+            RefusedLaunchError: for a launch that no device would start.
+        """
+        return not any(finding.kind in UNSAFE for finding in self.findings(function, config, arguments, 0))
+
+    def findings(
+        self, function: Function, config: Configuration, arguments: Sequence[Any], number: int
+    ) -> tuple[Finding, ...]:
+        """Return the mistakes that a launch makes; ``number`` is what it will have in the recording.
+
+        Raises:
+            RefusedLaunchError: for a launch that no device would start.
+        """
+        threads = math.prod(config.grid) * math.prod(config.block)
+        if threads > _THREADS or _nbytes(arguments) > _BYTES or self._seconds > _SECONDS:
+            return ()
+        begin = perf_counter()
+        try:
+            copies = _on_host(arguments, {})
+            place = launch_place("")
+            with contextlib.redirect_stdout(io.StringIO()):  # what the kernel prints, the device will
+                _, found = launch(function, config, copies, place, limits=_LIMITS, number=number, recorded=False)
+        except RefusedLaunchError:
+            raise
+        except SmemvizError:  # lockstep does not execute it, or not within its limits
+            return ()
+        finally:
+            self._seconds += perf_counter() - begin
+        return found
+
+
+def _nbytes(arguments: Sequence[Any]) -> int:
+    sizes = (_nbytes(one) if isinstance(one, tuple) else getattr(one, "nbytes", 0) for one in arguments)
+    return sum(sizes)
+
+
+def _on_host(arguments: Sequence[Any], seen: dict[int, Any]) -> tuple[Any, ...]:
+    """Copy arrays to the host, one that stands there twice once."""
+    return tuple(_copied(one, seen) for one in arguments)
+
+
+def _copied(argument: Any, seen: dict[int, Any]) -> Any:
+    if isinstance(argument, tuple):
+        return _on_host(argument, seen)
+    if id(argument) not in seen:
+        copied = argument
+        if isinstance(argument, np.ndarray):
+            copied = argument.copy(order="K")
+        elif hasattr(argument, "__cuda_array_interface__"):
+            copied = cuda.as_cuda_array(argument).copy_to_host()
+        seen[id(argument)] = copied
+    return seen[id(argument)]

@@ -1,0 +1,290 @@
+"""Running a kernel file on the device and recording every launch in it.
+
+A kernel's dispatcher is the one Numba makes, except that a launch is counted before it runs: the carrying kernel
+twice, then the clean one, whose results ``main()`` gets.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import subprocess
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from types import FunctionType, ModuleType
+from typing import Any, Protocol
+
+import numba
+import numpy as np
+from numba import cuda
+from numba.cuda.core import config
+from numba.cuda.core.errors import NumbaPerformanceWarning  # not the class of the same name in numba.core
+from numba.cuda.device_init import is_available
+from numba.cuda.dispatcher import CUDADispatcher
+
+from smemviz.engines.gpu.passes import ROW_BYTES, Carrying, carrying_kernel, count, most_registers
+from smemviz.engines.gpu.preflight import UNSAFE, Look
+from smemviz.engines.host import (
+    Configuration,
+    configuration,
+    launch_place,
+    launch_refused,
+    main_failed,
+    run_main,
+)
+from smemviz.engines.limits import check_launch, check_shared
+from smemviz.engines.selection import Blocks, Picker
+from smemviz.errors import KernelFileError, LaunchError, MissingError, RefusedLaunchError
+from smemviz.frontends.numba.functions import Function, function_of
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import said
+from smemviz.model.hardware.compute_capability import known
+from smemviz.recordings.data import Device, Finding, Launch
+
+Progress = Callable[[int, int, str], None]
+
+# Options of @cuda.jit that change what a kernel computes; the others do not matter to its addresses.
+_CARRIED_OPTIONS = ("fastmath", "extensions", "max_registers")
+
+
+def available() -> bool:
+    """Tell whether there is a GPU that Numba can use, also while lockstep stands in for ``cuda``."""
+    return bool(is_available())
+
+
+@cache
+def device() -> Device:
+    """Describe the GPU in use.
+
+    Raises:
+        MissingError: when there is none.
+    """
+    if not available():
+        raise MissingError("no GPU here that Numba can use; smemviz run --engine lockstep counts without one")
+    current = cuda.get_current_device()
+    name = current.name.decode() if isinstance(current.name, bytes) else str(current.name)
+    major, minor = current.compute_capability
+    runtime = ".".join(str(part) for part in cuda.runtime.get_version())
+    return Device(name, (int(major), int(minor)), _driver_version(), f"CUDA {runtime}")
+
+
+def _driver_version() -> str:
+    try:
+        command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return answer.split("\n")[0].strip()
+
+
+class Watcher(Protocol):
+    """Sees each launch before it happens."""
+
+    def launch(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> bool | None:
+        """See one launch; the arguments must end as they began. False keeps it from happening."""
+
+
+class Recorder:
+    """Counts launches as they happen and keeps what they saw. ``log_bytes`` bounds the logs of all of them."""
+
+    def __init__(self, log_bytes: int, progress: Progress | None, picker: Picker | None = None) -> None:
+        self.launches: list[Launch] = []
+        self.findings: list[Finding] = []
+        self.log_bytes = log_bytes
+        self.picker = picker or Picker()
+        self.progress = progress
+        self._look = Look()
+        self._carrying: dict[tuple[Any, ...], Carrying] = {}
+
+    def launch(
+        self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
+    ) -> bool:
+        """Count one launch, if it is one of those to be recorded; keep from happening what may do harm."""
+        if not self.picker.takes(function.name):
+            return True
+        if not self._is_safe(function, config, arguments):
+            return False
+        if self.progress:
+            self.progress(len(self.launches), len(self.launches) + 1, function.name)
+        threads = math.prod(config.block)
+        key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
+        if key not in self._carrying:
+            options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
+            kept = {name: value for name, value in options.items() if value}
+            self._carrying[key] = carrying_kernel(function, arguments, threads, kept)
+        launch = count(function, self._carrying[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
+        self.log_bytes -= len(launch.requests) * ROW_BYTES
+        self.launches.append(replace(launch, file=function.file))
+        return True
+
+    def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
+        """Note that a launch was refused."""
+        self.findings.append(launch_refused(kernel, error))
+
+    def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
+        """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
+        try:
+            found = self._look.findings(function, config, arguments, len(self.launches))
+        except RefusedLaunchError as error:
+            self.refuse(function.name, error)
+            return False
+        safe = not any(finding.kind in UNSAFE for finding in found)
+        self.findings += found if safe else map(_not_run, found)
+        return safe
+
+
+def _not_run(finding: Finding) -> Finding:
+    message = said("{what} It was not run on the GPU.", what=finding.message)
+    return replace(finding, launch=None, message=message)
+
+
+def _kind(value: Any) -> object:
+    """Tell apart what a kernel is compiled for: type, rank and layout."""
+    if isinstance(value, tuple):
+        return tuple(_kind(item) for item in value)
+    return str(numba.typeof(value)) if np.isscalar(value) else (value.dtype, tuple(value.shape), tuple(value.strides))
+
+
+def run(
+    program: Program, progress: Progress | None, log_bytes: int, picker: Picker | None = None
+) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    """Run a kernel file's ``main()`` on the device; return its launches, and the mistakes met.
+
+    Raises:
+        InputError: when no launch is of those that ``picker`` is asked for.
+    """
+    recorder = Recorder(log_bytes, progress, picker)
+    try:
+        watch(program, recorder)
+    except KernelFileError as error:
+        if not recorder.launches and not recorder.findings:
+            raise
+        recorder.findings.append(main_failed(error))
+    recorder.picker.check()
+    return tuple(recorder.launches), tuple(recorder.findings)
+
+
+def watch(program: Program, watcher: Watcher) -> None:
+    """Run a kernel file's ``main()`` on the device; ``watcher`` sees every launch in it.
+
+    Raises:
+        MissingError: when there is no GPU.
+    """
+    device()
+    with quiet():
+        run_main(program, _cuda_for(program, watcher), _use_real_cuda)
+
+
+def record(
+    function: Function,
+    config: Configuration,
+    arguments: Sequence[Any],
+    log_bytes: int,
+    blocks: Blocks | None = None,
+) -> tuple[Launch, ...]:
+    """Record one launch of a kernel; its arguments stay as they are."""
+    check((function.file, function.node.lineno), config)
+    with quiet():
+        carrying = carrying_kernel(function, arguments, math.prod(config.block))
+        return (count(function, carrying, config, arguments, log_bytes, blocks),)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep Numba from warning that a teaching example does not fill the device, or that its arrays are the host's."""
+    before = config.CUDA_LOW_OCCUPANCY_WARNINGS
+    config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumbaPerformanceWarning)
+            yield
+    finally:
+        config.CUDA_LOW_OCCUPANCY_WARNINGS = before
+
+
+def _cuda_for(program: Program, watcher: Watcher) -> ModuleType:
+    """Return ``numba.cuda`` with a ``jit`` whose kernels are watched."""
+    module = ModuleType("numba.cuda")
+    module.__dict__.update(vars(cuda))
+
+    def jit(*given: Any, **options: Any) -> Any:
+        made = cuda.jit(*given, **options)
+        if isinstance(made, CUDADispatcher):
+            return _watched(made, program, watcher)
+        return lambda function: _watched(made(function), program, watcher)
+
+    module.jit = jit  # type: ignore[attr-defined]
+    return module
+
+
+def _use_real_cuda(namespace: dict[str, Any]) -> None:
+    """Give kernels the modules that Numba's typing knows by identity."""
+    for name, value in namespace.items():
+        if isinstance(value, ModuleType) and value.__name__ in ("numba", "numba.cuda"):
+            namespace[name] = numba if value.__name__ == "numba" else cuda
+
+
+def _watched(dispatcher: CUDADispatcher, program: Program, watcher: Watcher) -> CUDADispatcher:
+    dispatcher.__class__ = _Kernel
+    dispatcher._smemviz = (program, watcher)
+    return dispatcher
+
+
+class _Kernel(CUDADispatcher):  # type: ignore[misc]
+    """Numba's dispatcher, showing each launch before it makes it."""
+
+    def __getitem__(self, given: object) -> Callable[..., None]:
+        program, watcher = self._smemviz
+        place = launch_place(program.file)
+        config = configuration(place, given)
+        try:
+            check(place, config)
+        except RefusedLaunchError as error:
+            if not isinstance(watcher, Recorder):
+                raise
+            watcher.refuse(self.py_func.__name__, error)
+            return lambda *arguments: None
+        clean = self.configure(config.grid, config.block, config.stream, config.dynamic_shared)
+
+        def launch(*arguments: Any) -> None:
+            function = _function(self.py_func, program)
+            expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
+            if len(arguments) != expected:
+                place = launch_place(program.file)
+                wanted = {"kernel": function.name, "expected": expected, "given": len(arguments)}
+                raise LaunchError(*place, said("{kernel} takes {expected} arguments; {given} were given", **wanted))
+            cuda.synchronize()
+            if watcher.launch(self, function, config, arguments) is not False:
+                clean(*arguments)
+
+        return launch
+
+
+def check(place: tuple[str, int], config: Configuration) -> None:
+    """Refuse what the device would not start, where its limits are known; the driver says only that it is invalid."""
+    limits = {row.cc: row for row in known()}.get(device().compute_capability)
+    if limits:
+        check_launch(place, config.grid, config.block, limits)
+        check_shared(place, 0, config.dynamic_shared, limits)
+        if config.dynamic_shared > limits.static_shared:  # seen with numba-cuda 0.30.4: CUDA_ERROR_INVALID_VALUE
+            raise RefusedLaunchError(
+                *place,
+                said(
+                    "{dynamic} bytes of dynamic shared memory; Numba starts a kernel with at most {most}, "
+                    "though the device has more. Make the tile smaller, or run in lockstep.",
+                    dynamic=config.dynamic_shared,
+                    most=limits.static_shared,
+                ),
+            )
+
+
+def _function(function: FunctionType, program: Program) -> Function:
+    if function.__code__.co_filename != program.file:
+        return function_of(function)
+    tree: ast.Module = program.tree
+    return function_of(function, program.source, tree)

@@ -1,0 +1,56 @@
+"""What a request can cost, as one number: its class. A launch is counted as how many requests each site had of each.
+
+The class of a global request is its sectors. That of a shared request is its degree where that tells everything: all
+lanes are served as one group, so that there are as many wavefronts and one is ideal. Where a warp is served in several
+groups the class holds ideal, degree and wavefronts, ``(ideal * 33 + degree) * 33 + wavefronts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.counting.summary import totals_of
+from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
+
+DEGREES = WAVEFRONTS = SECTORS = WARP_SIZE + 1  # 0 to 32 of each
+_IDEALS = 5  # 0 to 4 groups
+
+# Warps of one class meet at one counter, so there are copies of it; as many as fit this, or one for this many warps.
+_BYTES = 32 * 1024 * 1024
+_COPIES = 1024
+
+
+def in_groups(site: Site) -> bool:
+    """Tell whether lanes of a warp may be served in several groups: 8 and 16 bytes, but not by atomics."""
+    by_lane = site.op.startswith(("atomic_", "reduce_")) and site.op != "reduce_inc"
+    return site.space == "shared" and site.width > 4 and not by_lane
+
+
+def shape_of_counts(sites: Sequence[Site]) -> tuple[int, int, int]:
+    """Return how many copies, sites and classes the counts of a launch have."""
+    classes = _IDEALS * DEGREES * WAVEFRONTS if any(map(in_groups, sites)) else DEGREES
+    each = 8 * classes * max(len(sites), 1)
+    return max(1, min(_COPIES, _BYTES // each)), max(len(sites), 1), classes
+
+
+def totals(sites: Sequence[Site], counts: NDArray[np.int64]) -> Totals:
+    """Return the totals of counts that are shaped (copies, sites, classes)."""
+    found = totals_of(sites, Requests.empty())
+    for i, (site, requests) in enumerate(zip(sites, counts.sum(axis=0), strict=False)):
+        number = np.flatnonzero(requests)
+        of_it = requests[number]
+        found.requests[i] = of_it.sum()
+        if site.space == "global":
+            found.sectors[i] = of_it @ number
+            continue
+        ideal, degree, wavefronts = np.ones_like(number), number, number
+        if in_groups(site):
+            ideal, degree = np.divmod(number // WAVEFRONTS, DEGREES)
+            wavefronts = number % WAVEFRONTS
+        found.wavefronts[i] = of_it @ wavefronts
+        found.ideal[i] = of_it @ ideal
+        np.add.at(found.degrees[i], degree, of_it)
+    return found

@@ -1,0 +1,1 @@
+"""Mistakes that a run shows: races, unwritten reads, barriers, out of bounds."""

@@ -1,0 +1,75 @@
+"""The mistakes met in a launch, each noted once with its first block and some of its threads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.hazards.remedies import PYTHON, Idiom, Race
+from smemviz.recordings.data import WARP_SIZE, Dim3, Finding
+
+_THREADS_NAMED = 8
+
+
+class Findings:
+    """What a launch has done wrong so far; ``first_block`` is the linear index of the first block of the batch."""
+
+    def __init__(
+        self,
+        kernel: str,
+        configuration: Configuration,
+        launch: int,
+        idiom: Idiom = PYTHON,
+        tree: ast.FunctionDef | None = None,
+    ) -> None:
+        """``launch`` is the number of the launch in its recording; ``tree`` is the kernel's, where it is Python."""
+        self.kernel = kernel
+        self.idiom = idiom
+        self.tree = tree
+        self._launch = launch
+        self._grid, self._block = configuration.grid, configuration.block
+        x, y, z = configuration.block
+        self._slots_per_block = -(-x * y * z // WARP_SIZE) * WARP_SIZE
+        self._found: dict[Hashable, Finding] = {}
+        self._races: dict[Hashable, Race] = {}
+        self.first_block = 0
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._found
+
+    def all(self) -> tuple[Finding, ...]:
+        """Return the findings in the order they were met."""
+        return tuple(self._found.values())
+
+    def thread(self, slot: int) -> Dim3:
+        """Return ``threadIdx`` of a slot of the batch."""
+        return coordinates(slot % self._slots_per_block, self._block)
+
+    def add_race(self, key: Hashable, race: Race, slots: NDArray[np.integer]) -> None:
+        """Note a race, and what ends it together with the others of the kernel."""
+        self.add(key, "race", race.second, slots, race.message())
+        self._races[key] = race
+        for name, one in self._races.items():
+            others = any(other.apart and one.shares_place(other) for other in self._races.values())
+            self._found[name] = replace(self._found[name], message=one.message(with_others=others))
+
+    def add(self, key: Hashable, kind: str, line: int, slots: NDArray[np.integer], message: str) -> None:
+        """Note a mistake unless its key is known, with the block of the first slot and up to eight of its threads."""
+        if key in self._found:
+            return
+        row = int(slots[0]) // self._slots_per_block
+        inside = slots[slots // self._slots_per_block == row][:_THREADS_NAMED]
+        block = coordinates(self.first_block + row, self._grid)
+        threads = tuple(self.thread(int(slot)) for slot in inside)
+        self._found[key] = Finding(kind, self.kernel, line, block, threads, message, self._launch)
+
+
+def coordinates(linear: int, sizes: Dim3) -> Dim3:
+    """Return the coordinates of a linear index, x fastest."""
+    x, y, _ = sizes
+    return linear % x, linear // x % y, linear // (x * y)

@@ -1,0 +1,187 @@
+"""Threads of a block that touch the same shared memory with nothing that orders them.
+
+Two accesses of a cell by two threads race when at least one writes, not both are atomic, and no barrier lies between.
+Threads of one warp are ordered by ``syncwarp`` too, but not by the order of instructions, as since compute capability
+7.0 and as Compute Sanitizer's racecheck has it. Two stores of the same value do no harm and are no race. Which threads
+had passed how many ``syncwarp`` is counted for each; masks that name part of a warp are not told apart.
+
+Races between blocks in global memory are not looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.marks import Marks
+from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
+from smemviz.engines.lockstep.hazards.shared_accesses import Cells, Touch
+from smemviz.engines.lockstep.memory.shared import array_at, element_name
+from smemviz.messages import said
+from smemviz.model.hardware.operations import only_loads, only_stores
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Site
+
+_NOBODY, _ATOMIC = -1, -2
+
+
+class Races:
+    """The races of a batch, interval by interval between barriers.
+
+    An interval is looked at in one piece, or in several where it is long: what the earlier ones touched is carried as
+    marks.
+    """
+
+    def __init__(self, cells: Cells, placed: Sequence[ArrayInfo], findings: Findings) -> None:
+        self._cells = cells
+        self._placed = placed
+        self._findings = findings
+        self._carried: dict[Site, Marks] = {}
+        self._owner: NDArray[np.int32] | None = None
+        self._spare: Marks | None = None
+
+    def check(self, touches: Sequence[Touch], phased: bool) -> None:
+        """Find the races among site executions and with those carried; ``phased`` tells of a ``syncwarp``."""
+        if self._carried:
+            for site, marks in self._carried.items():
+                self._compare(site, marks, touches, touches, WARP_SIZE)
+                if not phased:
+                    self._compare(site, marks, touches, touches, 1)
+        if not self._quiet(touches):
+            self._find(touches, WARP_SIZE)
+            for part in _by_phase(touches) if phased else [touches]:
+                self._find(part, 1)
+
+    def carry(self, touches: Sequence[Touch]) -> None:
+        """Keep what site executions touched for the rest of the interval."""
+        for touch in touches:
+            if touch.site not in self._carried:
+                self._carried[touch.site] = Marks(self._cells.count)
+            self._carried[touch.site].add(touch)
+
+    def pass_barrier(self, blocks: NDArray[np.bool_] | None = None) -> None:
+        """Begin the next interval, for some blocks or for all."""
+        if blocks is None:
+            self._carried = {}
+            return
+        for marks in self._carried.values():
+            marks.forget_blocks(blocks)
+
+    def _quiet(self, touches: Sequence[Touch]) -> bool:
+        """Tell whether each cell that is written has one thread only, or nothing but atomics; in any order."""
+        writing = [touch for touch in touches if not touch.loads]
+        if all(not touch.stores for touch in writing) and (not writing or len(writing) == len(touches)):
+            return True
+        if self._owner is None:
+            self._owner = np.full(self._cells.count, _NOBODY, np.int32)
+        owner = self._owner
+        for touch in writing:
+            owner[touch.cells] = touch.threads if touch.stores else _ATOMIC
+        quiet = True
+        for touch in touches:
+            seen = owner.take(touch.cells)
+            fine = seen == (touch.threads if touch.loads or touch.stores else _ATOMIC)
+            if touch.loads:
+                fine |= seen == _NOBODY
+            quiet = bool(fine.all())
+            if not quiet:
+                break
+        for touch in writing:
+            owner[touch.cells] = _NOBODY
+        return quiet
+
+    def _find(self, touches: Sequence[Touch], apart: int) -> None:
+        """Compare each site that writes with all the others."""
+        by_site: dict[Site, list[Touch]] = {}
+        for touch in touches:
+            by_site.setdefault(touch.site, []).append(touch)
+        if self._spare is None:
+            self._spare = Marks(self._cells.count)
+        for site, own in by_site.items():
+            others = [other for other in by_site if self._is_open(site, other)]
+            if own[0].loads or not others:
+                continue
+            for touch in own:
+                self._spare.add(touch)
+            self._compare(site, self._spare, [t for other in others for t in by_site[other]], touches, apart)
+            for touch in own:
+                self._spare.forget(touch.cells)
+
+    def _compare(self, site: Site, marks: Marks, others: Sequence[Touch], touches: Sequence[Touch], apart: int) -> None:
+        """Hold the marks of a site against site executions; ``touches`` are where to look for who left a mark."""
+        for touch in others:
+            if self._is_open(site, touch.site):
+                met = marks.meet(touch, apart)
+                if met is not None:
+                    self._tell(site, touch, *met, touches)
+
+    def _is_open(self, one: Site, other: Site) -> bool:
+        """Tell whether two sites can race, and have not been found to."""
+        loading = only_loads(one.op) and only_loads(other.op)
+        if loading or not any(only_loads(site.op) or only_stores(site.op) for site in (one, other)):
+            return False
+        return _key(one, other) not in self._findings
+
+    def _tell(self, site: Site, touch: Touch, place: int, marker: int, touches: Sequence[Touch]) -> None:
+        cell, thread = int(touch.cells[place]), int(touch.threads[place])
+        mark = next((t for t in touches if t.site is site and _has(t, cell, marker)), None)
+        at_once = mark is not None and mark.number == touch.number
+        mark_first = mark is None or mark.number < touch.number or (at_once and marker < thread)
+        pair = [(site, marker), (touch.site, thread)]
+        (one, first), (two, second) = pair if mark_first else pair[::-1]
+        address = self._cells.address(cell)
+        element = element_name(array_at(self._placed, touch.site.array, address), address)
+        what = _what(element, one, self._findings.thread(first), two, self._findings.thread(second))
+        race = Race(
+            what,
+            one.line,
+            two.line,
+            one_place=(one.line, one.column) == (two.line, two.column),
+            apart=first // WARP_SIZE != second // WARP_SIZE,
+            at_once=at_once,
+            loop=loop_between(self._findings.tree, one, two),
+            idiom=self._findings.idiom,
+        )
+        self._findings.add_race(_key(one, two), race, np.array([first, second]))
+
+
+def _key(one: Site, other: Site) -> Hashable:
+    places = frozenset((site.function, site.line, site.column) for site in (one, other))
+    return "race", places
+
+
+def _has(touch: Touch, cell: int, thread: int) -> bool:
+    return bool(((touch.cells == cell) & (touch.threads == thread)).any())
+
+
+def _what(element: str, one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:
+    """Say which threads did what to an element, and where."""
+    did, does = ("load" if only_loads(op) else "store" if only_stores(op) else "update" for op in (one.op, two.op))
+    if (did, one.line) != (does, two.line):
+        did, does = _by_thread(did, first, one.line), _by_thread(does, second, two.line)
+        return said("{element} is {did} and {does}", element=element, did=did, does=does)
+    values = {"element": element, "first": first, "second": second, "line": one.line}
+    if did == "store":
+        return said("{element} is stored by threads {first} and {second} at line {line}", **values)
+    return said("{element} is updated by threads {first} and {second} at line {line}", **values)
+
+
+def _by_thread(did: str, thread: tuple[int, ...], line: int) -> str:
+    if did == "load":
+        return said("loaded by thread {thread} at line {line}", thread=thread, line=line)
+    if did == "store":
+        return said("stored by thread {thread} at line {line}", thread=thread, line=line)
+    return said("updated by thread {thread} at line {line}", thread=thread, line=line)
+
+
+def _by_phase(touches: Sequence[Touch]) -> Iterator[list[Touch]]:
+    """Give the parts of site executions that happened in each phase."""
+    parts: dict[int, list[Touch]] = {}
+    for touch in touches:
+        for phase in touch.phases():
+            part = touch.within(phase)
+            if part is not None:
+                parts.setdefault(phase, []).append(part)
+    yield from parts.values()

@@ -1,0 +1,119 @@
+"""What ends a race: which barrier, and where. Races with a place in common for it are ended by one."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from smemviz.messages import said
+from smemviz.recordings.data import Site
+
+
+@dataclass(frozen=True)
+class Idiom:
+    """What a language calls what a mistake is mended with."""
+
+    barrier: str
+    warp_barrier: str
+    warp_word: str
+    atomic: str
+
+
+PYTHON = Idiom("cuda.syncthreads()", "cuda.syncwarp()", "syncwarp", "cuda.atomic")
+CPP = Idiom("__syncthreads()", "__syncwarp()", "__syncwarp", "atomicAdd() or its like")
+
+
+@dataclass(frozen=True)
+class Race:
+    """What two threads did, one after the other unless ``at_once``, and the lines where.
+
+    ``apart`` are threads of two warps. ``loop`` is the line of the loop in which the first did it in an earlier round
+    than the second: a barrier at its end lies between them. None where it has to stand between the lines.
+    """
+
+    what: str
+    first: int
+    second: int
+    one_place: bool
+    apart: bool
+    at_once: bool
+    loop: int | None
+    idiom: Idiom = PYTHON
+
+    def shares_place(self, other: Race) -> bool:
+        """Whether one barrier can end both."""
+        if self.loop is not None or other.loop is not None:
+            return self.loop == other.loop
+        return max(self.first, other.first) < min(self.second, other.second)
+
+    def message(self, *, with_others: bool = False) -> str:
+        """Say what was done, why that is a race, and what to do; ``with_others`` have a race at the same place.
+
+        A barrier of the warp would leave theirs.
+        """
+        atomic, word = self.idiom.atomic, self.idiom.warp_word
+        if self.apart:
+            return self._between_warps()
+        if self.at_once:
+            return said(
+                "{what} in one request with different values. Let one thread do it, or use {atomic}.",
+                what=self.what,
+                atomic=atomic,
+            )
+        if self.one_place:
+            return said(
+                "{what}, both of one warp, with no {word} between. Let one thread do it, or use {atomic}.",
+                what=self.what,
+                word=word,
+                atomic=atomic,
+            )
+        barrier = self.idiom.barrier if with_others else self.idiom.warp_barrier
+        if self.loop is None:
+            return said(
+                "{what}, both of one warp, with no {word} between. Put {barrier} between them.",
+                what=self.what,
+                word=word,
+                barrier=barrier,
+            )
+        return said(
+            "{what}, both of one warp, with no {word} between. Put {barrier} at the end of the loop of line {line}.",
+            what=self.what,
+            word=word,
+            barrier=barrier,
+            line=self.loop,
+        )
+
+    def _between_warps(self) -> str:
+        barrier = self.idiom.barrier
+        if self.one_place:
+            return said(
+                "{what} with no barrier between. Let one thread do it, or use {atomic}.",
+                what=self.what,
+                atomic=self.idiom.atomic,
+            )
+        if self.loop is None:
+            return said("{what} with no barrier between. Put {barrier} between them.", what=self.what, barrier=barrier)
+        return said(
+            "{what} with no barrier between. Put {barrier} at the end of the loop of line {line}.",
+            what=self.what,
+            barrier=barrier,
+            line=self.loop,
+        )
+
+
+def loop_between(kernel: ast.FunctionDef | None, first: Site, second: Site) -> int | None:
+    """Return the line of the innermost loop of a kernel that leads from a site back up to an earlier one.
+
+    None without such a loop, in device functions, and where the kernel is not Python.
+    """
+    up = first.line > second.line or (first.line == second.line and first.op != "load" and second.op == "load")
+    if kernel is None or not up or first.calls or second.calls:
+        return None
+    loops = [
+        node.lineno
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.For | ast.While)
+        and node.body[0].lineno <= min(first.line, second.line)
+        and max(first.line, second.line) <= (node.body[-1].end_lineno or 0)
+    ]
+    return max(loops, default=None)

@@ -1,0 +1,122 @@
+"""Which cells of shared memory a site execution touches.
+
+A cell is as many bytes as the narrowest shared access of the kernel has, so that arrays and views of any type that lie
+on the same bytes touch the same cells, and most accesses are one cell. Cells are numbered through all blocks of a
+batch; a thread is its slot in the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.typing import Value
+from smemviz.model.hardware.operations import only_loads, only_stores
+from smemviz.recordings.data import ArrayInfo, Site
+
+_WIDEST_CELL = 8
+
+
+class Cells:
+    """The cells of a batch. ``rows`` is each slot's block, or None where there is one block only."""
+
+    def __init__(
+        self, sites: Sequence[Site], start: int, pitch: int, blocks: int, slots: int, rows: NDArray[np.int64] | None
+    ) -> None:
+        """``start`` is the address of a block's first byte, ``pitch`` the bytes from one block to the next."""
+        self.nbytes = min([_WIDEST_CELL, *(site.width for site in sites if site.space == "shared")])
+        self.per_block = pitch // self.nbytes
+        self.count = blocks * self.per_block
+        self.slots = np.arange(slots, dtype=np.int32)
+        self._start = start
+        first = -(start // self.nbytes)
+        self._first: Any = first if rows is None else rows * self.per_block + first
+        self._shift = self.nbytes.bit_length() - 1
+
+    def at(self, addresses: Any, lanes: NDArray[np.intp] | None, width: int) -> NDArray[np.int64]:
+        """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot.
+
+        Addresses of every slot may be those of one block, the same in each.
+        """
+        first = self._first if lanes is None or isinstance(self._first, int) else self._first[lanes]
+        if lanes is not None and isinstance(addresses, np.ndarray):
+            addresses = addresses[lanes]
+        elif isinstance(addresses, np.ndarray) and len(addresses) < len(self.slots):
+            addresses = np.tile(addresses, len(self.slots) // len(addresses))
+        cells: Any = (addresses >> self._shift) + first
+        if not isinstance(cells, np.ndarray):
+            cells = np.full(len(self.slots if lanes is None else lanes), cells)
+        parts = width // self.nbytes
+        if parts > 1:
+            cells = (cells[:, None] + np.arange(parts)).ravel()
+        return np.asarray(cells)
+
+    def span(self, array: ArrayInfo) -> slice:
+        """Return the cells of an array within its block."""
+        begin = array.address - self._start
+        return slice(begin // self.nbytes, -(-(begin + array.nbytes) // self.nbytes))
+
+    def address(self, cell: int) -> int:
+        """Return the byte address of a cell in its block's shared memory."""
+        return cell % self.per_block * self.nbytes + self._start
+
+
+class Touch:
+    """One execution of a shared site: who touched which cell.
+
+    ``phase`` is how many ``syncwarp`` each thread had passed, one number when all had passed the same. ``cells``,
+    ``threads`` and ``bits``, what a store left in each cell, have one element for each cell a lane touches, in order
+    of the threads; they are computed when someone asks.
+    """
+
+    def __init__(
+        self, where: Cells, number: int, site: Site, addresses: Any, mask: Mask, stored: Value, phase: Any
+    ) -> None:
+        self.where = where
+        self.number = number
+        self.site = site
+        self.loads = only_loads(site.op)
+        self.stores = only_stores(site.op)
+        self.phase = phase
+        self._addresses = addresses
+        self._mask = mask
+        self._stored = stored
+
+    @cached_property
+    def lanes(self) -> NDArray[np.intp] | None:
+        """The slots that took part, None for all."""
+        return None if self._mask.full else np.flatnonzero(self._mask.lanes)
+
+    @cached_property
+    def cells(self) -> NDArray[np.int64]:
+        return self.where.at(self._addresses, self.lanes, self.site.width)
+
+    @cached_property
+    def threads(self) -> NDArray[np.int32]:
+        threads = self.where.slots if self.lanes is None else self.where.slots[self.lanes]
+        parts = self.site.width // self.where.nbytes
+        return threads if parts == 1 else np.repeat(threads, parts)
+
+    @cached_property
+    def bits(self) -> NDArray[Any]:
+        stored = np.broadcast_to(np.asarray(self._stored), len(self.where.slots))
+        stored = np.ascontiguousarray(stored if self.lanes is None else stored[self.lanes])
+        return stored.view(f"u{self.where.nbytes}")
+
+    def phases(self) -> set[int]:
+        """Return the phases that its threads were in."""
+        return set(np.unique(self.phase[self.threads]).tolist()) if isinstance(self.phase, np.ndarray) else {self.phase}
+
+    def within(self, phase: int) -> Touch | None:
+        """Return the part of it that happened in one phase."""
+        if not isinstance(self.phase, np.ndarray):
+            return self if self.phase == phase else None
+        part = self._mask.narrow(self.phase == phase)
+        if not part.count:
+            return None
+        return Touch(self.where, self.number, self.site, self._addresses, part, self._stored, phase)

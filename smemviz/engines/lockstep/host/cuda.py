@@ -1,0 +1,313 @@
+"""What a kernel file gets as ``numba.cuda`` in lockstep: enough for a ``main()``, and names for its kernels.
+
+Streams and events do nothing: every call is done when it returns. There is no clock, so elapsed times are NaN, which
+no reader takes for a measurement.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, reduce
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.host import Configuration, launch_place
+from smemviz.engines.lockstep.host.dispatch import Dispatcher
+from smemviz.engines.lockstep.host.random import Random
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
+from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
+from smemviz.engines.lockstep.nearest import neighbour
+from smemviz.engines.lockstep.python.functions import names, vectors
+from smemviz.errors import KernelFileError, UnsupportedError
+from smemviz.frontends.numba.constants import DTYPES
+from smemviz.messages import said
+
+Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None]
+
+_JIT_OPTIONS = {"device", "inline", "forceinline", "fastmath", "opt", "lineinfo", "cache", "debug", "max_registers"}
+_JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi"}
+
+
+class CudaSupportError(ImportError):
+    """What a machine without a GPU raises; lockstep does not."""
+
+
+class Cuda(ModuleType):
+    """The module. ``file`` is the kernel file; ``launcher`` runs a launch."""
+
+    def __init__(self, file: str, launcher: Launcher) -> None:
+        super().__init__("numba.cuda")
+        self._file = file
+        self._launcher = launcher
+        self.addresses = AddressSpace()
+        self.CudaSupportError = CudaSupportError
+        self.gpus = [Device()]
+        self.random = Random(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in DTYPES or name == "types":
+            types = importlib.import_module("numba").types
+            return types if name == "types" else getattr(types, name)
+        meant = device_names().get(name)
+        if meant is not None:  # made when a file asks for it, there are hundreds
+            found = vars(self).setdefault(meant, DeviceOnly(meant, self._file))
+            return vars(self).setdefault(name, found)
+        near = neighbour(name, dir(type(self)))
+        if near is None:
+            text = said("cuda.{name} is not known to the lockstep engine; run with engine gpu", name=name)
+        else:
+            text = said("{what} is not known; did you mean {near}?", what=f"cuda.{name}", near=f"cuda.{near}")
+        if sys._getframe(1).f_code.co_filename == self._file:
+            raise UnsupportedError(*launch_place(self._file), text)
+        raise AttributeError(text)
+
+    # -- kernels
+
+    def jit(self, func_or_sig: Any = None, signature: Any = None, **options: Any) -> Any:
+        """Decorate a kernel or a device function, with or without signatures and options."""
+        unknown = sorted(set(options) - _JIT_OPTIONS)
+        if unknown:
+            text = said(
+                "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
+            )
+            raise UnsupportedError(*launch_place(self._file), text)
+        given = func_or_sig if func_or_sig is not None else signature
+        if isinstance(given, FunctionType):
+            return self._dispatcher(given, None, options)
+        return lambda function: self._dispatcher(function, given, options)
+
+    def _dispatcher(self, function: FunctionType, signature: Any, options: dict[str, Any]) -> Dispatcher:
+        device = bool(options.get("device"))
+        return Dispatcher(function, signature, device, self._file, self._launcher)
+
+    # -- memory
+
+    def to_device(self, obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | None = None) -> DeviceArray:
+        """Copy an array to the device."""
+        if to is None:
+            return obj if isinstance(obj, DeviceArray) else to_device(self.addresses, obj)
+        to.copy_to_device(obj)
+        return to
+
+    def device_array(
+        self, shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
+    ) -> DeviceArray:
+        """Allocate an array on the device; in lockstep it is filled with zeros."""
+        if strides is not None:
+            raise UnsupportedError(
+                *launch_place(self._file), said("device_array with strides is not known to lockstep")
+            )
+        return device_array(self.addresses, shape, dtype, order)
+
+    def device_array_like(self, ary: Any, stream: Any = 0) -> DeviceArray:
+        """Allocate an array on the device with another one's shape, dtype and order."""
+        array = ary.array if isinstance(ary, DeviceArray) else ary
+        order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+        return device_array(self.addresses, array.shape, array.dtype, order)
+
+    def pinned_array(
+        self, shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C"
+    ) -> np.ndarray[Any, Any]:
+        """Allocate an array of the host."""
+        return np.zeros(shape, dtype, order=order)  # type: ignore[call-overload, no-any-return]
+
+    def pinned_array_like(self, ary: Any) -> np.ndarray[Any, Any]:
+        """Allocate an array of the host like another one."""
+        return np.zeros_like(ary)
+
+    def mapped_array(
+        self, shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", **where: Any
+    ) -> DeviceArray:
+        """Allocate an array that host and device share."""
+        return self.device_array(shape, dtype, strides, order)
+
+    managed_array = mapped_array
+
+    def mapped_array_like(self, ary: Any, stream: Any = 0, **where: Any) -> DeviceArray:
+        """Allocate an array that host and device share, like another one."""
+        return self.device_array_like(ary)
+
+    def as_cuda_array(self, obj: Any, sync: bool = True) -> DeviceArray:
+        """Return a device array as it is."""
+        if isinstance(obj, DeviceArray):
+            return obj
+        raise TypeError("*obj* doesn't implement the cuda array interface.")
+
+    def is_cuda_array(self, obj: Any) -> bool:
+        """Tell whether something is an array of the device."""
+        return isinstance(obj, DeviceArray)
+
+    @contextmanager
+    def pinned(self, *arylist: Any) -> Iterator[None]:
+        """Do nothing: memory of the host is as good as any in lockstep."""
+        yield
+
+    @contextmanager
+    def defer_cleanup(self) -> Iterator[None]:
+        """Do nothing."""
+        yield
+
+    def reduce(self, functor: Callable[[Any, Any], Any]) -> Reduce:
+        """Make a reduction of a function of two numbers."""
+        return Reduce(functor)
+
+    Reduce = reduce
+
+    # -- streams, events and devices
+
+    def synchronize(self) -> None:
+        """Do nothing: every launch is done when it returns."""
+
+    def stream(self) -> Stream:
+        """Return a stream."""
+        return Stream()
+
+    default_stream = legacy_default_stream = per_thread_default_stream = stream
+
+    def external_stream(self, ptr: int) -> Stream:
+        """Return a stream."""
+        return Stream()
+
+    def event(self, timing: bool = True) -> Event:
+        """Return an event."""
+        return Event()
+
+    def event_elapsed_time(self, evtstart: Event, evtend: Event) -> float:
+        """Return NaN: lockstep has no clock."""
+        return math.nan
+
+    def is_available(self) -> bool:
+        """Tell that a device is there: this engine."""
+        return True
+
+    def select_device(self, device_id: int) -> Device:
+        """Return the device."""
+        return Device()
+
+    def get_current_device(self) -> Device:
+        """Return the device."""
+        return Device()
+
+    def list_devices(self) -> list[Device]:
+        """Return the device."""
+        return list(self.gpus)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def profile_start(self) -> None:
+        """Do nothing."""
+
+    def profile_stop(self) -> None:
+        """Do nothing."""
+
+
+class Reduce:
+    """What ``@cuda.reduce`` makes of a function: it goes over an array on the host, and launches nothing."""
+
+    def __init__(self, functor: Callable[[Any, Any], Any]) -> None:
+        self._functor = functor
+
+    def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
+        """Return the reduction of an array, or store it in the first element of ``res``."""
+        values = arr.array if isinstance(arr, DeviceArray) else np.asarray(arr)
+        total = reduce(self._functor, values[:size], init)
+        if res is None:
+            return total
+        res[0] = total
+        return None
+
+
+class Stream:
+    """A stream in which everything has already happened."""
+
+    handle = 0
+
+    def synchronize(self) -> None:
+        """Do nothing."""
+
+    @contextmanager
+    def auto_synchronize(self) -> Iterator[Stream]:
+        """Do nothing at the end."""
+        yield self
+
+
+class Event:
+    """An event that has always happened."""
+
+    def record(self, stream: Any = 0) -> None:
+        """Do nothing."""
+
+    def synchronize(self) -> None:
+        """Do nothing."""
+
+    def wait(self, stream: Any = 0) -> None:
+        """Do nothing."""
+
+    def query(self) -> bool:
+        """Tell that it has happened."""
+        return True
+
+    def elapsed_time(self, evtend: Event) -> float:
+        """Return NaN: lockstep has no clock."""
+        return math.nan
+
+
+class Device:
+    """The device that lockstep stands in for: compute capability 9.0, with the limits of its documentation."""
+
+    name = b"smemviz lockstep"
+    id = 0
+    compute_capability = COMPUTE_CAPABILITY
+    WARP_SIZE = 32
+    MAX_THREADS_PER_BLOCK = 1024
+    MAX_BLOCK_DIM_X = 1024
+    MAX_BLOCK_DIM_Y = 1024
+    MAX_BLOCK_DIM_Z = 64
+    MAX_GRID_DIM_X = 2**31 - 1
+    MAX_GRID_DIM_Y = 65535
+    MAX_GRID_DIM_Z = 65535
+    MAX_SHARED_MEMORY_PER_BLOCK = 48 * 1024
+    MULTIPROCESSOR_COUNT = 132
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class DeviceOnly:
+    """A name that means something in kernels only, such as ``cuda.threadIdx``; using it on the host is an error."""
+
+    def __init__(self, name: str, file: str) -> None:
+        self.__module__ = "numba.cuda"
+        self.__qualname__ = name
+        self._file = file
+
+    def __getattr__(self, name: str) -> DeviceOnly:
+        if name.startswith("_") or name == "py_func":
+            raise AttributeError(name)
+        return DeviceOnly(f"{self.__qualname__}.{name}", self._file)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        text = said("cuda.{function} is for kernels; this line runs on the host", function=self.__qualname__)
+        raise KernelFileError(*launch_place(self._file), text)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __call__
+    __index__ = __int__ = __float__ = __bool__ = __lt__ = __gt__ = __le__ = __ge__ = __getitem__ = __call__
+
+
+@cache
+def device_names() -> dict[str, str]:
+    """Return the names that mean something in kernels, each with the one it is an alias of, or itself."""
+    known = (name for table in (names.VALUES, names.CALLS) for name in table)
+    roots = {name.split(".")[1] for name in known if name.startswith("cuda.")}
+    found = {name: name for name in roots | {"shared", "local", "const", "atomic"}}
+    return found | {other: first for first, *others in vectors.NAMES for other in others}

@@ -1,0 +1,154 @@
+"""What ``@cuda.jit`` makes of a function in lockstep."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.host import Configuration, configuration, launch_place
+from smemviz.engines.lockstep.values.typing import cast
+from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
+from smemviz.frontends.numba.functions import as_dtype
+from smemviz.messages import said
+
+_FORALL_BLOCK = 128
+
+
+class Dispatcher:
+    """A kernel, launched by ``kernel[grid, block](...)``, or a device function, called by kernels."""
+
+    def __init__(
+        self,
+        py_func: FunctionType,
+        signature: Any,
+        device: bool,
+        file: str,
+        launcher: Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None],
+    ) -> None:
+        self.py_func = py_func
+        self.__name__ = py_func.__name__
+        self.__doc__ = py_func.__doc__
+        self._device = device
+        self._file = file
+        self._launcher = launcher
+        self._globals: dict[Any, dict[str, Any]] = {}
+        self._signatures, self._returns = _signatures(file, signature)
+
+    def cast_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return a device function's arguments, numbers cast to the types of its signature, if it has one."""
+        for signature in self._signatures:
+            if len(signature) == len(arguments):
+                pairs = zip(arguments.items(), signature, strict=True)
+                return {name: _number_as(wanted, value) for (name, value), wanted in pairs}
+        return arguments
+
+    def cast_result(self, result: Any) -> Any:
+        """Return a device function's result, cast to the type of its signature, if it has one."""
+        return _number_as(self._returns[0], result) if self._returns else result
+
+    def __call__(self, *args: Any) -> None:
+        what = said("{kernel} needs a launch: {kernel}[grid, block](...)", kernel=self.__name__)
+        if self._device:
+            what = said("{function} is a device function; call it in a kernel", function=self.__name__)
+        raise LaunchError(*launch_place(self._file), what)
+
+    def __getitem__(self, given: Any) -> Callable[..., None]:
+        place = launch_place(self._file)
+        if self._device:
+            raise LaunchError(
+                *place, said("{function} is a device function; only kernels are launched", function=self.__name__)
+            )
+        return self._configured(configuration(place, given))
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
+        """Return the kernel with a launch configuration."""
+        return self[griddim, blockdim, stream, sharedmem]
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
+        """Return the kernel configured for so many threads, in blocks of ``tpb`` or 128."""
+        if ntasks < 0:
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+        block = tpb or _FORALL_BLOCK
+        return self[max(1, -(-ntasks // block)), block, stream, sharedmem]
+
+    def _configured(self, config: Configuration) -> Callable[..., None]:
+        def start(*args: Any) -> None:
+            place = launch_place(self._file)
+            self._check_captured(place, args)
+            self._launcher(self.py_func, config, self._typed(place, args), place)
+
+        return start
+
+    def _check_captured(self, place: tuple[str, int], args: tuple[Any, ...]) -> None:
+        """Refuse a launch for which a global differs from what the first launch with such arguments captured."""
+        now = _captured(self.py_func)
+        types = tuple((getattr(a, "dtype", type(a)), getattr(a, "ndim", 0)) for a in args)
+        first = self._globals.setdefault(types, now)
+        for name, value in first.items():
+            if name not in now or not np.array_equal(value, now[name]):
+                what = said(
+                    "{name} has changed since {kernel} was launched first; the GPU keeps what it was then. "
+                    "Pass it as an argument.",
+                    name=name,
+                    kernel=self.__name__,
+                )
+                raise UnsupportedError(*place, what)
+
+    def _typed(self, place: tuple[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments with numbers cast to the types of the first signature that takes them."""
+        if not self._signatures:
+            return args
+        for signature in self._signatures:
+            if len(signature) == len(args) and all(map(_fits, signature, args)):
+                return tuple(map(_cast, signature, args))
+        wanted = " or ".join(f"({', '.join(map(str, signature))})" for signature in self._signatures)
+        raise LaunchError(
+            *place,
+            said("{kernel} is compiled for {types}; the launch gives other types", kernel=self.__name__, types=wanted),
+        )
+
+
+def _captured(function: FunctionType) -> dict[str, Any]:
+    """Return the numbers and arrays outside a kernel that it names, arrays as copies."""
+    found = inspect.getclosurevars(function)
+    outside = {**found.globals, **found.nonlocals}
+    kept = {name: value for name, value in outside.items() if isinstance(value, bool | int | float | np.ndarray)}
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in kept.items()}
+
+
+def _number_as(wanted: Any, value: Any) -> Any:
+    dtype = as_dtype(wanted)
+    is_number = isinstance(value, bool | int | float | complex | np.generic | np.ndarray)
+    return value if dtype is None or dtype.fields is not None or not is_number else cast(value, dtype)
+
+
+def _signatures(file: str, given: Any) -> tuple[list[Sequence[Any]], list[Any]]:
+    """Return argument types and results of signatures, which are text or Numba's objects, one or a list."""
+    if given is None:
+        return [], []
+    sigutils = importlib.import_module("numba.core.sigutils")
+    try:
+        read = [sigutils.normalize_signature(one) for one in (given if isinstance(given, list) else [given])]
+        return [arguments for arguments, _ in read], [result for _, result in read]
+    except Exception as error:  # Numba evaluates the text: whatever is wrong in it comes out here
+        text = f"the signature {given!r} cannot be read: {error}"
+        raise KernelFileError(*launch_place(file), text) from None
+
+
+def _fits(wanted: Any, given: Any) -> bool:
+    is_array = hasattr(given, "shape") and hasattr(given, "dtype") and not isinstance(given, np.generic)
+    if hasattr(wanted, "ndim") and hasattr(wanted, "dtype"):
+        return is_array and given.ndim == wanted.ndim and as_dtype(wanted.dtype) == given.dtype
+    return not is_array
+
+
+def _cast(wanted: Any, given: Any) -> Any:
+    dtype = as_dtype(wanted)
+    if dtype is None or not isinstance(given, bool | int | float | complex | np.generic):
+        return given
+    return cast(given, dtype)

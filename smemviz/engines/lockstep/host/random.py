@@ -1,0 +1,34 @@
+"""``numba.cuda.random`` on the host: making the generators that kernels draw from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from smemviz.frontends.numba import xoroshiro
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.host.cuda import Cuda
+    from smemviz.engines.lockstep.memory.device_array import DeviceArray
+
+
+class Random:
+    """The module; its device functions are those of ``smemviz.frontends.numba.xoroshiro``."""
+
+    xoroshiro128p_dtype = xoroshiro.DTYPE
+    xoroshiro128p_type = xoroshiro.DTYPE
+
+    def __init__(self, cuda: Cuda) -> None:
+        self._cuda = cuda
+        vars(self).update(xoroshiro.DEVICE)
+
+    def create_xoroshiro128p_states(
+        self, n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
+    ) -> DeviceArray:
+        """Return an array of n generators, 2**64 numbers apart."""
+        return self._cuda.to_device(xoroshiro.states(int(n), int(seed), int(subsequence_start)))
+
+    def init_xoroshiro128p_states(
+        self, states: DeviceArray, seed: int, subsequence_start: int = 0, stream: Any = 0
+    ) -> None:
+        """Set an array of generators."""
+        states.copy_to_device(xoroshiro.states(states.shape[0], int(seed), int(subsequence_start)))

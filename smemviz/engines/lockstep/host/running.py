@@ -1,0 +1,120 @@
+"""A whole kernel file in lockstep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import FunctionType
+from typing import Any
+
+from smemviz.engines.host import Configuration, launch_refused, main_failed, run_main
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.lockstep.host.cuda import Cuda
+from smemviz.engines.lockstep.host.host_memory import bounded
+from smemviz.engines.lockstep.launching import Progress, launch
+from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
+from smemviz.engines.lockstep.memory.device_array import AddressSpace
+from smemviz.engines.selection import Picker
+from smemviz.errors import KernelFileError, RefusedLaunchError
+from smemviz.frontends.numba.functions import Function, function_of
+from smemviz.frontends.numba.program import Program
+from smemviz.recordings.data import Finding, Launch
+
+
+class Recorder:
+    """Runs launches as they happen and keeps what they did. ``log_bytes`` bounds the logs of all of them."""
+
+    def __init__(
+        self,
+        progress: Progress | None = None,
+        log_bytes: int = LOG_BYTES,
+        limits: Limits = DEFAULT_LIMITS,
+        picker: Picker | None = None,
+    ) -> None:
+        self.launches: list[Launch] = []
+        self.findings: list[Finding] = []
+        self.log_bytes = log_bytes
+        self.picker = picker or Picker()
+        self._progress = progress
+        self._limits = limits
+
+    def launch(
+        self,
+        function: Function,
+        configuration: Configuration,
+        args: tuple[Any, ...],
+        place: tuple[str, int],
+        space: AddressSpace,
+    ) -> None:
+        """Run one launch; one that no device would start is a finding."""
+        recorded = self.picker.takes(function.name)
+        try:
+            made, found = launch(
+                function,
+                configuration,
+                args,
+                place,
+                self._progress,
+                self.log_bytes,
+                self._limits,
+                space,
+                number=len(self.launches),
+                logged=self.picker.selection.blocks,
+                recorded=recorded,
+            )
+        except RefusedLaunchError as error:
+            self.findings.append(launch_refused(function.name, error))
+            return
+        if not recorded:
+            return
+        self.log_bytes -= len(made.requests) * ROW_BYTES
+        self.launches.append(replace(made, file=function.file))
+        self.findings.extend(found)
+
+
+def run(
+    program: Program,
+    progress: Progress | None = None,
+    log_bytes: int = LOG_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+    picker: Picker | None = None,
+    after: Callable[[str, Sequence[Any]], None] | None = None,
+) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    """Run a kernel file's ``main()`` and return every launch in it, and the mistakes met.
+
+    Args:
+        program: the kernel file, its constants replaced.
+        progress: called as ``progress(blocks done, blocks, kernel)`` during each launch.
+        log_bytes: the most the logs of all launches may take together.
+        limits: what one launch may use.
+        picker: tells which launches are recorded; the others happen all the same.
+        after: called with the name of a kernel and its arguments after each launch of it.
+
+    Raises:
+        InputError: when no launch is of those asked for.
+        KernelFileError: when ``main()`` raises before it launches anything; later that is a finding.
+        LaunchError: for a launch whose arguments do not fit; one that no device would start is a finding.
+        UnsupportedError: for a construct that is not executed in lockstep.
+    """
+    recorder = Recorder(progress, log_bytes, limits, picker)
+
+    def start(
+        kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]
+    ) -> None:
+        same_file = kernel.__code__.co_filename == program.file
+        function = function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
+        recorder.launch(function, configuration, args, place, cuda.addresses)
+        if after is not None:
+            after(kernel.__name__, args)
+
+    cuda = Cuda(program.file, start)
+    try:
+        with bounded():
+            run_main(program, cuda)
+    except KernelFileError as error:
+        if not recorder.launches and not recorder.findings:
+            raise
+        recorder.findings.append(main_failed(error))
+    recorder.picker.check()
+    return tuple(recorder.launches), tuple(recorder.findings)

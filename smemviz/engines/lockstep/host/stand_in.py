@@ -1,0 +1,90 @@
+"""Kernels of a whole process in lockstep: ``numba.cuda`` without a GPU, for scripts and notebooks as they are."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from types import FunctionType
+from typing import Any
+
+from smemviz.engines.host import Configuration, is_library
+from smemviz.engines.lockstep.host.cuda import Cuda
+from smemviz.engines.lockstep.host.dispatch import Dispatcher
+from smemviz.engines.lockstep.host.running import Recorder
+from smemviz.errors import InputError
+from smemviz.frontends.numba.functions import Function
+
+_active: list[Recorder] = []  # the innermost last
+
+
+@contextmanager
+def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> Iterator[None]:
+    """Run every launch of this process in lockstep while this lasts, and let ``recorder`` see it.
+
+    What ``numba.cuda`` offers a host is replaced by what the lockstep engine gives a kernel file, in the module that
+    others have imported already; a kernel that exists is launched in lockstep too. ``find`` gives the definition of a
+    kernel. Where one stand-in lasts inside another, both see the launches. Kernels of Numba itself, those of
+    ``cuda.reduce`` for example, are launched and not shown.
+
+    Raises:
+        InputError: when Numba's own simulator has taken the place of ``numba.cuda``.
+    """
+    module: Any = importlib.import_module("numba.cuda")
+    if importlib.import_module("numba.core.config").ENABLE_CUDASIM:
+        raise InputError("Numba's simulator is on; unset NUMBA_ENABLE_CUDASIM, lockstep needs none")
+    kernels = importlib.import_module("numba.cuda.dispatcher").CUDADispatcher
+
+    def start(kernel: FunctionType, config: Configuration, args: tuple[Any, ...], place: tuple[str, int]) -> None:
+        shown = Recorder(log_bytes=0) if is_library(kernel.__code__.co_filename) else recorder
+        shown.launch(find(kernel), config, args, place, cuda.addresses)
+
+    def configured(kernel: Any) -> Dispatcher:
+        return Dispatcher(kernel.py_func, None, bool(kernel.targetoptions.get("device")), "", start)
+
+    launching = {
+        "__getitem__": lambda kernel, given: configured(kernel)[given],
+        "configure": lambda kernel, *given, **named: configured(kernel).configure(*given, **named),
+        "forall": lambda kernel, *given, **named: configured(kernel).forall(*given, **named),
+    }
+    cuda = Cuda("", start)
+    with ExitStack() as stack:
+        stack.enter_context(replaced(module, _of_the_host(cuda)))
+        stack.enter_context(replaced(kernels, launching))
+        stack.callback(_tell_outer, recorder)
+        stack.callback(_active.remove, recorder)
+        _active.append(recorder)
+        yield
+
+
+def _tell_outer(recorder: Recorder) -> None:
+    """Give what a recorder saw to the one around it."""
+    if _active:
+        outer, seen = _active[-1], len(_active[-1].launches)
+        outer.launches += recorder.launches
+        outer.findings += [
+            found if found.launch is None else replace(found, launch=found.launch + seen) for found in recorder.findings
+        ]
+
+
+def _of_the_host(cuda: Cuda) -> dict[str, Any]:
+    """Return what the module offers a host: its functions, and the list of devices."""
+    return {name: getattr(cuda, name) for name in (*vars(Cuda), "gpus") if not name.startswith("_")}
+
+
+@contextmanager
+def replaced(owner: Any, values: Mapping[str, Any]) -> Iterator[None]:
+    """Give a module or class other attributes while this lasts."""
+    missing = object()
+    before = {name: vars(owner).get(name, missing) for name in values}
+    for name, value in values.items():
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is missing:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)

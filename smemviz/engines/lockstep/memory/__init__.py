@@ -1,0 +1,1 @@
+"""The memory that kernels see: arrays, shared memory, arguments."""

@@ -1,0 +1,152 @@
+"""The arguments of a launch: what the host gives, on the device and as the kernel sees it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, kernel_view, to_device
+from smemviz.engines.lockstep.memory.records import is_known
+from smemviz.engines.lockstep.values.typing import Value
+from smemviz.errors import LaunchError, UnsupportedError
+from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.sites.fields import dtype_name
+from smemviz.messages import said
+from smemviz.recordings.data import ArrayInfo
+
+Place = tuple[str, int]
+
+
+def parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]:
+    """Return the names of a kernel's parameters; as many as there are arguments.
+
+    Raises:
+        LaunchError: for another number of arguments.
+        UnsupportedError: for parameters that Numba does not take either.
+    """
+    given = kernel.node.args
+    if given.vararg or given.kwarg or given.kwonlyargs:
+        raise UnsupportedError(
+            kernel.file,
+            kernel.node.lineno,
+            said("{kernel} with * or keyword-only parameters is not executed in lockstep", kernel=kernel.name),
+        )
+    names = [a.arg for a in (*given.posonlyargs, *given.args)]
+    if len(names) != len(args):
+        values = {"kernel": kernel.name, "names": ", ".join(names), "given": len(args)}
+        what = said(
+            "{kernel} takes {wanted} arguments ({names}); the launch gives {given}", wanted=len(names), **values
+        )
+        if len(names) == 1:
+            what = said("{kernel} takes 1 argument ({names}); the launch gives {given}", **values)
+        raise LaunchError(*place, what)
+    return names
+
+
+class Arguments:
+    """The arguments of a launch: arrays of the host are copied to the device and, at the end, back."""
+
+    def __init__(self, place: Place, space: AddressSpace) -> None:
+        self._place = place
+        self._space = space
+        self._copied: list[tuple[Any, DeviceArray]] = []
+
+    def value(self, name: str, given: Any) -> Any:
+        """Return an argument with its arrays on the device."""
+        if isinstance(given, tuple):
+            return same_tuple(given, (self.value(name, item) for item in given))
+        if isinstance(given, np.ndarray | np.void):
+            given = self._on_device(name, given)
+        if isinstance(given, DeviceArray):
+            if not is_known(given.dtype):
+                raise UnsupportedError(
+                    *self._place,
+                    said(
+                        "{name}: an array of {dtype} is not executed in lockstep; run with engine gpu",
+                        name=name,
+                        dtype=given.dtype,
+                    ),
+                )
+            return given
+        if isinstance(given, enum.Enum):
+            return self.value(name, given.value)
+        if isinstance(given, np.generic) and given.dtype.kind in "biufc":
+            return given.item() if given.dtype in (np.int64, np.bool_) else given
+        if isinstance(given, bool | int | float | complex):
+            if isinstance(given, int) and not -(2**63) <= given < 2**63:
+                if not 0 <= given < 2**64:
+                    raise LaunchError(
+                        *self._place, said("{name}: {value} does not fit 64 bits", name=name, value=given)
+                    )
+                return np.uint64(given)
+            return given
+        if given is None:
+            return None
+        raise LaunchError(
+            *self._place,
+            said(
+                "{name}: a kernel takes arrays, numbers and tuples; {type} is none of them",
+                name=name,
+                type=type(given).__name__,
+            ),
+        )
+
+    def _on_device(self, name: str, given: Any) -> DeviceArray:
+        for host, copied in self._copied:
+            if host is given:
+                return copied
+        try:
+            made = to_device(self._space, given)
+        except (TypeError, ValueError) as error:
+            raise LaunchError(*self._place, f"{name}: {error}") from None
+        self._copied.append((given, made))
+        return made
+
+    def view(self, name: str, value: Any) -> Value:
+        """Return an argument as the kernel sees it."""
+        if isinstance(value, tuple):
+            return same_tuple(value, (self.view(name, item) for item in value))
+        if isinstance(value, DeviceArray):
+            try:
+                return kernel_view(name, value)
+            except ValueError as error:
+                raise UnsupportedError(*self._place, said("{what}; run with engine gpu", what=error)) from None
+        return value
+
+    def copy_back(self) -> None:
+        """Give arrays and records of the host what the kernel wrote."""
+        for host, copied in self._copied:
+            if isinstance(host, np.void):
+                for field in host.dtype.names or ():
+                    host[field] = copied.array[field]
+            elif host.flags.writeable:
+                host[...] = copied.array
+
+
+def same_tuple(like: tuple[Any, ...], items: Iterator[Any]) -> tuple[Any, ...]:
+    """Return items as a tuple, named as another one is."""
+    return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
+
+
+def described(value: Any) -> Any:
+    """Return an argument by what the walk of sites looks at: dtype and rank."""
+    if isinstance(value, tuple):
+        return same_tuple(value, (described(item) for item in value))
+    return value.array if isinstance(value, DeviceArray) else value
+
+
+def global_arrays(kernel: Function, names: Sequence[str], values: Sequence[Any]) -> list[ArrayInfo]:
+    """Return the arrays among the arguments, those of tuples under the tuple's name."""
+    found = []
+    for name, value in zip(names, values, strict=True):
+        if isinstance(value, tuple):
+            found += global_arrays(kernel, [name] * len(value), value)
+        elif isinstance(value, DeviceArray):
+            line = kernel.node.lineno
+            found.append(
+                ArrayInfo(name, "global", value.shape, value.strides, dtype_name(value.dtype), value.address, line)
+            )
+    return found

@@ -1,0 +1,198 @@
+"""Device memory on the host: what ``cuda.to_device`` and its kin give a kernel file's ``main()``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.memory.memory import Memory, View
+from smemviz.messages import said
+
+_FIRST_ADDRESS = 0x7000_0000_0000
+_ALIGNMENT = 256
+
+
+class AddressSpace:
+    """Hands out the addresses of allocations, each aligned to 256 bytes as the device's are; they are invented."""
+
+    def __init__(self) -> None:
+        self._next = _FIRST_ADDRESS
+
+    def allocate(self, nbytes: int) -> Memory:
+        """Return new memory, filled with zeros."""
+        memory = Memory("global", np.zeros(-(-nbytes // 16) * 16, np.uint8), self._next)
+        self._next += max(1, -(-nbytes // _ALIGNMENT)) * _ALIGNMENT
+        return memory
+
+
+class DeviceArray:
+    """An array in device memory. ``array`` is a NumPy view into the bytes of ``memory``."""
+
+    def __init__(self, memory: Memory, array: NDArray[Any]) -> None:
+        self.memory = memory
+        self.array = array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.array.strides
+
+    @property
+    def flags(self) -> Any:
+        """NumPy's flags: in which order the elements follow each other."""
+        return self.array.flags
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    @property
+    def size(self) -> int:
+        return self.array.size
+
+    @property
+    def nbytes(self) -> int:
+        return self.array.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        return self.array.itemsize
+
+    @property
+    def T(self) -> DeviceArray:  # noqa: N802 - NumPy's name
+        return self.transpose()
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the memory to the first element."""
+        start = self.memory.data.__array_interface__["data"][0]
+        return int(self.array.__array_interface__["data"][0] - start) if self.array.size else 0
+
+    @property
+    def address(self) -> int:
+        """The byte address of the first element."""
+        return self.memory.base + self.offset
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __repr__(self) -> str:
+        return f"DeviceArray(shape={self.shape}, dtype={self.dtype})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.array, dtype=dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        part = self.array[index]
+        if isinstance(part, np.ndarray) and np.shares_memory(part, self.array):
+            return DeviceArray(self.memory, part)
+        return part
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.array[index] = value.array if isinstance(value, DeviceArray) else value
+
+    def setitem(self, index: Any, value: Any, stream: Any = 0) -> None:
+        self[index] = value
+
+    def getitem(self, index: Any, stream: Any = 0) -> Any:
+        return self[index]
+
+    def copy_to_host(self, ary: NDArray[Any] | None = None, stream: Any = 0) -> NDArray[Any]:
+        """Return a copy in host memory, or fill ``ary``."""
+        if ary is None:
+            return self.array.copy(order="F" if self.array.flags.f_contiguous else "C")
+        _check_same(self.array, ary)
+        ary[...] = self.array
+        return ary
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Fill the array from another one, on the host or the device."""
+        source = ary.array if isinstance(ary, DeviceArray) else np.asarray(ary)
+        _check_same(self.array, source)
+        self.array[...] = source
+
+    def reshape(self, *shape: Any, order: Any = "C") -> DeviceArray:
+        sizes = shape[0] if len(shape) == 1 else shape
+        changed = self.array.reshape(sizes, order=order)
+        if not np.shares_memory(changed, self.array) and self.array.size:
+            raise NotImplementedError("reshape of a device array whose elements are not contiguous")
+        return DeviceArray(self.memory, changed)
+
+    def ravel(self, order: str = "C", stream: Any = 0) -> DeviceArray:
+        return self.reshape(-1, order=order)
+
+    def view(self, dtype: Any) -> DeviceArray:
+        return DeviceArray(self.memory, self.array.view(dtype))
+
+    def transpose(self, axes: Any = None) -> DeviceArray:
+        return DeviceArray(self.memory, self.array.transpose(axes))
+
+    def is_c_contiguous(self) -> bool:
+        return self.array.flags.c_contiguous
+
+    def is_f_contiguous(self) -> bool:
+        return self.array.flags.f_contiguous
+
+    def bind(self, stream: Any = 0) -> DeviceArray:
+        return self
+
+
+def _check_same(one: NDArray[Any], other: NDArray[Any]) -> None:
+    if one.shape != other.shape:
+        raise ValueError(f"shapes differ: {one.shape} and {other.shape}")
+    if one.dtype != other.dtype:
+        raise TypeError(f"dtypes differ: {one.dtype} and {other.dtype}")
+
+
+def to_device(space: AddressSpace, given: Any) -> DeviceArray:
+    """Copy an array into new device memory, in C order or, where it is so already, in Fortran order."""
+    array = given.array if isinstance(given, DeviceArray) else np.asarray(given)
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise ValueError("the array is not contiguous and cannot be copied to the device; copy it first")
+    order = "C" if array.flags.c_contiguous else "F"
+    made = device_array(space, array.shape, array.dtype, order=order)
+    made.array[...] = array
+    return made
+
+
+def device_array(space: AddressSpace, shape: Any, dtype: Any, order: str = "C") -> DeviceArray:
+    """Return a new array in device memory, filled with zeros."""
+    sizes = tuple(shape) if isinstance(shape, tuple | list) else (int(shape),)
+    kind = np.dtype(dtype)
+    if kind.hasobject:
+        raise TypeError(f"the device has no arrays of {kind}")
+    nbytes = kind.itemsize
+    for size in sizes:
+        nbytes *= int(size)
+    memory = space.allocate(nbytes)
+    flat = memory.data[:nbytes].view(kind)
+    return DeviceArray(memory, flat.reshape(sizes, order=order))
+
+
+def kernel_view(name: str, array: DeviceArray) -> View:
+    """Return an array as a kernel sees it.
+
+    Raises:
+        ValueError: when its strides are no whole number of elements.
+    """
+    itemsize = array.dtype.itemsize
+    if any(stride % itemsize for stride in array.strides) or array.offset % itemsize:
+        raise ValueError(
+            said(
+                "{name}: strides of {strides} bytes are no whole elements of {itemsize}",
+                name=name,
+                strides=array.strides,
+                itemsize=itemsize,
+            )
+        )
+    strides = tuple(stride // itemsize for stride in array.strides)
+    return View(name, array.memory, array.dtype, array.shape, strides, array.offset // itemsize)

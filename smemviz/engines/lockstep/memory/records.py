@@ -1,0 +1,45 @@
+"""Fields: of arrays of records and of single ones, and the halves of complex numbers.
+
+A field is a view of the same bytes: as its place is a multiple of its size in every record, it is a strided array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from smemviz.engines.lockstep.memory.memory import View, c_strides
+from smemviz.engines.lockstep.values.typing import Dtype
+from smemviz.frontends.numba.sites.fields import field_of, not_aligned
+
+
+def is_known(dtype: Dtype) -> bool:
+    """Tell whether a kernel may have arrays of a type: numbers, and records of numbers and arrays of them."""
+    if dtype.subdtype is not None:
+        return is_known(dtype.base)
+    if dtype.fields is not None:
+        return all(is_known(part[0]) for part in dtype.fields.values())
+    return dtype.kind in "biufc"
+
+
+def field_view(view: View, name: str) -> View | None:
+    """Return the view of a field, None where there is no such one.
+
+    Raises:
+        ValueError: for one that is not aligned.
+    """
+    found = field_of(view.dtype, name)
+    if found is None:
+        return None
+    size, unit = view.dtype.itemsize, found.dtype.itemsize
+    if not found.aligned:
+        raise ValueError(not_aligned(name))
+    if found.offset % unit or size % unit:
+        raise ValueError(f"the record {name} in records of {size} bytes is not executed in lockstep")
+    step = size // unit
+    return replace(
+        view,
+        dtype=found.dtype,
+        shape=(*view.shape, *found.shape),
+        strides=(*(stride * step for stride in view.strides), *c_strides(found.shape)),
+        offset=view.offset * step + found.offset // unit,
+    )

@@ -1,0 +1,1 @@
+"""The interpreter of PTX, the assembly that CUDA C++ is compiled to."""

@@ -1,0 +1,1 @@
+"""PTX as it is written: parsed, flattened, in basic blocks."""

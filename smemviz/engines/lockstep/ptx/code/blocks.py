@@ -1,0 +1,154 @@
+"""Basic blocks, in an order in which threads that part meet again at the latest where all their ways lead.
+
+Of all threads that can run, those at the lowest block go first. In this order a block comes after every block that
+leads to it without going round a loop, and the blocks of a loop stand together, so that threads that leave a branch or
+a loop early wait for the others at its immediate post-dominator.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from smemviz.engines.lockstep.ptx.code.flatten import Flat
+from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError, Symbol
+
+_ENDS = ("bra", "brx", "ret", "exit", "bar", "barrier", "trap")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Instructions that run one after the other; ``end`` is the last where it chooses what comes next.
+
+    ``following`` is the number of the block that comes next in the text, ``targets`` those that the end may go to.
+    """
+
+    body: tuple[Instruction, ...]
+    end: Instruction | None
+    following: int
+    targets: tuple[int, ...]
+
+    @property
+    def successors(self) -> tuple[int, ...]:
+        """The blocks that may run next."""
+        end = self.end
+        if end is None or end.opcode in ("bar", "barrier"):
+            return (self.following,)
+        if end.guard is None:
+            return self.targets
+        return (*self.targets, self.following)
+
+
+def find_blocks(flat: Flat) -> list[Block]:
+    """Return the blocks in order; the number after the last one means that a thread has ended.
+
+    Raises:
+        PtxError: for a branch to where there is no label.
+    """
+    body = flat.body
+    starts = {0, *flat.labels.values(), *(at + 1 for at, one in enumerate(body) if one.opcode in _ENDS)}
+    cuts = sorted(start for start in starts if start < len(body))
+    number = {start: index for index, start in enumerate(cuts)}
+    labels = {label: number.get(at, len(cuts)) for label, at in flat.labels.items()}
+    found = []
+    for index, (start, stop) in enumerate(zip(cuts, [*cuts[1:], len(body)], strict=True)):
+        part = body[start:stop]
+        end = part[-1] if part[-1].opcode in _ENDS else None
+        targets = _targets(end, labels, flat.tables, len(cuts)) if end else ()
+        found.append(Block(tuple(part[:-1] if end else part), end, index + 1, targets))
+    return _renumbered(found)
+
+
+def _targets(
+    end: Instruction, labels: Mapping[str, int], tables: Mapping[str, Sequence[str]], last: int
+) -> tuple[int, ...]:
+    if end.opcode not in ("bra", "brx"):
+        return (last,)
+    target = end.operands[-1]
+    if isinstance(target, Symbol):
+        names = tables.get(target.name, (target.name,))
+        if all(name in labels for name in names):
+            return tuple(labels[name] for name in names)
+    raise PtxError(f"{end.text} goes nowhere", end.place)
+
+
+def _renumbered(blocks: list[Block]) -> list[Block]:
+    order = list(_ordered(range(len(blocks)), {i: block.successors for i, block in enumerate(blocks)}))
+    number = {old: new for new, old in enumerate(order)} | {len(blocks): len(blocks)}
+    return [
+        Block(
+            blocks[old].body,
+            blocks[old].end,
+            number[blocks[old].following],
+            tuple(number[target] for target in blocks[old].targets),
+        )
+        for old in order
+    ]
+
+
+def _ordered(nodes: Collection[int], successors: Mapping[int, Collection[int]]) -> Iterator[int]:
+    """Give nodes so that each comes after those that lead to it, the nodes of each loop together, its head first."""
+    inside = set(nodes)
+    edges = {node: [next_ for next_ in successors[node] if next_ in inside] for node in nodes}
+    loops = _strongly_connected(edges)
+    of = {node: index for index, loop in enumerate(loops) for node in loop}
+    entering = dict.fromkeys(range(len(loops)), 0)
+    out: dict[int, list[int]] = {index: [] for index in range(len(loops))}
+    for node, nexts in edges.items():
+        for next_ in nexts:
+            if of[node] != of[next_]:
+                entering[of[next_]] += 1
+                out[of[node]].append(of[next_])
+    ready = [(min(loops[index]), index) for index, count in entering.items() if count == 0]
+    heapq.heapify(ready)
+    while ready:
+        _, index = heapq.heappop(ready)
+        loop = loops[index]
+        head = min(loop)
+        yield head
+        if len(loop) > 1:
+            inner = {node: [n for n in edges[node] if n != head] for node in loop if node != head}
+            yield from _ordered([node for node in sorted(loop) if node != head], inner)
+        for next_ in out[index]:
+            entering[next_] -= 1
+            if entering[next_] == 0:
+                heapq.heappush(ready, (min(loops[next_]), next_))
+
+
+def _strongly_connected(edges: Mapping[int, Sequence[int]]) -> list[list[int]]:
+    """Return the sets of nodes that lead to each other (Tarjan), without recursion."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    on_stack: set[int] = set()
+    found: list[list[int]] = []
+    for root in edges:
+        if root in index:
+            continue
+        work = [(root, iter(edges[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, nexts = work[-1]
+            for next_ in nexts:
+                if next_ not in index:
+                    index[next_] = low[next_] = len(index)
+                    stack.append(next_)
+                    on_stack.add(next_)
+                    work.append((next_, iter(edges[next_])))
+                    break
+                if next_ in on_stack:
+                    low[node] = min(low[node], index[next_])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    group: list[int] = []
+                    while not group or group[-1] != node:
+                        group.append(stack.pop())
+                        on_stack.remove(group[-1])
+                    found.append(group)
+    return found

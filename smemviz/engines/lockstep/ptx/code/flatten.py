@@ -1,0 +1,161 @@
+"""An entry with the functions that it calls copied in, so that one list of instructions is all there is to run.
+
+What a call passes lies in local memory: a parameter of the function called is the caller's variable.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+
+from smemviz.engines.lockstep.ptx.code.module import (
+    Address,
+    Changed,
+    Function,
+    Group,
+    Guard,
+    Instruction,
+    Module,
+    Operand,
+    Pair,
+    Place,
+    PtxError,
+    Register,
+    Symbol,
+    Variable,
+)
+
+_DEEPEST = 24
+HOST_CALLS = ("vprintf", "__assertfail", "malloc", "free")
+
+
+@dataclass
+class Flat:
+    """An entry without calls; names of registers, labels and variables of functions copied in have a prefix."""
+
+    body: list[Instruction] = field(default_factory=list)
+    registers: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    variables: list[Variable] = field(default_factory=list)
+
+
+def flatten(module: Module, entry: Function) -> Flat:
+    """Return an entry without calls.
+
+    Raises:
+        PtxError: for a call through a pointer, a function that calls itself, or one that is not there.
+    """
+    flat = Flat()
+    _Copy(module, flat, entry, "", {}, ()).copy()
+    return flat
+
+
+class _Copy:
+    """Copies one function, with ``passed`` in the place of its parameters and results."""
+
+    _count = 0
+
+    def __init__(
+        self,
+        module: Module,
+        flat: Flat,
+        function: Function,
+        prefix: str,
+        passed: dict[str, Operand],
+        calls: tuple[Place, ...],
+    ) -> None:
+        self._module = module
+        self._flat = flat
+        self._function = function
+        self._prefix = prefix
+        self._passed = passed
+        self._calls = calls
+        self._own = {v.name for v in function.variables if v.space in ("param", "local")}
+
+    def copy(self) -> None:
+        function, flat, prefix = self._function, self._flat, self._prefix
+        flat.registers |= {prefix + name: kind for name, kind in function.registers.items()}
+        flat.tables |= {prefix + name: tuple(prefix + one for one in table) for name, table in function.tables.items()}
+        for variable in function.variables:
+            own = prefix + variable.name if variable.name in self._own else variable.name
+            flat.variables.append(replace(variable, name=own))
+        labels = defaultdict(list)
+        for label, at in function.labels.items():
+            labels[at].append(prefix + label)
+        for number in range(len(function.body) + 1):
+            for label in labels[number]:
+                flat.labels[label] = len(flat.body)
+            if number < len(function.body):
+                self._instruction(function.body[number])
+        if prefix:
+            flat.labels[f"{prefix}$end"] = len(flat.body)
+
+    def _instruction(self, one: Instruction) -> None:
+        one = replace(one, place=self._called_from(one.place))
+        operands = tuple(self._renamed(operand) for operand in one.operands)
+        guard = Guard(Register(self._prefix + one.guard.register.name), one.guard.negated) if one.guard else None
+        if one.opcode == "call":
+            self._call(one, operands, guard)
+        elif one.opcode == "ret" and self._prefix:
+            end = (Symbol(f"{self._prefix}$end"),)
+            self._flat.body.append(Instruction(("bra", "uni"), guard, end, one.place, one.text))
+        else:
+            self._flat.body.append(replace(one, operands=operands, guard=guard))
+
+    def _called_from(self, place: Place) -> Place:
+        """Return a place with that of the call that led there; the call itself where there is none."""
+        if not self._calls:
+            return place
+        if not place.line:
+            return self._calls[-1]
+        return replace(place, outer=self._called_from(place.outer) if place.outer else self._calls[-1])
+
+    def _renamed(self, operand: Operand) -> Operand:
+        match operand:
+            case Register(name=name):
+                passed = self._passed.get(name)
+                return passed if passed is not None else Register(self._prefix + name)
+            case Symbol(name=name, offset=offset):
+                if name in self._passed:
+                    return self._passed[name]
+                if name in self._function.labels or name in self._own or name in self._function.tables:
+                    return Symbol(self._prefix + name, offset)
+                return operand
+            case Address(base=base, offset=offset):
+                renamed = self._renamed(base)
+                if not isinstance(renamed, Register | Symbol) and renamed is not base:
+                    raise PtxError(f"[{renamed}] is not read")
+                return Address(renamed, offset)
+            case Group(items=items):
+                return Group(tuple(self._renamed(item) for item in items))
+            case Pair(first=first, second=second):
+                return Pair(self._renamed(first), self._renamed(second))
+            case Changed(sign=sign, inner=inner):
+                return Changed(sign, self._renamed(inner))
+        return operand
+
+    def _call(self, one: Instruction, operands: tuple[Operand, ...], guard: Guard | None) -> None:
+        results = operands[0].items if isinstance(operands[0], Group) else ()
+        target = operands[int(isinstance(operands[0], Group))]
+        given = operands[-1].items if isinstance(operands[-1], Group) and operands[-1] is not operands[0] else ()
+        if not isinstance(target, Symbol):
+            raise PtxError("a call through a pointer is not executed", one.place)
+        name = target.name
+        if name in HOST_CALLS:
+            call = Instruction((name,), guard, (*results, *given), one.place, one.text)
+            self._flat.body.append(call)
+            return
+        function = self._module.functions.get(name)
+        if function is None or not function.has_body:
+            raise PtxError(f"{name} has no body here and is not executed", one.place)
+        if len(self._calls) == _DEEPEST:
+            raise PtxError(f"{name} calls itself, which is not executed", one.place)
+        _Copy._count += 1
+        prefix = f"{_Copy._count}:"
+        if guard is not None:
+            skip = Guard(guard.register, not guard.negated)
+            self._flat.body.append(Instruction(("bra",), skip, (Symbol(f"{prefix}$end"),), one.place, one.text))
+        places = (*function.parameters, *function.results)
+        passed = {place.name: operand for place, operand in zip(places, (*given, *results), strict=True)}
+        _Copy(self._module, self._flat, function, prefix, passed, (*self._calls, one.place)).copy()

@@ -1,0 +1,1 @@
+"""Launches of CUDA C++ kernels: arguments, memory, the run of a file."""

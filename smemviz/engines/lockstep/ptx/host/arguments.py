@@ -1,0 +1,136 @@
+"""The arguments of a launch in CUDA C++: arrays copied to global memory and back, numbers as their types have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.launching import Place
+from smemviz.engines.lockstep.memory.device_array import DeviceArray
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.memory import Allocation, GlobalMemory
+from smemviz.errors import LaunchError
+from smemviz.frontends.cuda.launches import wrong_number
+from smemviz.frontends.cuda.shapes import Parameter
+from smemviz.messages import said
+from smemviz.recordings.data import ArrayInfo
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.host.launching import Entry
+
+
+@dataclass
+class Given:
+    """What a launch was given: global memory with its arrays, and the bytes of each parameter by its name in PTX."""
+
+    memory: GlobalMemory = field(default_factory=GlobalMemory)
+    parameters: dict[str, NDArray[np.uint8]] = field(default_factory=dict)
+    _arrays: list[tuple[str, NDArray[Any], Allocation]] = field(default_factory=list)
+
+    def add(self, name: str, array: NDArray[Any]) -> Allocation:
+        """Copy an array into global memory; one that is there already is the same memory."""
+        for _, known, allocation in self._arrays:
+            if known is array:
+                return allocation
+        flat = np.frombuffer(array.tobytes("C" if array.flags.c_contiguous else "F"), np.uint8)
+        self._arrays.append((name, array, self.memory.place(name, flat)))
+        return self._arrays[-1][2]
+
+    def copy_back(self) -> None:
+        """Copy every array back to where it came from, unless it cannot be written."""
+        for _, array, allocation in self._arrays:
+            if array.flags.writeable:
+                flat = allocation.data[: allocation.nbytes].view(array.dtype)
+                array[...] = flat.reshape(array.shape, order="C" if array.flags.c_contiguous else "F")
+
+    def arrays(self, line: int) -> tuple[ArrayInfo, ...]:
+        """Return the arrays as a recording has them."""
+        return tuple(
+            ArrayInfo(name, "global", array.shape, array.strides, str(array.dtype), allocation.start, line)
+            for name, array, allocation in self._arrays
+        )
+
+
+def given_arguments(entry: Entry, kernel: Kernel, args: Sequence[Any], place: Place) -> Given:
+    """Return the arguments of a launch as the kernel finds them.
+
+    Raises:
+        LaunchError: when they are not as many, or not of the kind, that the kernel takes.
+    """
+    names = entry.program.kernel(entry.name, place[1]).parameters
+    wanted = kernel.function.parameters
+    if len(args) != len(wanted):
+        raise wrong_number(place[0], place[1], entry.plain, names, len(args))
+    known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
+    given = Given()
+    for name, variable, value in zip(names, wanted, args, strict=True):
+        parameter = known.get(name)
+        value = value.array if isinstance(value, DeviceArray) else value
+        given.parameters[variable.name] = _bytes(given, name, parameter, variable.size, value, place)
+    return given
+
+
+def _bytes(
+    given: Given, name: str, parameter: Parameter | None, size: int, value: Any, place: Place
+) -> NDArray[np.uint8]:
+    if parameter is not None and parameter.pointer:
+        if isinstance(value, np.ndarray):
+            _check_array(name, parameter, value, place)
+            return np.array([given.add(name, value).start], np.uint64).view(np.uint8)
+        if value is None or (isinstance(value, int) and value == 0):
+            return np.zeros(8, np.uint8)
+        raise LaunchError(
+            *place, said("{name} is a pointer and takes an array; {value} is none", name=name, value=repr(value))
+        )
+    if isinstance(value, bytes) and len(value) == size:
+        return np.frombuffer(value, np.uint8)
+    dtype = np.dtype(parameter.element.dtype) if parameter and parameter.element.lanes == 1 else None
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise LaunchError(*place, said("{name} is a number; the launch gives an array", name=name))
+    if dtype is None or dtype.itemsize != size or not _is_number(value):
+        raise LaunchError(
+            *place,
+            said(
+                "{name} takes {size} bytes; give it as bytes, {value} is not", name=name, size=size, value=repr(value)
+            ),
+        )
+    return _number(name, value, dtype, place)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float | np.generic)
+
+
+def _number(name: str, value: Any, dtype: np.dtype[Any], place: Place) -> NDArray[np.uint8]:
+    whole = dtype.kind in "iu"
+    if whole and (float(value) != int(value)):
+        raise LaunchError(*place, said("{name} is an integer; {value} is not", name=name, value=repr(value)))
+    if whole and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
+        raise LaunchError(
+            *place, said("{name}: {value} does not fit {dtype}", name=name, value=value, dtype=str(dtype))
+        )
+    return np.array([value]).astype(dtype).view(np.uint8)
+
+
+def _check_array(name: str, parameter: Parameter, array: NDArray[Any], place: Place) -> None:
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise LaunchError(*place, said("{name}: the array is not contiguous; copy it first", name=name))
+    element = parameter.element
+    if element.lanes == 1 and element.dtype and element.size == np.dtype(element.dtype).itemsize:
+        wanted = np.dtype(element.dtype)
+        # Bytes are anything, and halves of any kind look alike.
+        alike = element.size == 1 or array.dtype.itemsize == wanted.itemsize == 2
+        if not alike and (array.dtype.itemsize != wanted.itemsize or (array.dtype.kind == "f") != (wanted.kind == "f")):
+            raise LaunchError(
+                *place,
+                said(
+                    "{name} points to {wanted}; the launch gives an array of {dtype}",
+                    name=name,
+                    wanted=str(wanted),
+                    dtype=str(array.dtype),
+                ),
+            )

@@ -1,0 +1,224 @@
+"""One launch of a kernel in CUDA C++: arguments in, requests and findings out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.host import Configuration
+from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
+from smemviz.engines.lockstep.batches import announcing, batches
+from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.remedies import CPP
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, Place, Progress
+from smemviz.engines.lockstep.log import Log, NoLog
+from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
+from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
+from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.errors import StoppedError
+from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
+from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.memory import GlobalMemory
+from smemviz.engines.lockstep.ptx.scheduler import Scheduler
+from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
+from smemviz.engines.selection import Blocks
+from smemviz.errors import LaunchError, UnsupportedError
+from smemviz.frontends.cuda.compiling import Compiled
+from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.sources import Sources
+from smemviz.messages import said
+from smemviz.model.hardware.compute_capability import device
+from smemviz.recordings.data import WARP_SIZE, Finding, Launch
+
+_COOPERATIVE = re.compile(r"\bthis_grid\b")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A kernel ready to be launched: its name as it was asked for, and what was made of it."""
+
+    program: CudaProgram
+    compiled: Compiled
+    name: str
+
+    @property
+    def symbol(self) -> str:
+        """Its name in the PTX."""
+        return self.compiled.names[self.name]
+
+    @property
+    def plain(self) -> str:
+        """Its name without a template's arguments."""
+        return self.name.partition("<")[0].strip().rpartition("::")[2]
+
+    @property
+    def line(self) -> int:
+        """Where it is defined."""
+        return self.program.kernel(self.name, 1).line
+
+
+def launch(
+    entry: Entry,
+    configuration: Configuration,
+    args: Sequence[Any],
+    place: Place,
+    progress: Progress | None = None,
+    log_bytes: int = LOG_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+    number: int = 0,
+    logged: Blocks | None = None,
+    recorded: bool = True,
+) -> tuple[Launch, tuple[Finding, ...]]:
+    """Run a kernel once and return what it did; arrays among ``args`` are written as the kernel writes them.
+
+    The arguments are as for the launch of a kernel in Python, ``lockstep.launch``.
+
+    Raises:
+        RefusedLaunchError: for a launch that no device would start.
+        LaunchError: for one whose arguments do not fit, or that is larger than lockstep's limits.
+        UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
+    """
+    target = device(COMPUTE_CAPABILITY)
+    check_launch(place, configuration.grid, configuration.block, target)
+    _check_threads(place, configuration, limits.threads)
+    sources, module = _module(entry.compiled)
+    try:
+        kernel = _kernel(entry.compiled, entry.symbol)
+    except PtxError as error:
+        raise _unsupported(error, entry, sources) from None
+    layout = place_shared(kernel, entry, configuration.dynamic_shared)
+    check_shared(place, layout.static, configuration.dynamic_shared, target)
+    given = given_arguments(entry, kernel, args, place)
+    memory, symbols = _memory(kernel, module, given)
+    symbols |= layout.symbols
+    sites = SiteMap(kernel, entry.plain, sources)
+    blocks = math.prod(configuration.grid)
+    warps = -(-math.prod(configuration.block) // WARP_SIZE)
+    chosen = logged.of(place, entry.name, blocks) if logged and recorded else None
+    log = (Log if recorded else NoLog)(sites.sites, blocks, warps, log_bytes, chosen)
+    findings = Findings(entry.name, configuration, number, CPP)
+    arrays = given.arrays(entry.line)
+    machine = Machine(
+        kernel,
+        configuration,
+        layout.shared,
+        sites,
+        log,
+        findings,
+        memory,
+        given.parameters,
+        symbols,
+        arrays,
+    )
+    try:
+        with np.errstate(all="ignore"):
+            _run(machine, blocks, limits, entry, progress)
+    except PtxError as error:
+        raise _unsupported(error, entry, sources) from None
+    given.copy_back()
+    named, requests, totals = finished(sites.sites, log.requests(), log.totals, (*layout.placed, *arrays))
+    made = Launch(
+        kernel=entry.name,
+        line=entry.line,
+        grid=configuration.grid,
+        block=configuration.block,
+        dynamic_shared=configuration.dynamic_shared,
+        shared_bytes=layout.shared.nbytes,
+        sites=named,
+        arrays=(*layout.placed, *arrays),
+        requests=requests,
+        totals=totals,
+    )
+    return made, findings.all()
+
+
+def _run(machine: Machine, blocks: int, limits: Limits, entry: Entry, progress: Progress | None) -> None:
+    at_once = max(
+        1, min(limits.threads_at_once // machine.slots, limits.shared_at_once // max(1, machine.layout.nbytes))
+    )
+    # Blocks that wait for each other run together.
+    together = ((0, blocks),) if _COOPERATIVE.search(entry.program.device_text) else None
+    scheduler = Scheduler(machine, limits.iterations)
+    for first, count in together or batches(blocks, at_once, announcing(progress, entry.name)):
+        machine.begin(first, count)
+        try:
+            scheduler.run()
+        except StoppedError:
+            machine.end()
+            return
+        machine.end()
+        if progress is not None:
+            progress(first + count, blocks, entry.name)
+
+
+@lru_cache(maxsize=16)
+def _parsed(ptx: str) -> Module:
+    return parse(ptx)
+
+
+def _module(compiled: Compiled) -> tuple[Sources, Module]:
+    module = _parsed(compiled.ptx)
+    return Sources(compiled, dict(module.files)), module
+
+
+def _kernel(compiled: Compiled, symbol: str) -> Kernel:
+    return _made_kernel(compiled.ptx, symbol)
+
+
+@lru_cache(maxsize=64)
+def _made_kernel(ptx: str, symbol: str) -> Kernel:
+    return Kernel(_parsed(ptx), symbol)
+
+
+def _memory(kernel: Kernel, module: Module, given: Given) -> tuple[GlobalMemory, dict[str, int]]:
+    """Return global memory with everything in it, and the addresses of variables."""
+    memory = given.memory
+    symbols: dict[str, int] = {}
+    for name, data in given.parameters.items():
+        symbols[name] = memory.place(name, data).start
+    waiting = list(kernel.constants)
+    seen = {variable.name for variable in waiting}
+    while waiting:
+        variable = waiting.pop()
+        data, pointers = initial_bytes(variable)
+        allocation = memory.place(variable.name, data)
+        symbols[variable.name] = allocation.start
+        for name in pointers.values():
+            if name not in seen and name in module.variables:
+                seen.add(name)
+                waiting.append(module.variables[name])
+        allocation.pointers = pointers
+    for allocation in memory.allocations:
+        for at, name in allocation.pointers.items():
+            allocation.views[8][at // 8] = symbols.get(name, 0)
+    return memory, symbols
+
+
+def _check_threads(place: Place, configuration: Configuration, most: int) -> None:
+    threads = math.prod(configuration.grid) * math.prod(configuration.block)
+    if threads > most:
+        raise LaunchError(
+            *place,
+            said(
+                "the launch has {threads:,} threads; lockstep runs {most:,} at most. Make the grid smaller.",
+                threads=threads,
+                most=most,
+            ),
+        )
+
+
+def _unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
+    """Return the error at the line of the text that an instruction comes from."""
+    place = error.place
+    text = sources.file(place.file) if place else None
+    found = text.place(place.line) if text and place else None
+    file = (text.file if text else "") or entry.program.file
+    return UnsupportedError(file, found[0] if found else entry.line, error.what)

@@ -1,0 +1,145 @@
+"""Where the shared arrays of an entry lie, and what variables of the module begin as."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.memory.memory import c_strides
+from smemviz.engines.lockstep.memory.shared import WINDOW_START, SharedLayout
+from smemviz.engines.lockstep.ptx.code.module import SIZES, PtxError, Variable
+from smemviz.engines.lockstep.ptx.code.operands import integer, split
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.frontends.cuda.shapes import SharedDeclaration
+from smemviz.recordings.data import ArrayInfo
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.host.launching import Entry
+
+_DYNAMIC_ALIGNMENT = 16
+_NUMBER = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Shared memory as the kernel has it: the layout, and the address of each variable."""
+
+    shared: SharedLayout
+    symbols: dict[str, int]
+
+    @property
+    def placed(self) -> tuple[ArrayInfo, ...]:
+        """The arrays."""
+        return self.shared.placed
+
+    @property
+    def static(self) -> int:
+        """Bytes that are not dynamic."""
+        return self.shared.static
+
+
+def place_shared(kernel: Kernel, entry: Entry, dynamic: int) -> Placed:
+    """Place static variables in their order, each aligned, and dynamic memory after them."""
+    end = WINDOW_START
+    symbols = {}
+    for variable in kernel.shared:
+        if not variable.dynamic:
+            end = -(-end // variable.alignment) * variable.alignment
+            symbols[variable.name] = end
+            end += variable.size
+    static = end - WINDOW_START
+    base = -(-end // _DYNAMIC_ALIGNMENT) * _DYNAMIC_ALIGNMENT if dynamic else end
+    symbols |= {variable.name: base for variable in kernel.shared if variable.dynamic}
+    arrays = tuple(
+        _array(variable, symbols[variable.name], variable.size or dynamic, entry) for variable in kernel.shared
+    )
+    nbytes = base + dynamic - WINDOW_START
+    return Placed(SharedLayout(WINDOW_START, static, dynamic, nbytes, arrays), symbols)
+
+
+def _array(variable: Variable, address: int, nbytes: int, entry: Entry) -> ArrayInfo:
+    name = identifiers(variable.name)[-1]
+    declared = _declaration(variable, entry.compiled.shared, entry.symbol)
+    if declared is None:
+        shape: tuple[int, ...] = (nbytes // 4,) if nbytes % 4 == 0 else (nbytes,)
+        dtype = np.dtype("uint32" if nbytes % 4 == 0 else "uint8")
+        line = entry.line
+    else:
+        dtype = np.dtype(declared.element.dtype)
+        shape, line = declared.shape(nbytes), declared.line
+        name = declared.name
+    strides = tuple(step * dtype.itemsize for step in c_strides(shape))
+    return ArrayInfo(name, "shared", shape, strides, str(dtype), address, line, variable.dynamic)
+
+
+def _declaration(
+    variable: Variable, declarations: Iterable[SharedDeclaration], symbol: str
+) -> SharedDeclaration | None:
+    """Return the declaration of a variable: of the same name and size, in a function that its name holds."""
+    *outer, name = identifiers(variable.name)
+    found = [one for one in declarations if one.name == name and (one.nbytes or 0) == variable.size]
+    inner = [one for one in found if one.function in outer] or found
+    return next((one for one in inner if one.entry == symbol), inner[0] if inner else None)
+
+
+def identifiers(symbol: str) -> list[str]:
+    """Return the names that a mangled name is made of, in order; what is not mangled is itself."""
+    if not symbol.startswith("_Z"):
+        return [symbol]
+    found, at = [], 2
+    while at < len(symbol):
+        match = _NUMBER.match(symbol, at)
+        if match is None:
+            at += 1
+            continue
+        start, length = match.end(), int(match[1])
+        if length == 0 or start + length > len(symbol):
+            at = match.end()
+            continue
+        found.append(symbol[start : start + length])
+        at = start + length
+    return found or [symbol]
+
+
+def initial_bytes(variable: Variable) -> tuple[NDArray[np.uint8], dict[int, str]]:
+    """Return what a variable of the module begins as, and the bytes at which addresses of others stand in it.
+
+    Raises:
+        PtxError: when its initial value is not read.
+    """
+    data = np.zeros(variable.size, np.uint8)
+    pointers: dict[int, str] = {}
+    if variable.initial is None:
+        return data, pointers
+    width = SIZES[variable.type]
+    values = data[: variable.size // width * width].view(f"u{width}")
+    for number, text in enumerate(_values(variable.initial)):
+        if number >= len(values):
+            break
+        values[number] = _value(text, width, number, pointers)
+    return data, pointers
+
+
+def _values(text: str) -> list[str]:
+    """Return the numbers of nested braces in order."""
+    text = text.strip()
+    if not text.startswith("{"):
+        return [text]
+    return [value for part in split(text[1:-1]) for value in _values(part)]
+
+
+def _value(text: str, width: int, number: int, pointers: dict[int, str]) -> Any:
+    if text[:2] in ("0f", "0F", "0d", "0D"):
+        return int(text[2:], 16)
+    if re.fullmatch(r"-?[0-9]\w*", text):
+        return integer(text) & ((1 << 8 * width) - 1)
+    named = re.fullmatch(r"(?:generic\()?([\w$]+)\)?", text)
+    if named is None or width != 8:
+        raise PtxError(f"the initial value {text} is not read")
+    pointers[8 * number] = named[1]
+    return 0

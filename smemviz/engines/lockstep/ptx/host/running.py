@@ -1,0 +1,162 @@
+"""A whole ``.cu`` file in lockstep: the launches that its comments ask for, and kernels launched from Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from smemviz.engines.host import Configuration, configuration, launch_refused
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.lockstep.launching import Progress
+from smemviz.engines.lockstep.log import ROW_BYTES
+from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
+from smemviz.engines.lockstep.ptx.host.launching import Entry, launch
+from smemviz.engines.selection import Picker
+from smemviz.errors import InputError, LaunchError, RefusedLaunchError
+from smemviz.frontends.cuda import nvrtc
+from smemviz.frontends.cuda.compiling import compile_program
+from smemviz.frontends.cuda.launches import Wanted, array_of, wanted_launches
+from smemviz.frontends.cuda.program import VIEWS, CudaProgram, View
+from smemviz.frontends.cuda.shapes import Element, Parameter
+from smemviz.frontends.cuda.values import UnreadableError, value_of
+from smemviz.messages import said
+from smemviz.recordings.data import Finding, Launch
+
+
+def checked_view(view: str) -> View:
+    """Return a view by its name.
+
+    Raises:
+        InputError: when there is none of that name.
+    """
+    for known in VIEWS:
+        if view == known:
+            return known
+    raise InputError(said("there is no view {view}; use source or compiled", view=repr(view)))
+
+
+def run(
+    program: CudaProgram,
+    progress: Progress | None = None,
+    log_bytes: int = LOG_BYTES,
+    limits: Limits = DEFAULT_LIMITS,
+    picker: Picker | None = None,
+) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    """Run the launches that a file asks for; returns them, and the mistakes met.
+
+    Raises:
+        InputError: when no launch is of those asked for.
+        KernelFileError: when the file does not compile, or asks for no launch.
+        LaunchError: for a launch whose arguments do not fit; one that no device would start is a finding.
+        MissingError: when NVRTC is not installed.
+        UnsupportedError: for what is not executed in lockstep.
+    """
+    nvrtc.require()
+    wanted = wanted_launches(program)
+    compiled = compile_program(program, [one.kernel for one in wanted], program.view)
+    picker = picker or Picker()
+    launches: list[Launch] = []
+    findings: list[Finding] = []
+    for one in wanted:
+        recorded = picker.takes(one.kernel)
+        place = (program.file, one.line)
+        entry = Entry(program, compiled, one.kernel)
+        try:
+            made, found = launch(
+                entry,
+                configuration(place, (one.grid, one.block, 0, one.dynamic_shared)),
+                _arguments(one, entry),
+                place,
+                progress,
+                log_bytes,
+                limits,
+                number=len(launches),
+                logged=picker.selection.blocks,
+                recorded=recorded,
+            )
+        except RefusedLaunchError as error:
+            findings.append(launch_refused(one.kernel, error))
+            continue
+        if recorded:
+            log_bytes -= len(made.requests) * ROW_BYTES
+            launches.append(made)
+            findings.extend(found)
+    picker.check()
+    return tuple(launches), tuple(findings)
+
+
+def _arguments(one: Wanted, entry: Entry) -> list[Any]:
+    """Make the arguments that a comment asks for."""
+    names = entry.program.kernel(one.kernel, one.line).parameters
+    known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
+    scope = entry.program.values
+    made: list[Any] = []
+    for name, node in zip(names, one.arguments, strict=True):
+        parameter = known.get(name) or Parameter(name, True, Element("uint8", 1, 1))
+        try:
+            array = array_of(node, parameter, scope)
+            made.append(value_of(node, {**scope, "nullptr": 0}) if array is None else array)
+        except UnreadableError as error:
+            raise LaunchError(
+                entry.program.file,
+                one.line,
+                said("{text} is not read as an argument for {name}", text=error, name=name),
+            ) from None
+    return made
+
+
+class CudaFile:
+    """A file of CUDA C++ whose kernels can be launched: ``cuda_cpp("t.cu")["transpose"][grid, block](a, b)``."""
+
+    def __init__(self, program: CudaProgram) -> None:
+        nvrtc.require()
+        self.program = program
+
+    def __getitem__(self, kernel: str) -> CudaKernel:
+        """Return a kernel by its name; a template's with its arguments, ``"copy<float, 32>"``."""
+        self.program.kernel(kernel, 1)
+        return CudaKernel(self, kernel)
+
+    def __repr__(self) -> str:
+        return f"<CUDA C++ {self.program.file}: {', '.join(self.program.kernel_functions)}>"
+
+
+class CudaKernel:
+    """One kernel of a file; brackets say how it is launched."""
+
+    def __init__(self, file: CudaFile, name: str, shape: object = None) -> None:
+        self._file = file
+        self._name = name
+        self._shape = shape
+
+    def __getitem__(self, shape: object) -> CudaKernel:
+        """Return the kernel with a grid, a block and perhaps bytes of dynamic shared memory."""
+        return CudaKernel(self._file, self._name, shape)
+
+    def __repr__(self) -> str:
+        return f"<CUDA C++ kernel {self._name} of {self._file.program.file}>"
+
+    def __call__(self, *args: Any) -> Any:
+        """Launch it in lockstep and return the recording; arrays of NumPy are written as the kernel writes them.
+
+        Raises:
+            LaunchError: for a launch that cannot be made.
+            KernelFileError: when the file does not compile.
+        """
+        from smemviz.engines.api import assembled
+
+        program = self._file.program
+        place = (program.file, program.kernel(self._name, 1).line)
+        compiled = compile_program(program, [self._name], program.view)
+        entry = Entry(program, compiled, self._name)
+        made, found = launch(entry, self._configuration(place), args, place)
+        recording = assembled(program.file, program.source, program.values, "lockstep", [made], found)
+        return replace(recording, view=program.view)
+
+    def _configuration(self, place: tuple[str, int]) -> Configuration:
+        shape = self._shape
+        if not isinstance(shape, tuple) or not 2 <= len(shape) <= 3:
+            raise LaunchError(
+                *place, said("a launch needs kernel[grid, block], then perhaps bytes of dynamic shared memory")
+            )
+        return configuration(place, (shape[0], shape[1], 0, *shape[2:]))

@@ -1,0 +1,269 @@
+"""Arithmetic on integers and floats, and mathematical functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError
+from smemviz.engines.lockstep.ptx.floats import as_bf16, from_bf16
+from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, Value, read, write
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.kernel import Kernel
+    from smemviz.engines.lockstep.ptx.machine import Machine
+
+Family = dict[str, Callable[["Kernel", Instruction], Action]]
+
+
+def simple(
+    kernel: Kernel, one: Instruction, function: Callable[..., Value], kind: str = "", result: str = ""
+) -> Action:
+    """Return an action that applies a function to the sources and writes what comes out."""
+    kind = kind or one.type
+    if kind in ("bf16", "bf16x2", "f16x2"):
+        return _packed(kernel, one, function, kind)
+    sources = [read(kernel, operand, kind) for operand in one.operands[1:]]
+    put = write(kernel, one.operands[0], result or kind)
+    if len(sources) == 1:
+        (a,) = sources
+        return lambda m: put(m, function(a(m)))
+    if len(sources) == 2:
+        a, b = sources
+        return lambda m: put(m, function(a(m), b(m)))
+    if len(sources) == 3:
+        a, b, c = sources
+        return lambda m: put(m, function(a(m), b(m), c(m)))
+    raise PtxError(f"{one.text} is not executed", one.place)
+
+
+def _packed(kernel: Kernel, one: Instruction, function: Callable[..., Value], kind: str) -> Action:
+    """Apply a function to halves: two in a register, or bfloat16, which NumPy does not have."""
+    bits = "b16" if kind == "bf16" else "b32"
+    sources = [read(kernel, operand, bits) for operand in one.operands[1:]]
+    put = write(kernel, one.operands[0], bits)
+    to_float: Callable[[Value], Value] = from_bf16
+    from_float: Callable[[Value], Value] = as_bf16
+    if kind == "f16x2":
+        to_float, from_float = (lambda v: v.view(np.float16)), (lambda v: v.astype(np.float16).view(np.uint16))
+
+    def parts(value: Value) -> list[Value]:
+        if bits == "b16":
+            return [to_float(value)]
+        return [to_float(value.astype(np.uint16)), to_float((value >> np.uint32(16)).astype(np.uint16))]
+
+    def run(m: Machine) -> None:
+        made = [from_float(function(*each)) for each in zip(*(parts(source(m)) for source in sources), strict=True)]
+        value = made[0]
+        if len(made) == 2:
+            value = made[0].astype(np.uint32) | (made[1].astype(np.uint32) << np.uint32(16))
+        put(m, value)
+
+    return run
+
+
+def quotient(a: Value, b: Value) -> Value:
+    """Divide integers as the GPU does: towards zero, all bits set for a division by zero."""
+    dtype = np.result_type(a, b)
+    divisor = np.where(b == 0, dtype.type(1), b)
+    found = a // divisor
+    if dtype.kind == "i":
+        found = found + ((found * divisor != a) & ((a < 0) ^ (divisor < 0)))
+    return np.where(b == 0, ~dtype.type(0), found).astype(dtype)[()]
+
+
+def remainder(a: Value, b: Value) -> Value:
+    """Return what ``quotient`` leaves."""
+    return (a - quotient(a, b) * b).astype(np.result_type(a, b))
+
+
+def high_part(a: Value, b: Value) -> Value:
+    """Return the upper half of a product."""
+    dtype = np.result_type(a, b)
+    if dtype.itemsize == 8:
+        wide = np.frompyfunc(lambda x, y: (int(x) * int(y) >> 64) & (1 << 64) - 1, 2, 1)(a, b)
+        return np.asarray(wide).astype(np.uint64).view(dtype)[()]
+    wider = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}")
+    return ((a.astype(wider) * b.astype(wider)) >> wider.type(8 * dtype.itemsize)).astype(dtype)
+
+
+def _saturated(function: Callable[..., Value]) -> Callable[..., Value]:
+    def run(*values: Value) -> Value:
+        found = function(*values)
+        # Not a number becomes 0.
+        return np.clip(np.nan_to_num(found, nan=0.0), 0, 1).astype(found.dtype)[()]
+
+    return run
+
+
+def _add(kernel: Kernel, one: Instruction) -> Action:
+    function: Callable[..., Value] = np.add if one.opcode == "add" else np.subtract
+    if one.has("cc"):
+        return _with_carry(kernel, one)
+    if one.has("sat"):
+        return simple(kernel, one, _saturated(function) if DTYPES[one.type].kind == "f" else _clamped(function))
+    return simple(kernel, one, function)
+
+
+def _clamped(function: Callable[..., Value]) -> Callable[..., Value]:
+    def run(a: Value, b: Value) -> Value:
+        limits = np.iinfo(a.dtype)
+        return np.clip(function(a.astype(np.int64), b.astype(np.int64)), limits.min, limits.max).astype(a.dtype)
+
+    return run
+
+
+def _with_carry(kernel: Kernel, one: Instruction) -> Action:
+    """Add or subtract with the carry of the instruction before, or leaving one."""
+    unsigned = "u" + one.type[1:]
+    sources = [read(kernel, operand, unsigned) for operand in one.operands[1:]]
+    put = write(kernel, one.operands[0], unsigned)
+    opcode = one.opcode
+    takes, leaves = opcode.endswith("c"), one.has("cc")
+    slot = kernel.carry_slot
+
+    def run(m: Machine) -> None:
+        values = [source(m) for source in sources]
+        zero = values[0].dtype.type(0)
+        carried = m.pick(m.values[slot]).astype(zero.dtype) if takes else zero
+        if opcode.startswith("sub"):
+            a, b = values
+            found = a - b - carried
+            carry = (a < b) | ((a - b) < carried)
+        else:
+            a = values[0] * values[1] if opcode == "madc" or opcode == "mad" else values[0]
+            if "hi" in one.words:
+                a = high_part(values[0], values[1])
+            b = values[-1]
+            found = a + b + carried
+            carry = ((a + b) < b) | (found < carried)
+        put(m, found)
+        if leaves:
+            m.put(slot, np.asarray(carry)[()])
+
+    return run
+
+
+def _multiply(kernel: Kernel, one: Instruction) -> Action:
+    if one.has("wide"):
+        wide = _wider(one.type)
+        to = DTYPES[wide]
+        return simple(kernel, one, lambda a, b: a.astype(to) * b.astype(to), one.type, wide)
+    if one.has("hi"):
+        return simple(kernel, one, high_part)
+    return simple(kernel, one, _saturated(np.multiply) if one.has("sat") else np.multiply)
+
+
+def _multiply_add(kernel: Kernel, one: Instruction) -> Action:
+    if one.opcode == "madc" or one.has("cc"):
+        return _with_carry(kernel, one)
+    kind = one.type
+    if one.has("wide"):
+        wide = _wider(kind)
+        to = DTYPES[wide]
+        a, b = (read(kernel, operand, kind) for operand in one.operands[1:3])
+        c, put = read(kernel, one.operands[3], wide), write(kernel, one.operands[0], wide)
+        return lambda m: put(m, a(m).astype(to) * b(m).astype(to) + c(m))
+    if one.has("hi"):
+        return simple(kernel, one, lambda a, b, c: high_part(a, b) + c)
+    function: Callable[..., Value] = lambda a, b, c: a * b + c  # noqa: E731
+    if one.opcode == "fma":
+        function = _fused(kind)
+    if one.has("sat"):
+        function = _saturated(function)
+    if one.has("relu"):
+        inner = function
+        function = lambda a, b, c: np.maximum(inner(a, b, c), 0).astype(a.dtype)  # noqa: E731
+    return simple(kernel, one, function)
+
+
+def _fused(kind: str) -> Callable[..., Value]:
+    """Return a product and sum that are rounded once. NumPy has none for float64, which is rounded twice."""
+    if kind in ("f16", "f16x2", "bf16", "bf16x2"):
+        return lambda a, b, c: (a.astype(np.float32) * b.astype(np.float32) + c.astype(np.float32)).astype(a.dtype)
+    if kind == "f32":
+        return _fused_float32
+    return lambda a, b, c: a * b + c
+
+
+def _fused_float32(a: Value, b: Value, c: Value) -> Value:
+    # A product of two float32 is exact in float64.
+    return (np.multiply(a, b, dtype=np.float64) + c).astype(np.float32)
+
+
+def _wider(kind: str) -> str:
+    return f"{kind[0]}{2 * int(kind[1:])}"
+
+
+def _divide(kernel: Kernel, one: Instruction) -> Action:
+    return simple(kernel, one, np.divide if DTYPES[one.type].kind == "f" else quotient)
+
+
+def _extreme(kernel: Kernel, one: Instruction) -> Action:
+    least = one.opcode == "min"
+    is_float = one.type in ("f16", "f32", "f64", "f16x2", "bf16", "bf16x2")
+    if one.has("NaN"):
+        is_float = False  # NumPy's minimum gives a NaN where there is one
+    function: Any = (np.fmin if least else np.fmax) if is_float else (np.minimum if least else np.maximum)
+    if len(one.operands) == 4:
+        return simple(kernel, one, lambda a, b, c: function(function(a, b), c))
+    return simple(kernel, one, function)
+
+
+def _function(function: Callable[[Value], Value]) -> Callable[[Kernel, Instruction], Action]:
+    def build(kernel: Kernel, one: Instruction) -> Action:
+        return simple(kernel, one, lambda a: function(a).astype(a.dtype))
+
+    return build
+
+
+def _difference(a: Value, b: Value, c: Value) -> Value:
+    return np.where(a > b, a - b, b - a).astype(a.dtype)[()] + c
+
+
+def _dot(kernel: Kernel, one: Instruction) -> Action:
+    """Sum the products of four bytes, or of two halves with two bytes."""
+    first, second = one.types[-2:]
+    signed = "s32" if "s" in first[0] + second[0] else "u32"
+    a, b = read(kernel, one.operands[1], "b32"), read(kernel, one.operands[2], "b32")
+    c, put = read(kernel, one.operands[3], signed), write(kernel, one.operands[0], signed)
+    halves = one.opcode == "dp2a"
+
+    def piece(value: Value, kind: str, number: int, bits: int) -> Value:
+        part = (value >> np.uint32(bits * number)).astype(np.dtype(f"{'i' if kind[0] == 's' else 'u'}{bits // 8}"))
+        return part.astype(DTYPES[signed])
+
+    def run(m: Machine) -> None:
+        x, y, total = a(m), b(m), c(m)
+        for number in range(2 if halves else 4):
+            other = number + 2 * one.has("hi") if halves else number
+            total = total + piece(x, first, number, 16 if halves else 8) * piece(y, second, other, 8)
+        put(m, total)
+
+    return run
+
+
+FAMILY: Family = {
+    **dict.fromkeys(("add", "sub"), _add),
+    **dict.fromkeys(("addc", "subc"), _with_carry),
+    **dict.fromkeys(("mul", "mul24"), _multiply),
+    **dict.fromkeys(("mad", "madc", "mad24", "fma"), _multiply_add),
+    "div": _divide,
+    "rem": lambda kernel, one: simple(kernel, one, remainder),
+    **dict.fromkeys(("min", "max"), _extreme),
+    "neg": lambda kernel, one: simple(kernel, one, np.negative),
+    "abs": lambda kernel, one: simple(kernel, one, np.abs),
+    "copysign": lambda kernel, one: simple(kernel, one, lambda sign, size: np.copysign(size, sign)),
+    "sad": lambda kernel, one: simple(kernel, one, _difference),
+    **dict.fromkeys(("dp4a", "dp2a"), _dot),
+    "ex2": _function(np.exp2),
+    "lg2": _function(np.log2),
+    "sin": _function(np.sin),
+    "cos": _function(np.cos),
+    "tanh": _function(np.tanh),
+    "sqrt": _function(np.sqrt),
+    "rcp": _function(lambda a: a.dtype.type(1) / a),
+    "rsqrt": _function(lambda a: a.dtype.type(1) / np.sqrt(a)),
+}

@@ -1,0 +1,76 @@
+"""Atomics: the threads that update one element do so one after the other, in order of their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.ptx import access
+from smemviz.engines.lockstep.ptx.code.module import SIZES, Group, Instruction, PtxError
+from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
+from smemviz.engines.lockstep.ptx.instructions.loads import address_of, dtype_name, space_of
+from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, read, write
+from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, in_turn, swap
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.kernel import Kernel
+    from smemviz.engines.lockstep.ptx.machine import Machine
+
+_NAMES = ("add", "min", "max", "exch", "cas", "inc", "dec", "and", "or", "xor")
+_OF_OTHERS = {"and": "and_", "or": "or_"}
+
+
+def _atomic(kernel: Kernel, one: Instruction) -> Action:
+    name, kind = one.one_of(*_NAMES), one.type
+    if kind in ("f16", "f16x2", "bf16", "bf16x2", "b128") or isinstance(one.operands[-1], Group):
+        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+    if one.has("async", "mbarrier"):
+        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+    dtype, width = DTYPES[kind], SIZES[kind]
+    returns = one.opcode == "atom" and kernel.is_read(one.operands[0])
+    operands = one.operands if one.opcode == "red" else one.operands[1:]
+    where = address_of(kernel, operands[0])
+    values = [read(kernel, operand, kind) for operand in operands[1:]]
+    put = write(kernel, one.operands[0], kind) if returns else None
+    site = kernel.touches(one, space_of(one), _op(kernel, one, name, returns), width, dtype_name(kind))
+    space, change = space_of(one), _change(name, dtype, returns)
+
+    def run(m: Machine) -> None:
+        old = access.update(m, site, space, where(m), width, [value(m) for value in values], change)
+        if put:
+            put(m, old.view(dtype))
+
+    return run
+
+
+def _op(kernel: Kernel, one: Instruction, name: str, returns: bool) -> str:
+    """Return what an atomic is called: a reduction returns nothing, and one that adds 1 is a count of its own."""
+    if returns or name in ("exch", "cas"):
+        return f"atomic_{name}"
+    one_more = name == "add" and DTYPES[one.type].kind in "iu" and kernel.number(one.operands[-1]) == 1
+    return "reduce_inc" if one_more and SIZES[one.type] == 4 else f"reduce_{name}"
+
+
+def _change(name: str, dtype: Any, returns: bool) -> Callable[[Any, NDArray[np.int64], list[Any]], Any]:
+    """Return what changes elements and returns the old ones."""
+    rule = None if name == "cas" else ATOMICS[_OF_OTHERS.get(name, name)]
+    is_number = dtype.kind == "f" and name in ("min", "max")
+
+    def change(elements: Any, numbers: NDArray[np.int64], values: list[Any]) -> Any:
+        typed, given = elements.view(dtype), [np.ascontiguousarray(value).view(dtype) for value in values]
+        if rule is None:
+            old = in_turn(typed, numbers, given, swap)
+        elif not returns and rule.at_once is not None and not is_number:
+            rule.at_once.at(typed, numbers, given[0])
+            return 0
+        else:
+            old = in_turn(typed, numbers, given, rule.update)
+        return old.view(elements.dtype)
+
+    return change
+
+
+FAMILY: Family = {**dict.fromkeys(("atom", "red"), _atomic)}

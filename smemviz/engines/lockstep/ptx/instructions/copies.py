@@ -1,0 +1,49 @@
+"""Asynchronous copies from global to shared memory. They are done at once; waiting for them is nothing to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smemviz.engines.lockstep.ptx import access
+from smemviz.engines.lockstep.ptx.code.module import Instruction, Number, PtxError
+from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
+from smemviz.engines.lockstep.ptx.instructions.loads import address_of
+from smemviz.engines.lockstep.ptx.instructions.mbarriers import arrive_without_count
+from smemviz.engines.lockstep.ptx.registers import Action, read
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.kernel import Kernel
+    from smemviz.engines.lockstep.ptx.machine import Machine
+
+
+def _copy(kernel: Kernel, one: Instruction) -> Action:
+    if not one.has("async") or one.has("bulk", "reduce"):
+        if one.has("commit_group", "wait_group"):
+            return lambda m: None
+        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+    if one.has("commit_group", "wait_group", "wait_all"):
+        return lambda m: None
+    if one.has("mbarrier"):
+        return arrive_without_count(kernel, one)
+    size = one.operands[2]
+    if not isinstance(size, Number):
+        raise PtxError(f"{one.text} is not executed", one.place)
+    to, source = address_of(kernel, one.operands[0]), address_of(kernel, one.operands[1])
+    used = read(kernel, one.operands[3], "u32") if len(one.operands) > 3 else None
+    loads = kernel.touches(one, "global", "load", size.value, "uint32")
+    stores = kernel.touches(one, "shared", "store", size.value, "uint32")
+    words = size.value // 4
+
+    def run(m: Machine) -> None:
+        values = access.load(m, loads, "global", source(m), words, 4)
+        if used is not None:
+            kept = used(m)
+            values = [np.where(kept > 4 * i, value, np.uint32(0))[()] for i, value in enumerate(values)]
+        access.store(m, stores, "shared", to(m), values, 4)
+
+    return run
+
+
+FAMILY: Family = {"cp": _copy}

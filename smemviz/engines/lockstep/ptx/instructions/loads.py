@@ -1,0 +1,167 @@
+"""Loads and stores, and addresses of one memory in the terms of another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.ptx import access
+from smemviz.engines.lockstep.ptx.code.module import (
+    SIZES,
+    Address,
+    Group,
+    Instruction,
+    Operand,
+    PtxError,
+    Register,
+    Symbol,
+)
+from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
+from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, spaces
+from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, Read, Write, own, read, write
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.kernel import Kernel
+    from smemviz.engines.lockstep.ptx.machine import Machine
+
+_BITS = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}
+
+
+def space_of(one: Instruction) -> str:
+    """Return the memory that an instruction names, ``generic`` where it names none."""
+    for word in one.words[1:]:
+        space = word.partition("::")[0]
+        if space in ("global", "shared", "local", "param", "const"):
+            return space
+    return "generic"
+
+
+def address_of(kernel: Kernel, operand: Operand) -> Read:
+    """Return what reads an address.
+
+    Raises:
+        PtxError: when the operand is none.
+    """
+    if not isinstance(operand, Address):
+        raise PtxError(f"{operand} is no address")
+    base, offset = operand.base, operand.offset
+    if isinstance(base, Register):
+        kind = f"s{8 * SIZES[kernel.registers[base.name]]}"
+        register = read(kernel, base, kind)
+        if not offset:
+            return register
+        moved = DTYPES[kind].type(offset)
+        return lambda m: register(m) + moved
+    if isinstance(base, Symbol):
+        name = base.name
+        return lambda m: np.int64(m.symbol(name) + offset)
+    number = np.int64(base.value + offset)
+    return lambda m: number
+
+
+def _lanes(one: Instruction) -> int:
+    return next((int(word[1]) for word in one.words if word in ("v2", "v4", "v8")), 1)
+
+
+def dtype_name(kind: str) -> str:
+    """Return NumPy's name of a type of PTX."""
+    return str(DTYPES[kind].name)
+
+
+def _parameter(kernel: Kernel, operand: Operand) -> str:
+    """Return the parameter of the entry that an address names, empty where it is a variable in local memory."""
+    base = operand.base if isinstance(operand, Address) else None
+    return base.name if isinstance(base, Symbol) and base.name not in kernel.local else ""
+
+
+def _load(kernel: Kernel, one: Instruction) -> Action:
+    kind = _BITS.get(one.type, one.type)
+    width, dtype, space = SIZES[kind], DTYPES[kind], space_of(one)
+    destinations = one.operands[0].items if isinstance(one.operands[0], Group) else (one.operands[0],)
+    puts = [write(kernel, destination, kind) for destination in destinations]
+    if space == "param":
+        if isinstance(one.operands[1], Register | Symbol):  # a parameter that is a register
+            value = read(kernel, one.operands[1], kind)
+            return lambda m: puts[0](m, own(value(m)))
+        name = _parameter(kernel, one.operands[1])
+        if name:
+            offset = one.operands[1].offset if isinstance(one.operands[1], Address) else 0
+            return _load_parameter(name, offset, width, dtype, puts)
+        space = (
+            "local" if isinstance(one.operands[1], Address) and isinstance(one.operands[1].base, Symbol) else "global"
+        )
+    where = address_of(kernel, one.operands[1])
+    logged = space in ("shared", "global", "generic") and not one.has("param")
+    site = kernel.touches(one, space, "load", width * len(puts), dtype_name(kind)) if logged else None
+    space = "global" if space == "const" else space
+
+    def run(m: Machine) -> None:
+        for put, value in zip(puts, access.load(m, site, space, where(m), len(puts), width), strict=True):
+            put(m, value.view(dtype))
+
+    return run
+
+
+def _load_parameter(name: str, offset: int, width: int, dtype: Any, puts: list[Write]) -> Action:
+    def run(m: Machine) -> None:
+        for number, put in enumerate(puts):
+            start = offset + number * width
+            put(m, m.parameters[name][start : start + width].view(dtype)[0])
+
+    return run
+
+
+def _store(kernel: Kernel, one: Instruction) -> Action:
+    width, space = SIZES[one.type], space_of(one)
+    sources = one.operands[1].items if isinstance(one.operands[1], Group) else (one.operands[1],)
+    values = [read(kernel, source, f"b{8 * width}") for source in sources]
+    if space == "param":
+        space = "local"
+    where = address_of(kernel, one.operands[0])
+    logged = space in ("shared", "global", "generic")
+    kind = _BITS.get(one.type, one.type)
+    site = kernel.touches(one, space, "store", width * len(values), dtype_name(kind)) if logged else None
+    return lambda m: access.store(m, site, space, where(m), [value(m) for value in values], width)
+
+
+def _convert_address(kernel: Kernel, one: Instruction) -> Action:
+    space = space_of(one)
+    value, put = read(kernel, one.operands[1], one.type), write(kernel, one.operands[0], one.type)
+    window = DTYPES[one.type].type(WINDOWS.get(space, 0) & (1 << 8 * SIZES[one.type]) - 1)
+    if not window:
+        return lambda m: put(m, own(value(m)))
+    if one.has("to"):
+        return lambda m: put(m, value(m) - window)
+    return lambda m: put(m, value(m) + window)
+
+
+def _is_in_space(kernel: Kernel, one: Instruction) -> Action:
+    space = one.words[1].partition("::")[0]
+    value, put = read(kernel, one.operands[1], "u64"), write(kernel, one.operands[0], "pred")
+    number = SPACES.index("global" if space in ("const", "param") else space)
+    return lambda m: put(m, (spaces(value(m).astype(np.int64)) == number)[()])
+
+
+def _nothing(kernel: Kernel, one: Instruction) -> Action:
+    return lambda m: None
+
+
+def _alloca(kernel: Kernel, one: Instruction) -> Action:
+    raise PtxError(f"{one.opcode} is not executed", one.place)
+
+
+FAMILY: Family = {
+    **dict.fromkeys(("ld", "ldu"), _load),
+    "st": _store,
+    "cvta": _convert_address,
+    "isspacep": _is_in_space,
+    "alloca": _alloca,
+    **dict.fromkeys(
+        (
+            *("membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "createpolicy"),
+            *("griddepcontrol", "setmaxnreg", "pmevent", "brkpt"),
+        ),
+        _nothing,
+    ),
+}

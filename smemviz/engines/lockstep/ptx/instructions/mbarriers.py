@@ -1,0 +1,130 @@
+"""``mbarrier``: a barrier in shared memory that threads arrive at and test.
+
+Its 64 bits are ours: how many arrivals a phase needs, how many are missing, and the number of the phase. Bytes that a
+transaction is to bring are there at once, as every copy is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.ptx import access
+from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Nowhere, PtxError
+from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
+from smemviz.engines.lockstep.ptx.instructions.loads import address_of, space_of
+from smemviz.engines.lockstep.ptx.registers import Action, read, write
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.kernel import Kernel
+    from smemviz.engines.lockstep.ptx.machine import Machine
+
+_COUNT_BITS = 20
+_COUNT = (1 << _COUNT_BITS) - 1
+_PHASE = 2 * _COUNT_BITS
+
+
+def _mbarrier(kernel: Kernel, one: Instruction) -> Action:
+    what = one.one_of(
+        *(
+            "init",
+            "inval",
+            "arrive",
+            "arrive_drop",
+            "test_wait",
+            "try_wait",
+            "pending_count",
+            "expect_tx",
+            "complete_tx",
+        )
+    )
+    if what in ("inval", "expect_tx", "complete_tx") and not one.has("arrive", "arrive_drop"):
+        return lambda m: None
+    if what == "init":
+        return _init(kernel, one)
+    if what in ("test_wait", "try_wait"):
+        return _test(kernel, one)
+    if what == "pending_count" or one.has("arrive_drop", "cluster"):
+        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+    return _arrive(kernel, one)
+
+
+def _space(one: Instruction) -> str:
+    space = space_of(one)
+    return "shared" if space == "shared" else "generic"
+
+
+def _init(kernel: Kernel, one: Instruction) -> Action:
+    where, count = address_of(kernel, one.operands[0]), read(kernel, one.operands[1], "u32")
+    site = kernel.touches(one, _space(one), "store", 8, "uint64")
+
+    def run(m: Machine) -> None:
+        wanted = count(m).astype(np.uint64)
+        access.store(m, site, _space(one), where(m), [wanted | (wanted << np.uint64(_COUNT_BITS))], 8)
+
+    return run
+
+
+def _arrive(kernel: Kernel, one: Instruction) -> Action:
+    place = next(i for i, operand in enumerate(one.operands) if isinstance(operand, Address))
+    where = address_of(kernel, one.operands[place])
+    further = one.operands[place + 1 :]
+    count = read(kernel, further[0], "u32") if further and not one.has("expect_tx") else None
+    state = one.operands[0] if place else Nowhere()
+    put = write(kernel, state, "b64")
+    return _arriving(kernel, one, where, count, put)
+
+
+def arrive_without_count(kernel: Kernel, one: Instruction) -> Action:
+    """Return the action of ``cp.async.mbarrier.arrive``: every copy before is done."""
+    if not one.has("noinc"):
+        # It adds one to what the phase waits for, and takes it away again.
+        return lambda m: None
+    return _arriving(kernel, one, address_of(kernel, one.operands[0]), None, lambda m, value: None)
+
+
+def _arriving(kernel: Kernel, one: Instruction, where: Any, count: Any, put: Any) -> Action:
+    site = kernel.touches(one, _space(one), "atomic_add", 8, "uint64")
+    one_each = np.uint32(1)
+
+    def run(m: Machine) -> None:
+        old = access.update(m, site, _space(one), where(m), 8, [count(m) if count else one_each], _arrived)
+        put(m, old)
+
+    return run
+
+
+def _arrived(elements: Any, numbers: NDArray[np.int64], values: list[Any]) -> Any:
+    """Let threads arrive one after the other; the phase ends with the last one it needs."""
+    old = np.empty(len(numbers), np.uint64)
+    for thread, (number, count) in enumerate(zip(numbers.tolist(), values[0].tolist(), strict=True)):
+        state = int(elements[number])
+        old[thread] = state
+        expected, pending, phase = state & _COUNT, (state >> _COUNT_BITS) & _COUNT, state >> _PHASE
+        pending -= count
+        if pending <= 0:
+            pending, phase = expected, phase + 1
+        elements[number] = expected | pending << _COUNT_BITS | phase << _PHASE
+    return old
+
+
+def _test(kernel: Kernel, one: Instruction) -> Action:
+    put, where = write(kernel, one.operands[0], "pred"), address_of(kernel, one.operands[1])
+    site = kernel.touches(one, _space(one), "load", 8, "uint64")
+    by_parity = one.has("parity")
+    wanted = read(kernel, one.operands[2], "u32" if by_parity else "u64")
+
+    def run(m: Machine) -> None:
+        (state,) = access.load(m, site, _space(one), where(m), 1, 8)
+        phase, before = state >> np.uint64(_PHASE), wanted(m).astype(np.uint64)
+        if by_parity:
+            put(m, (phase & np.uint64(1)) != before)
+        else:
+            put(m, phase != before >> np.uint64(_PHASE))
+
+    return run
+
+
+FAMILY: Family = {"mbarrier": _mbarrier}

@@ -1,0 +1,71 @@
+"""Every opcode that is executed, and what makes an action of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError
+from smemviz.engines.lockstep.ptx.instructions import (
+    arithmetic,
+    atomics,
+    bits,
+    comparisons,
+    copies,
+    host_calls,
+    loads,
+    matrices,
+    mbarriers,
+    products,
+    warps,
+    wmma,
+)
+from smemviz.engines.lockstep.ptx.registers import Action, read
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.kernel import Kernel
+    from smemviz.engines.lockstep.ptx.machine import Machine
+
+_FAMILIES = (
+    *(arithmetic, atomics, bits, comparisons, copies, host_calls, loads, matrices, mbarriers, products, warps, wmma),
+)
+TABLE: arithmetic.Family = {name: build for family in _FAMILIES for name, build in family.FAMILY.items()}
+
+
+def action_of(kernel: Kernel, one: Instruction) -> Action:
+    """Return what an instruction does.
+
+    Raises:
+        PtxError: when it is not executed.
+    """
+    build = TABLE.get(one.opcode)
+    if build is None:
+        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+    try:
+        action = build(kernel, one)
+    except PtxError as error:
+        raise PtxError(error.what, one.place) from None
+    except (KeyError, ValueError, IndexError):
+        raise PtxError(f"{one.text} is not executed", one.place) from None
+    return _guarded(kernel, one, action) if one.guard else action
+
+
+def _guarded(kernel: Kernel, one: Instruction, action: Action) -> Action:
+    """Return the action for the threads in which a register is true."""
+    assert one.guard is not None
+    test, negated = read(kernel, one.guard.register, "pred"), one.guard.negated
+
+    def run(m: Machine) -> None:
+        wanted = test(m)
+        wanted = ~wanted if negated else wanted
+        if wanted.ndim == 0:
+            if wanted:
+                action(m)
+            return
+        chosen = m.one_each(wanted).nonzero()[0]
+        if len(chosen) == m.active:
+            action(m)
+        elif len(chosen):
+            with m.only(chosen):
+                action(m)
+
+    return run

@@ -1,0 +1,1 @@
+"""The interpreter of kernels written in Python."""

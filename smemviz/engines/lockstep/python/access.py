@@ -1,0 +1,226 @@
+"""Subscripts: from indices to elements, the requests they make, and what is out of bounds."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.memory.memory import Index, View
+from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
+from smemviz.messages import said
+
+_UINT64 = np.dtype(np.uint64)
+
+
+def load(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> Value:
+    """Return the elements that the active threads pick, 0 where an index is out of bounds, and log the request."""
+    element, reached = locate(frame, node, view, indices)
+    return read(frame, node, view, element, reached)
+
+
+def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask) -> Value:
+    """Return elements already located and log the request."""
+    if not reached.count:
+        return view.dtype.type(0)
+    site = frame.tree.loads.get(node)
+    if site is not None:
+        frame.machine.request(site, view.address(element), reached)
+    value = view.memory.read(element, view.dtype)
+    if reached is not frame.mask:
+        return np.where(reached.lanes, value, view.dtype.type(0))
+    return value
+
+
+def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask, value: Value) -> None:
+    """Store a value, cast to the array's type, into elements already located."""
+    if view.memory.space == "constant":
+        raise frame.wrong(
+            node,
+            said("{array} is a constant array of the module; pass it as an argument to store in it", array=view.name),
+        )
+    if view.dtype.kind != "c" and dtype_of(value).kind == "c":
+        raise frame.wrong(
+            node,
+            said(
+                "{code} holds {dtype}; a complex number does not fit, store .real",
+                code=ast.unparse(node),
+                dtype=view.dtype,
+            ),
+        )
+    if not reached.count:
+        return
+    value = cast(value, view.dtype)
+    site = frame.tree.stores.get(node)
+    if site is not None:
+        frame.machine.request(site, view.address(element), reached, value)
+    view.memory.write(element, view.dtype, value, reached)
+
+
+def whole(frame: Frame, view: View) -> tuple[Index, Mask]:
+    """Return the one element of a view without axes, and the active threads in which there is one."""
+    return view.offset, frame.mask if view.valid is None else frame.mask.narrow(view.valid)
+
+
+def locate(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> tuple[Index, Mask]:
+    """Return the element numbers and the active threads whose indices are inside; the others become a finding.
+
+    A negative index counts from the end, as in Numba.
+    """
+    element: Index = view.offset
+    for index, size, stride in zip(indices, view.shape, view.strides, strict=True):
+        if type(index) is int and type(size) is int:
+            inside = -size <= index < size
+            index = index + size if index < 0 else index
+        else:
+            index = as_index(frame, node, index)
+            inside = type(size) is int and not isinstance(index, int) and bool(index.view(_UINT64).max() < size)
+        if not inside:
+            return _locate_carefully(frame, node, view, indices)
+        # Products and sums with 1 and 0 are skipped: this is where an interpreter's time goes.
+        step = index if stride == 1 else index * stride
+        element = step if type(element) is int and element == 0 else element + step
+    return element, frame.mask if view.valid is None else frame.mask.narrow(view.valid)
+
+
+def as_index(frame: Frame, node: ast.AST, index: Value) -> Value:
+    """Return an index as int64; anything but an integer is refused."""
+    dtype = dtype_of(index)
+    if dtype.kind not in "iu":
+        raise frame.wrong(
+            node,
+            said(
+                "an index is an integer; {code} has one of {dtype}. Use int(...).", code=ast.unparse(node), dtype=dtype
+            ),
+        )
+    return cast(index, INT64)
+
+
+def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[Value, ...]) -> tuple[Index, Mask]:
+    mask = frame.mask if view.valid is None else frame.mask.narrow(view.valid)
+    ok: Any = mask.lanes
+    wrapped = []
+    for index, size in zip(indices, view.shape, strict=True):
+        index = np.asarray(as_index(frame, node, index))
+        index = np.where(index < 0, index + size, index)
+        ok = ok & (index >= 0) & (index < size)
+        wrapped.append(index)
+    element = view.offset
+    for index, stride in zip(wrapped, view.strides, strict=True):
+        element = element + index * stride
+    element = np.where(ok, element, 0)
+    reached = mask.narrow(ok)
+    if reached is not mask:
+        bad = mask.lanes & ~ok
+        first = int(np.flatnonzero(bad)[0])
+        at = ", ".join(str(_one(index, first)) for index in indices)
+        shape = tuple(int(_one(size, first)) for size in view.shape)
+        values = {"array": view.name, "index": at, "shape": shape}
+        message = said(
+            "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.", **values
+        )
+        if view.memory.space == "shared" and 0 in shape:
+            message = said(
+                "{array}[{index}] is outside shape {shape}. "
+                "Give its bytes in the launch: kernel[grid, block, stream, bytes].",
+                **values,
+            )
+        frame.machine.find("out_of_bounds", node.lineno, node.col_offset, bad, message)
+    return element, reached
+
+
+def _one(value: Value, slot: int) -> Any:
+    return value[slot] if isinstance(value, np.ndarray) else value
+
+
+def pick(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> Value:
+    """Return what a subscript of an array gives: elements, a record, or another view."""
+    whole_index = len(parts) == view.ndim and not any(part is Ellipsis or isinstance(part, slice) for part in parts)
+    if whole_index and view.dtype.fields is None:
+        return load(frame, node, view, parts)
+    return subview(frame, node, view, parts)
+
+
+def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, ...]) -> View:
+    """Return the view that slices and fewer indices than axes pick; indices are checked, slices cut off at the ends."""
+    picked = sum(not isinstance(part, slice) and part is not Ellipsis for part in parts)
+    if Ellipsis in [part for part in parts if part is Ellipsis]:
+        at = next(i for i, part in enumerate(parts) if part is Ellipsis)
+        missing = view.ndim - (len(parts) - 1)
+        parts = (*parts[:at], *(slice(None),) * missing, *parts[at + 1 :])
+    parts = (*parts, *(slice(None),) * (view.ndim - len(parts)))
+    if len(parts) > view.ndim:  # an index may be a tuple that a function gave
+        given = {"code": ast.unparse(node), "indices": len(parts), "axes": view.ndim}
+        raise frame.wrong(node, said("{code} has {indices} indices for {axes} axes", **given))
+    shape: list[Any] = []
+    strides: list[int] = []
+    indices: list[Value] = []
+    offset = view.offset
+    for part, size, stride in zip(parts, view.shape, view.strides, strict=True):
+        if isinstance(part, slice):
+            start, length, step = _slice(frame, node, part, size)
+            offset = offset + start * stride
+            shape.append(length)
+            strides.append(stride * step)
+            indices.append(None)
+        else:
+            indices.append(part)
+    if picked:
+        fixed = [i for i, part in enumerate(indices) if part is not None]
+        axes = replace(
+            view,
+            shape=tuple(view.shape[i] for i in fixed),
+            strides=tuple(view.strides[i] for i in fixed),
+            offset=offset,
+        )
+        offset, reached = locate(frame, node, axes, tuple(indices[i] for i in fixed))
+        if reached is not frame.mask:
+            shape = [np.where(reached.lanes, size, 0) for size in shape]
+            return replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset, valid=reached.lanes)
+    return replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset)
+
+
+def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Value) -> None:
+    """Store a number or an array in every element of a part of an array, one element after the other."""
+    if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
+        code = ast.unparse(target)
+        if value.memory is part.memory:
+            raise frame.refuse(target, said("assignment to {code} from the same array", code=code))
+        raise frame.refuse(target, said("assignment to {code} from an array of more axes", code=code))
+    outer = frame.mask
+    for index in np.ndindex(*(int(np.max(size)) for size in part.shape)):
+        frame.machine.tick(frame.function.file, target.lineno)
+        inside = np.logical_and.reduce([k < size for k, size in zip(index, part.shape, strict=True)])
+        frame.mask = outer.narrow(np.broadcast_to(inside, outer.lanes.shape))
+        item = value
+        if isinstance(value, View):
+            where = index[part.ndim - value.ndim :]
+            indices = tuple(
+                0 if type(size) is int and size == 1 else k for k, size in zip(where, value.shape, strict=True)
+            )
+            item = load(frame, source, value, indices)
+        write(frame, target, part, *locate(frame, target, part, index), item)
+    frame.mask = outer
+
+
+def _slice(frame: Frame, node: ast.Subscript, part: slice, size: Any) -> tuple[Any, Any, int]:
+    """Return start, length and step of a slice of an axis."""
+    step = 1 if part.step is None else as_index(frame, node, part.step)
+    if not isinstance(step, int) or step == 0:
+        raise frame.refuse(node, f"the step of {ast.unparse(node)}")
+    given = [None if end is None else as_index(frame, node, end) for end in (part.start, part.stop)]
+    if isinstance(size, int) and all(end is None or isinstance(end, int) for end in given):
+        start, stop, _ = slice(given[0], given[1], step).indices(size)
+        return start, len(range(start, stop, step)), step
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    default = (0, size) if step > 0 else (size - 1, -1)
+    ends = [
+        other if end is None else np.clip(np.where(np.asarray(end) < 0, end + size, end), low, high)
+        for end, other in zip(given, default, strict=True)
+    ]
+    length = np.maximum(0, -((ends[0] - ends[1]) // step))
+    return ends[0], length, step

@@ -1,0 +1,194 @@
+"""Arrays and tuples inside a kernel: their attributes and methods, local and constant arrays."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.machine import Grid, Machine
+from smemviz.engines.lockstep.memory.memory import Memory, View, c_strides
+from smemviz.engines.lockstep.memory.records import field_view, is_known
+from smemviz.engines.lockstep.python import access
+from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.functions import intrinsics
+from smemviz.engines.lockstep.values.operators import binary
+from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, dtype_of
+from smemviz.frontends.numba.constants import evaluate
+from smemviz.frontends.numba.functions import as_dtype
+from smemviz.messages import said
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.python.calls import Calls
+
+
+def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
+    """Return an attribute of an array or a number."""
+    if isinstance(base, View) and (base.ndim or base.dtype.fields is None):  # a record alone has its fields only
+        match node.attr:
+            case "shape":
+                return base.shape
+            case "strides":
+                return tuple(stride * base.dtype.itemsize for stride in base.strides)
+            case "ndim":
+                return base.ndim
+            case "size":
+                return _size(base)
+            case "itemsize":
+                return base.dtype.itemsize
+            case "nbytes":
+                return binary(ast.Mult, _size(base), base.dtype.itemsize)
+            case "dtype":
+                return base.dtype
+            case "T":
+                return base.transpose()
+    if isinstance(base, View):
+        return field(frame, node, base, node.attr)
+    if isinstance(base, tuple) and node.attr in getattr(type(base), "_fields", ()):
+        return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
+    if node.attr in ("real", "imag") and not isinstance(base, tuple) and base is not None:
+        return _part(base, node.attr)
+    raise frame.refuse(node, f".{node.attr} ({ast.unparse(node)})")
+
+
+def field(frame: Frame, node: ast.Attribute | ast.Subscript, base: Value, name: str) -> Value:
+    """Return a field: of one record its value, of an array the array of that field."""
+    view = field_of(frame, node, base, name)
+    if view.ndim or view.dtype.fields is not None:
+        return view
+    return access.read(frame, node, view, *access.whole(frame, view))
+
+
+def field_of(frame: Frame, node: ast.Attribute | ast.Subscript, base: Value, name: str) -> View:
+    """Return the view of a field."""
+    try:
+        view = field_view(base, name) if isinstance(base, View) else None
+    except ValueError as error:
+        raise frame.wrong(node, str(error)) from None
+    if view is None:
+        raise frame.refuse(node, f".{name} ({ast.unparse(node)})")
+    return view
+
+
+def _size(view: View) -> Value:
+    size: Value = 1
+    for extent in view.shape:
+        size = binary(ast.Mult, size, extent)
+    return size
+
+
+def _part(value: Value, name: str) -> Value:
+    dtype = dtype_of(value)
+    if dtype.kind != "c":
+        return value if name == "real" else dtype.type(0)
+    part = getattr(np.asarray(value), name)
+    return part.astype(FLOAT32 if dtype == np.complex64 else FLOAT64)[()]
+
+
+def method(frame: Calls, node: ast.Call, base: Value) -> Value:
+    """Call a method of an array that gives another view of it."""
+    assert isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+    if isinstance(base, Grid) and name == "sync" and not node.args:
+        frame.machine.barrier(node, frame.mask)
+        return None
+    if isinstance(base, View) and not node.keywords:
+        try:
+            match name:
+                case "reshape":
+                    sizes = tuple(size for a in node.args for size in _flat(frame.value(a)))
+                    return base.reshape(_fixed(frame, node, sizes))
+                case "ravel" | "flatten" if not node.args:
+                    return base.reshape((-1,))
+                case "transpose" if not node.args:
+                    return base.transpose()
+                case "view" if len(node.args) == 1:
+                    return base.view(dtype_argument(frame, node.args[0]))
+        except ValueError as error:
+            raise frame.wrong(node, str(error)) from None
+    elif not node.args and not node.keywords and not isinstance(base, tuple | View) and base is not None:
+        if name == "conjugate":
+            return np.conjugate(base)
+        if name == "bit_count":
+            return intrinsics.popc(base)
+    raise frame.refuse(node, f".{name}(...) ({ast.unparse(node)})")
+
+
+def _flat(value: Value) -> tuple[Value, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _fixed(frame: Frame, node: ast.AST, sizes: tuple[Value, ...]) -> tuple[int, ...]:
+    for size in sizes:
+        if isinstance(size, np.ndarray) or dtype_of(size).kind not in "iu":
+            raise frame.refuse(node, said("a shape that differs between threads ({code})", code=ast.unparse(node)))
+    return tuple(int(size) for size in sizes)
+
+
+def dtype_argument(frame: Calls, node: ast.expr) -> Dtype:
+    """Return the dtype that an expression names: ``float32``, ``np.float32``, ``"float32"``, ``a.dtype``."""
+    if isinstance(node, ast.Attribute) and node.attr == "dtype":
+        found = frame.value(node)
+    elif isinstance(node, ast.Constant):
+        found = as_dtype(node.value)
+    else:
+        found = as_dtype(frame.names.constant(node))
+    if isinstance(found, np.dtype) and not is_known(found):
+        raise frame.refuse(node, said("an array of {dtype}", dtype=found))
+    if not isinstance(found, np.dtype):
+        raise frame.wrong(node, said("{code} is not a known dtype", code=ast.unparse(node)))
+    return found
+
+
+def local_array(frame: Calls, node: ast.Call) -> View:
+    """Return the local array that ``cuda.local.array`` declares, the same one whenever it is reached."""
+    view = frame.local_arrays.get(node)
+    if view is None:
+        given = dict(zip(("shape", "dtype"), node.args, strict=False))
+        given |= {k.arg: k.value for k in node.keywords if k.arg}
+        shape = _fixed(frame, node, _flat(frame.value(given["shape"])))
+        dtype = dtype_argument(frame, given["dtype"])
+        name = f"local array at line {node.lineno}"
+        view = frame.local_arrays[node] = frame.machine.local_array(name, shape, dtype)
+    return view
+
+
+def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any] | np.void) -> View:
+    """Return an array of the module as a kernel sees it: a constant, which it can only read."""
+    found = machine.constants.get(id(array))
+    if found is None:
+        flat = np.ascontiguousarray(np.asarray(array, array.dtype))
+        machine.reserve(flat.nbytes)
+        memory = Memory("constant", flat.reshape(-1).view(np.uint8), 0)
+        view = View(name, memory, flat.dtype, array.shape, c_strides(array.shape), 0)
+        found = machine.constants[id(array)] = (array, view)
+    return found[1]
+
+
+def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tuple[Value, ...]) -> Value:
+    """Return an item of a tuple, or a part of it."""
+    (index,) = parts if len(parts) == 1 else (None,)
+    if isinstance(index, slice):
+        ends = (index.start, index.stop, index.step)
+        if all(end is None or type(end) is int for end in ends):
+            return base[index]
+    elif index is not None and not isinstance(index, np.ndarray):
+        if isinstance(evaluate(node.slice, {}), int) or dtype_of(index).kind in "iu":
+            at = int(index)
+            if not -len(base) <= at < len(base):
+                raise frame.wrong(
+                    node, said("{code}: index {index} of a tuple of {n}", code=ast.unparse(node), index=at, n=len(base))
+                )
+            return base[at]
+    elif isinstance(index, np.ndarray) and index.dtype.kind in "iu":
+        return _pick(frame, node, base, index)
+    raise frame.refuse(node, said("{code}: this index into a tuple", code=ast.unparse(node)))
+
+
+def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.ndarray[Any, Any]) -> Value:
+    """Return the item that each thread picks; a tuple picked by a variable holds items of one kind."""
+    if any(isinstance(one, tuple | View) or one is None for one in base) or not base:
+        raise frame.refuse(node, said("{code}: an index that differs between threads", code=ast.unparse(node)))
+    items = [np.broadcast_to(np.asarray(one), index.shape) for one in base]
+    return np.choose(np.clip(np.where(index < 0, index + len(base), index), 0, len(base) - 1), items)

@@ -1,0 +1,1 @@
+"""The functions that a kernel may call."""

@@ -1,0 +1,134 @@
+"""``cuda.atomic``: the threads that update one element do so one after the other, in order of their number."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.access import locate
+from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of
+from smemviz.messages import said
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.python.calls import Calls
+
+Update = Callable[[Any, Any], Any]
+
+_NUMBERS = ("float32", "float64", "int32", "int64", "uint32", "uint64")
+_INTEGERS = ("int32", "int64", "uint32", "uint64")
+_UNSIGNED = ("uint32", "uint64")
+
+
+@dataclass(frozen=True)
+class Atomic:
+    """What an atomic stores, from the old value and the operand; the types it has; the ufunc that does it at once."""
+
+    update: Update
+    dtypes: tuple[str, ...]
+    at_once: np.ufunc | None = None
+
+
+ATOMICS: dict[str, Atomic] = {
+    "add": Atomic(np.add, _NUMBERS, np.add),
+    "sub": Atomic(np.subtract, _NUMBERS, np.subtract),
+    "and_": Atomic(np.bitwise_and, _INTEGERS, np.bitwise_and),
+    "or_": Atomic(np.bitwise_or, _INTEGERS, np.bitwise_or),
+    "xor": Atomic(np.bitwise_xor, _INTEGERS, np.bitwise_xor),
+    # A NaN that is stored stays, one that is given changes nothing.
+    "max": Atomic(lambda old, new: np.where(new > old, new, old), _NUMBERS, np.maximum),
+    "min": Atomic(lambda old, new: np.where(new < old, new, old), _NUMBERS, np.minimum),
+    "nanmax": Atomic(np.fmax, _NUMBERS, np.fmax),
+    "nanmin": Atomic(np.fmin, _NUMBERS, np.fmin),
+    "inc": Atomic(lambda old, top: np.where(old >= top, 0, old + 1), _UNSIGNED),
+    "dec": Atomic(lambda old, top: np.where((old == 0) | (old > top), top, old - 1), _UNSIGNED),
+    "exch": Atomic(lambda old, new: new, _INTEGERS),
+}
+
+
+def atomic(name: str, frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    """Run ``cuda.atomic.<name>(array, index, value)``; returns the old values."""
+    array, index, value = arguments
+    rule = ATOMICS[name]
+    return _run(frame, node, array, index, (value,), rule.update, rule.dtypes, rule.at_once)
+
+
+def compare_and_swap(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    """Run ``cuda.atomic.cas(array, index, old, value)`` or ``compare_and_swap(array, old, value)`` on element 0."""
+    array, index, expected, value = arguments if len(arguments) == 4 else (arguments[0], 0, *arguments[1:])
+    return _run(frame, node, array, index, (expected, value), swap, _INTEGERS, None)
+
+
+def swap(old: Any, operand: tuple[Any, Any]) -> Any:
+    """Return the new value where the old one is as expected."""
+    expected, value = operand
+    return np.where(old == expected, value, old)
+
+
+def _run(
+    frame: Calls,
+    node: ast.Call,
+    array: Value,
+    index: Value,
+    operands: tuple[Value, ...],
+    update: Update,
+    dtypes: tuple[str, ...],
+    at_once: np.ufunc | None,
+) -> Value:
+    name = ast.unparse(node.func)
+    if not isinstance(array, View) or array.memory.space not in ("shared", "global"):
+        raise frame.refuse(node, said("{function} on anything but a shared or global array", function=name))
+    dtype = array.dtype
+    if dtype.name not in dtypes:
+        raise frame.wrong(
+            node,
+            said(
+                "Numba has no {function} on {dtype}; it has {dtypes}",
+                function=name,
+                dtype=dtype,
+                dtypes=", ".join(dtypes),
+            ),
+        )
+    indices = index if isinstance(index, tuple) else (index,)
+    element, reached = locate(frame, node, array, indices)
+    slots = np.zeros(frame.machine.slots, dtype)
+    lanes = np.flatnonzero(reached.lanes)
+    if not len(lanes):
+        return slots
+    site = frame.tree.atomics.get(node)
+    if site is not None:
+        frame.machine.request(site, array.address(element), reached)
+    flat = array.memory.elements(dtype)
+    at = np.broadcast_to(np.asarray(array.memory.place(element, dtype)), slots.shape)[lanes]
+    given = [np.broadcast_to(np.asarray(cast(v, dtype)), slots.shape)[lanes] for v in operands]
+    for operand in operands:
+        dtype_of(operand)
+    if at_once is not None and not frame.is_used(node):
+        if at_once in (np.maximum, np.minimum) and dtype.kind == "f":
+            numbers = ~np.isnan(given[0])
+            at, given = at[numbers], [given[0][numbers]]
+        at_once.at(flat, at, given[0])
+        return None
+    slots[lanes] = in_turn(flat, at, given, update)
+    return slots
+
+
+def in_turn(flat: Any, at: Any, given: list[Any], update: Update) -> Any:
+    """Update one thread after the other where elements coincide, all first threads at once, then all second ones."""
+    order = np.argsort(at, kind="stable")
+    ordered = at[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    turn = np.arange(len(at)) - np.repeat(starts, np.diff(np.r_[starts, len(at)]))
+    old = np.empty(len(at), flat.dtype)
+    by_turn = np.argsort(turn, kind="stable")
+    for now in np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]):
+        threads = order[now]
+        place = at[threads]
+        old[threads] = flat[place]
+        operand = tuple(g[threads] for g in given)
+        flat[place] = update(flat[place], operand if len(operand) > 1 else operand[0])
+    return old

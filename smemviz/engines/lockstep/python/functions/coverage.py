@@ -1,0 +1,127 @@
+"""What lockstep executes of CUDA in Python and what it refuses: names from the tables of rules, the rest by examples.
+
+The tests run every example: one that is in must run, one that is out must be refused with the sentence given here, and
+every name of the tables is listed. So the table that ``smemviz features`` prints cannot say what is not so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smemviz.engines.lockstep.python.functions import names
+from smemviz.frontends.numba import xoroshiro
+
+ENGINE = "is not executed in lockstep; run with engine gpu"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One feature: its group, what it is, whether lockstep executes it; ``example`` is the body of a kernel.
+
+    ``says`` is what a refusal says, ``otherwise`` how a GPU may make requests other than those counted. A row of the
+    tables of rules has no example.
+    """
+
+    group: str
+    feature: str
+    executed: bool
+    example: str = ""
+    says: str = ""
+    otherwise: str = ""
+
+
+_GROUPS = {
+    "cuda.libdevice.": "libdevice",
+    "cuda.fp16.": "half precision",
+    "cuda.atomic.": "atomics",
+    "cuda.": "CUDA",
+    "math.": "math",
+    "cmath.": "cmath",
+    "numpy.": "NumPy, of numbers and into an array",
+    "operator.": "operator",
+    "builtins.": "Python's functions",
+}
+
+# Arguments of the examples: out and data are 1-D arrays, table is 2-D, records have fields x and y.
+_IN = (
+    ("branches", "if data[0]:\n    out[0] = 1\nelif out[0] > 2:\n    out[0] = 2\nelse:\n    pass"),
+    ("conditional expressions", "out[0] = 1 if data[0] > 2 else 2"),
+    ("chained comparisons", "out[0] = 0 < data[0] <= 2"),
+    ("'in' and 'is'", "out[0] = (1 in (1, 2)) and (None is None)"),
+    ("assignment expressions", "if (k := data[0]) > 1:\n    out[0] = k"),
+    ("while and for, with break, continue and else",
+     "for k in range(9):\n    if k == 5:\n        continue\nelse:\n    out[0] = 1\nwhile out[0] < 3:\n    out[0] += 1"),
+    ("loops over arrays and tuples", "for x in data:\n    out[0] += x\nfor y in (1, 2):\n    out[1] += y"),
+    ("enumerate and zip", "for i, (x, y) in enumerate(zip(data, out)):\n    out[i] = x + y"),
+    ("device functions", "out[0] = twice(data[0])"),
+    ("functions and types as arguments of device functions", "out[0] = applied(twice, data[0])"),
+    ("closures, globals and constant arrays", "out[0] = TABLE[2] + cuda.const.array_like(TABLE)[1]"),
+    ("shared arrays, static and dynamic", "s = cuda.shared.array(32, float32)\ns[cuda.laneid] = 1"),
+    ("local arrays, with alignment", "m = cuda.local.array((2, 2), float32, alignment=16)\nm[1, 1] = 1"),
+    ("slices, reshape, transpose, view", "r = table[1:3].T\nout[0] = r[0, 1] + table.reshape(16)[3]"),
+    ("assignment to slices", "out[2:5] = data[1:4]\nout[:2] = 7"),
+    ("fields of records", "records[1].x += 1\nrecords[0]['y'] = records[1].x"),
+    ("fields of arrays of records, and of complex ones", "out[0] = records.y[2]"),
+    ("complex numbers", "z = complex(data[0], 1.0)\nout[0] = (z * z).imag"),
+    ("half precision", "h = float16(data[0])\nout[0] = h * h"),
+    ("vector types", "v = cuda.float32x4(1, 2, 3, 4)\nout[0] = v.w"),
+    ("named tuples and starred arguments", "pair = (1, 2)\nout[0] = max(*pair)"),
+    ("random numbers", "out[0] = xoroshiro128p_uniform_float32(states, 0)"),
+    ("grid groups", "cuda.cg.this_grid().sync()"),
+    ("print, of numbers and text", "print('x', data[0])"),
+    ("raise and assert in a kernel, as findings", "assert data[0] < 99, 'no'"),
+)  # fmt: skip
+_OUT = (
+    ("list comprehensions and generator expressions", "x = [k for k in range(3)]",
+     "a list comprehension in a kernel is not followed; Numba compiles none for CUDA; write a loop"),
+    ("lists, sets and dictionaries", "x = [1, 2]",
+     "a list in a kernel is not followed; write a tuple or use cuda.local.array"),
+    ("f-strings", "print(f'{data[0]}')",
+     "an f-string in a kernel is not followed; pass the parts to print one by one"),
+    ("functions defined in a kernel", "def inner(x):\n    return x",
+     "a function defined in a kernel is not followed; define a device function in the module instead"),
+    ("lambda", "f = lambda x: x",
+     "a lambda in a kernel is not followed; define a device function in the module instead"),
+    ("with", "with data:\n    pass",
+     "a with statement in a kernel is not followed; Numba compiles none for CUDA; do it on the host"),
+    ("try", "try:\n    pass\nexcept ValueError:\n    pass",
+     "a try statement in a kernel is not followed; Numba compiles none for CUDA; do it on the host"),
+    ("recursion", "out[0] = endless(data[0])", "endless calls itself; recursion is not followed"),
+    ("raise in a device function", "out[0] = raising(data[0])", f"raise ValueError in a device function {ENGINE}"),
+    ("records stored whole", "records[0] = records[1]",
+     "a record that is stored whole is not followed; store its fields"),
+    ("new axes in an index", "x = data[None, :]", "a new axis in an index is not followed; use reshape"),
+    ("arithmetic with whole arrays", "x = data + 1", f"arithmetic with a view (data + 1) {ENGINE}"),
+    ("methods that reduce or copy arrays", "x = data.sum()", f".sum(...) (data.sum()) {ENGINE}"),
+    ("NumPy's functions of arrays", "x = np.dot(data, data)", f"np.dot(...) {ENGINE}"),
+    ("libdevice functions without a rule (Bessel functions, erfinv, roundings up and down)",
+     "out[0] = cuda.libdevice.j0(1.0)", f"cuda.libdevice.j0(...) {ENGINE}"),
+    ("bit floats of 8 bits and bfloat16", "x = cuda.bf16.bfloat16(1.0)", f"cuda.bf16.bfloat16(...) {ENGINE}"),
+)  # fmt: skip
+# Lanes come together again at the end of a branch, an iteration, a loop and a call. So they do in the instructions that
+# ptxas 13.0 makes for compute capability 9.0, but for three cases, found by reading those of small kernels.
+_TOGETHER = (
+    ("loops that lanes of one warp leave after different numbers of iterations",
+     "for k in range(cuda.laneid % 3):\n    out[k] += 1",
+     "counted iteration by iteration; a compiler that unrolls the loop has the iterations left over run apart, "
+     "together with earlier ones of other lanes"),
+    ("loops left in two ways, with an access after one of them: else, or return inside the loop of a device function",
+     "k = cuda.laneid\nwhile k > 0:\n    if data[k] == 3:\n        break\n    k -= 1\nelse:\n    out[0] = 1",
+     "the access is counted once for all lanes of a warp; a GPU may make it for each group of lanes as it leaves"),
+    ("and mixed with or", "if data[0] > 1 and data[1] > 2 or data[2] > 3:\n    out[0] = 1",
+     "the last operand is counted once for all lanes that reach it; a GPU may make it for each way there"),
+)  # fmt: skip
+
+
+def rows() -> tuple[Row, ...]:
+    """Return every row: what is in, names by group, what a GPU may do otherwise, and what is out."""
+    inside = [Row("language", feature, True, example) for feature, example in _IN]
+    outside = [Row("language", feature, False, example, says) for feature, example, says in _OUT]
+    known = [Row(_group(name), name, True) for name in sorted({*names.VALUES, *names.CALLS})]
+    drawn = [Row("random numbers", f"cuda.random.{name}", True) for name in xoroshiro.DEVICE]
+    together = [Row("lanes in step", feature, True, example, "", said) for feature, example, said in _TOGETHER]
+    return (*inside, *known, *drawn, *together, *outside)
+
+
+def _group(name: str) -> str:
+    return next(group for prefix, group in _GROUPS.items() if name.startswith(prefix))

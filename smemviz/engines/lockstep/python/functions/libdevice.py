@@ -1,0 +1,225 @@
+"""``numba.cuda.libdevice``: NVIDIA's library of device functions, those that NumPy can compute to the last digits.
+
+The fast functions are computed in full precision here. What rounds another way than to the nearest is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.python.functions import intrinsics, mathematics
+from smemviz.engines.lockstep.python.functions.rules import Rule, plain
+from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast
+
+_UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
+_Function = Callable[..., Any]
+
+
+def _sinpi(x: Any) -> Any:
+    return np.sin(np.pi * np.fmod(x, 2)).astype(x.dtype)
+
+
+def _cospi(x: Any) -> Any:
+    return np.cos(np.pi * np.fmod(x, 2)).astype(x.dtype)
+
+
+def _round(x: Any) -> Any:
+    """Round halves away from zero."""
+    return np.copysign(np.floor(np.abs(x) + (np.abs(x) != np.nextafter(0.5, 0, dtype=x.dtype)) * x.dtype.type(0.5)), x)
+
+
+def _of_math(name: str) -> _Function:
+    return mathematics.UNARY[f"math.{name}"]
+
+
+_UNARY: dict[str, _Function] = {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "ceil": np.ceil,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "cospi": _cospi,
+    "erf": _of_math("erf"),
+    "erfc": _of_math("erfc"),
+    "exp": np.exp,
+    "exp10": lambda x: np.power(x.dtype.type(10), x),
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "fabs": np.fabs,
+    "floor": np.floor,
+    "lgamma": _of_math("lgamma"),
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "nearbyint": np.rint,
+    "rcbrt": lambda x: 1 / np.cbrt(x),
+    "rint": np.rint,
+    "round": _round,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sinpi": _sinpi,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "tgamma": _of_math("gamma"),
+    "trunc": np.trunc,
+}
+_BINARY: dict[str, _Function] = {
+    "atan2": np.arctan2,
+    "copysign": np.copysign,
+    "fdim": lambda x, y: np.where(np.isnan(x) | np.isnan(y), np.nan, np.maximum(x - y, 0)).astype(x.dtype),
+    "fmax": np.fmax,
+    "fmin": np.fmin,
+    "fmod": np.fmod,
+    "hypot": np.hypot,
+    "nextafter": np.nextafter,
+    "pow": np.power,
+    "remainder": mathematics.BINARY["math.remainder"],
+}
+# Two digits more or less: fast-math's names for the same functions.
+_FAST = {"cosf": "cos", "exp10f": "exp10", "expf": "exp", "log10f": "log10", "log2f": "log2", "logf": "log"}
+_FAST |= {"sinf": "sin", "tanf": "tan"}
+
+
+def _typed(function: _Function, result: Dtype | None, *dtypes: Dtype) -> Rule:
+    """Return the rule of a function whose arguments and result have these types."""
+
+    def run(*x: Value) -> Value:
+        given = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
+        found = function(*given)
+        if result is None:
+            return found
+        return np.asarray(found).astype(result)[()]
+
+    return plain(run, len(dtypes))
+
+
+def _pair(function: _Function, first: Dtype, second: Dtype, *dtypes: Dtype) -> Rule:
+    def run(*x: Value) -> Value:
+        given = [np.asarray(cast(value, dtype)) for value, dtype in zip(x, dtypes, strict=True)]
+        one, other = function(*given)
+        return np.asarray(one).astype(first)[()], np.asarray(other).astype(second)[()]
+
+    return plain(run, len(dtypes))
+
+
+def _both(name: str) -> tuple[tuple[str, Dtype], tuple[str, Dtype]]:
+    return (name, FLOAT64), (f"{name}f", FLOAT32)
+
+
+def _floats() -> dict[str, Rule]:
+    found: dict[str, Rule] = {}
+    for base, function in _UNARY.items():
+        found |= {name: _typed(function, dtype, dtype) for name, dtype in _both(base)}
+    for base, function in _BINARY.items():
+        found |= {name: _typed(function, dtype, dtype, dtype) for name, dtype in _both(base)}
+    found |= {f"fast_{name}": _typed(_UNARY[base], FLOAT32, FLOAT32) for name, base in _FAST.items()}
+    found["fast_powf"] = _typed(np.power, FLOAT32, FLOAT32, FLOAT32)
+    found["fast_fdividef"] = _typed(np.divide, FLOAT32, FLOAT32, FLOAT32)
+    for base, dtype in _both("fma"):
+        found[base] = _typed(intrinsics.fma, dtype, dtype, dtype, dtype)
+        found[_named("sincos", base)] = _pair(lambda x: (np.sin(x), np.cos(x)), dtype, dtype, dtype)
+        found[_named("sincospi", base)] = _pair(lambda x: (_sinpi(x), _cospi(x)), dtype, dtype, dtype)
+        found[_named("modf", base)] = _pair(np.modf, dtype, dtype, dtype)
+        found[_named("frexp", base)] = _pair(np.frexp, dtype, INT32, dtype)
+        found[_named("ldexp", base)] = _typed(np.ldexp, dtype, dtype, INT32)
+        found[_named("scalbn", base)] = _typed(np.ldexp, dtype, dtype, INT32)
+        found[_named("powi", base)] = _typed(lambda x, n: np.power(x.astype(np.float64), n), dtype, dtype, INT32)
+        found[_named("logb", base)] = _typed(lambda x: np.floor(np.log2(np.abs(x))), dtype, dtype)
+        found[_named("ilogb", base)] = _typed(lambda x: np.frexp(x)[1] - 1, INT32, dtype)
+    found["fast_sincosf"] = found["sincosf"]
+    return found | _rounded_to_nearest()
+
+
+def _named(name: str, like: str) -> str:
+    return f"{name}f" if like.endswith("f") else name
+
+
+def _rounded_to_nearest() -> dict[str, Rule]:
+    arithmetic: dict[str, _Function] = {"add": np.add, "mul": np.multiply, "div": np.divide, "sub": np.subtract}
+    found = {f"f{name}_rn": _typed(function, FLOAT32, FLOAT32, FLOAT32) for name, function in arithmetic.items()}
+    found |= {f"d{name}_rn": _typed(function, FLOAT64, FLOAT64, FLOAT64) for name, function in arithmetic.items()}
+    found |= {"frcp_rn": _typed(np.reciprocal, FLOAT32, FLOAT32), "drcp_rn": _typed(np.reciprocal, FLOAT64, FLOAT64)}
+    found |= {"fsqrt_rn": _typed(np.sqrt, FLOAT32, FLOAT32), "dsqrt_rn": _typed(np.sqrt, FLOAT64, FLOAT64)}
+    found["frsqrt_rn"] = _typed(lambda x: 1 / np.sqrt(x.astype(np.float64)), FLOAT32, FLOAT32)
+    found["fmaf_rn"] = _typed(intrinsics.fma, FLOAT32, FLOAT32, FLOAT32, FLOAT32)
+    found["fma_rn"] = _typed(intrinsics.fma, FLOAT64, FLOAT64, FLOAT64, FLOAT64)
+    found["saturatef"] = _typed(lambda x: np.where(np.isnan(x), 0, np.clip(x, 0, 1)), FLOAT32, FLOAT32)
+    return found
+
+
+def _tests() -> dict[str, Rule]:
+    found: dict[str, Rule] = {}
+    for name, function in (("isnan", np.isnan), ("isinf", np.isinf), ("signbit", np.signbit)):
+        found[f"{name}f"] = _typed(function, INT32, FLOAT32)
+        found[f"{name}d"] = _typed(function, INT32, FLOAT64)
+    return found | {"finitef": _typed(np.isfinite, INT32, FLOAT32), "isfinited": _typed(np.isfinite, INT32, FLOAT64)}
+
+
+_ROUNDINGS: dict[str, _Function] = {"rn": np.rint, "rz": np.trunc, "ru": np.ceil, "rd": np.floor}
+_KINDS: dict[str, Dtype] = {"int": INT32, "uint": _UINT32, "ll": INT64, "ull": _UINT64}
+
+
+def _to_integer(rounding: _Function, dtype: Dtype, x: Any) -> Value:
+    return cast(rounding(x), dtype)
+
+
+def _conversions() -> dict[str, Rule]:
+    found: dict[str, Rule] = {}
+    for source, own in (("float", FLOAT32), ("double", FLOAT64)):
+        for kind, dtype in _KINDS.items():
+            found |= {
+                f"{source}2{kind}_{way}": _typed(partial(_to_integer, rounding, dtype), dtype, own)
+                for way, rounding in _ROUNDINGS.items()
+            }
+            found[f"{kind}2{source}_rn"] = _typed(lambda x: x, own, dtype)
+    found["double2float_rn"] = _typed(lambda x: x, FLOAT32, FLOAT64)
+    bits = {"float_as_int": (FLOAT32, INT32), "float_as_uint": (FLOAT32, _UINT32), "int_as_float": (INT32, FLOAT32)}
+    bits |= {"uint_as_float": (_UINT32, FLOAT32), "double_as_longlong": (FLOAT64, INT64)}
+    bits |= {"longlong_as_double": (INT64, FLOAT64)}
+    return found | {name: _typed(lambda x, to=to: x.view(to), to, own) for name, (own, to) in bits.items()}
+
+
+def _integers() -> dict[str, Rule]:
+    found = {
+        "abs": _typed(np.abs, INT32, INT32),
+        "llabs": _typed(np.abs, INT64, INT64),
+        "brev": _typed(intrinsics.brev, INT32, _UINT32),
+        "brevll": _typed(intrinsics.brev, INT64, _UINT64),
+        "mul24": _typed(lambda x, y: _low24(x) * _low24(y), INT32, INT64, INT64),
+        "umul24": _typed(lambda x, y: (x & 0xFFFFFF) * (y & 0xFFFFFF), _UINT32, _UINT64, _UINT64),
+        "mulhi": _typed(lambda x, y: (x * y) >> 32, INT32, INT64, INT64),
+        "umulhi": _typed(lambda x, y: (x * y) >> np.uint64(32), _UINT32, _UINT64, _UINT64),
+        "hadd": _typed(lambda x, y: (x + y) >> 1, INT32, INT64, INT64),
+        "rhadd": _typed(lambda x, y: (x + y + 1) >> 1, INT32, INT64, INT64),
+        "uhadd": _typed(lambda x, y: (x + y) >> np.uint64(1), _UINT32, _UINT64, _UINT64),
+        "urhadd": _typed(lambda x, y: (x + y + np.uint64(1)) >> np.uint64(1), _UINT32, _UINT64, _UINT64),
+        "sad": _typed(lambda x, y, z: np.abs(x - y) + z, INT32, INT64, INT64, INT64),
+    }
+    for prefix, dtype in (("", INT32), ("u", _UINT32), ("ll", INT64), ("ull", _UINT64)):
+        found |= {f"{prefix}max": _typed(np.maximum, dtype, dtype, dtype)}
+        found |= {f"{prefix}min": _typed(np.minimum, dtype, dtype, dtype)}
+    for name, function in (("popc", intrinsics.popc), ("clz", intrinsics.clz), ("ffs", intrinsics.ffs)):
+        found |= {name: _typed(function, INT32, INT32), f"{name}ll": _typed(function, INT32, INT64)}
+    return found
+
+
+def _low24(x: Any) -> Any:
+    """Return the lower 24 bits as a signed number."""
+    return ((x & 0xFFFFFF) ^ 0x800000) - 0x800000
+
+
+CALLS: dict[str, Rule] = {
+    f"cuda.libdevice.{name}": rule for name, rule in (_floats() | _tests() | _conversions() | _integers()).items()
+}

@@ -1,0 +1,164 @@
+"""The functions of ``math`` with the types that numba-cuda gives them.
+
+``floor``, ``ceil`` and ``trunc`` give floats on the device. Half precision is kept where numba-cuda keeps it and
+computed in single precision where it does not. Integers are computed in double precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.values.operators import NoRuleError
+from smemviz.engines.lockstep.values.typing import (
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    Dtype,
+    Value,
+    arithmetic,
+    cast,
+    dtype_of,
+)
+
+Function = Callable[..., Value]
+
+
+def _not_a_number(*x: float) -> float:
+    return math.nan
+
+
+def _gamma_pole(x: float) -> float:
+    return math.copysign(math.inf, x) if x == 0 else math.nan
+
+
+def _lgamma_pole(x: float) -> float:
+    return math.inf
+
+
+def _elementwise(
+    function: Callable[..., float], count: int = 1, at_pole: Callable[..., float] = _not_a_number
+) -> Callable[..., Any]:
+    """Apply a function of Python's ``math`` to every element; what overflows is infinite."""
+
+    def one(*x: float) -> float:
+        try:
+            return function(*x)
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return at_pole(*x)
+
+    every = np.frompyfunc(one, count, 1)
+    return lambda *x: np.asarray(every(*x), dtype=np.asarray(x[0]).dtype)[()]
+
+
+def _real(x: Value) -> Dtype:
+    """Return the type of an argument; ``cmath`` is for complex ones."""
+    dtype = dtype_of(x)
+    if dtype.kind == "c":
+        raise NoRuleError(f"math function of {dtype}")
+    return dtype
+
+
+def _unary(function: Callable[[Any], Any], *, half: bool = False) -> Function:
+    def rule(x: Value) -> Value:
+        dtype = _real(x)
+        if dtype == FLOAT16 and not half:
+            dtype = FLOAT32
+        return function(cast(x, dtype if dtype.kind == "f" else FLOAT64))
+
+    return rule
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Function:
+    def rule(x: Value, y: Value) -> Value:
+        both = _pair(_real(x), _real(y))
+        return function(cast(x, both), cast(y, both))
+
+    return rule
+
+
+def _pair(one: Dtype, other: Dtype) -> Dtype:
+    """Return the type two arguments are brought to: single where both fit it."""
+    both = arithmetic(one, other) if "f" in (one.kind, other.kind) else FLOAT64
+    return FLOAT32 if both == FLOAT16 else both
+
+
+def _test(function: Callable[[Any], Any], of_integer: bool) -> Function:
+    def rule(x: Value) -> Value:
+        if _real(x).kind in "biu":
+            return np.full(x.shape, of_integer) if isinstance(x, np.ndarray) else of_integer
+        return function(x)
+
+    return rule
+
+
+def _frexp(x: Value) -> Value:
+    mantissa, exponent = np.frexp(cast(x, _pair(_real(x), FLOAT16)))
+    return mantissa, cast(exponent, INT32)
+
+
+def _modf(x: Value) -> Value:
+    dtype = _real(x)
+    fraction, whole = np.modf(cast(x, FLOAT32 if dtype == FLOAT32 else FLOAT64))
+    return fraction, whole
+
+
+def _ldexp(x: Value, exponent: Value) -> Value:
+    return np.ldexp(cast(x, _pair(_real(x), FLOAT16)), cast(exponent, INT32))
+
+
+UNARY: dict[str, Function] = {
+    "math.acos": _unary(np.arccos),
+    "math.acosh": _unary(np.arccosh),
+    "math.asin": _unary(np.arcsin),
+    "math.asinh": _unary(np.arcsinh),
+    "math.atan": _unary(np.arctan),
+    "math.atanh": _unary(np.arctanh),
+    "math.ceil": _unary(np.ceil, half=True),
+    "math.cos": _unary(np.cos, half=True),
+    "math.cosh": _unary(np.cosh),
+    "math.degrees": _unary(np.degrees),
+    "math.erf": _unary(_elementwise(math.erf)),
+    "math.erfc": _unary(_elementwise(math.erfc)),
+    "math.exp": _unary(np.exp, half=True),
+    "math.exp2": _unary(np.exp2, half=True),
+    "math.expm1": _unary(np.expm1),
+    "math.fabs": _unary(np.fabs, half=True),
+    "math.floor": _unary(np.floor, half=True),
+    "math.gamma": _unary(_elementwise(math.gamma, 1, _gamma_pole)),
+    "math.lgamma": _unary(_elementwise(math.lgamma, 1, _lgamma_pole)),
+    "math.log": _unary(np.log, half=True),
+    "math.log10": _unary(np.log10, half=True),
+    "math.log1p": _unary(np.log1p),
+    "math.log2": _unary(np.log2, half=True),
+    "math.radians": _unary(np.radians),
+    "math.sin": _unary(np.sin, half=True),
+    "math.sinh": _unary(np.sinh),
+    "math.sqrt": _unary(np.sqrt, half=True),
+    "math.tan": _unary(np.tan),
+    "math.tanh": _unary(np.tanh),
+    "math.trunc": _unary(np.trunc, half=True),
+    "math.isfinite": _test(np.isfinite, True),
+    "math.isinf": _test(np.isinf, False),
+    "math.isnan": _test(np.isnan, False),
+    "math.frexp": _frexp,
+    "math.modf": _modf,
+}
+BINARY: dict[str, Function] = {
+    "math.atan2": _binary(np.arctan2),
+    "math.copysign": _binary(np.copysign),
+    "math.fmod": _binary(np.fmod),
+    "math.hypot": _binary(np.hypot),
+    "math.ldexp": _ldexp,
+    "math.nextafter": _binary(np.nextafter),
+    "math.pow": _binary(np.power),
+    "math.remainder": _binary(_elementwise(math.remainder, 2)),
+}
+CONSTANTS = {name: getattr(math, name.partition(".")[2]) for name in ("math.pi", "math.e", "math.tau")}
+CONSTANTS |= {"math.inf": math.inf, "math.nan": math.nan}

@@ -1,0 +1,219 @@
+"""What a kernel may name: one table of values and one of functions, by canonical name.
+
+What is not in a table is refused; nothing is looked up on an object, imported or called.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.machine import Grid, Machine
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.functions import (
+    half,
+    hints,
+    intrinsics,
+    libdevice,
+    mathematics,
+    output,
+    ufuncs,
+    vectors,
+    warp,
+)
+from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, atomic, compare_and_swap
+from smemviz.engines.lockstep.python.functions.rules import Rule, plain
+from smemviz.engines.lockstep.values.operators import binary, truth
+from smemviz.engines.lockstep.values.typing import (
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT64,
+    Dtype,
+    NotAScalarError,
+    Value,
+    cast,
+    dtype_of,
+    unify,
+)
+from smemviz.messages import said
+from smemviz.recordings.data import WARP_SIZE
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.python.calls import Calls
+
+
+def conversion(target: object, dtype: Dtype) -> Rule:
+    """Return the rule of a type's name as a function; ``int`` and ``float`` leave what is one already."""
+
+    def run(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+        own = dtype_of(arguments[0])
+        if dtype == BOOL:
+            return truth(arguments[0])
+        if (target is int and own.kind in "iu") or (target is float and own.kind == "f"):
+            return arguments[0]
+        if own.kind == "c" and dtype.kind != "c":
+            raise frame.wrong(
+                node, said("{code}: a complex number has no {dtype}; use .real", code=ast.unparse(node), dtype=dtype)
+            )
+        return cast(arguments[0], dtype)
+
+    return Rule(run, 1, 1)
+
+
+# -- builtins
+
+
+def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
+    values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
+    both = reduce(unify, map(dtype_of, values))
+
+    def pick(one: Value, other: Value) -> Value:
+        if both.kind == "f":  # a number wins over NaN
+            return (np.fmax if keep is ast.Gt else np.fmin)(one, other)
+        test = binary(keep, other, one)
+        if isinstance(test, np.ndarray):
+            return np.where(test, np.asarray(other, both), np.asarray(one, both))
+        return other if test else one
+
+    return reduce(pick, [cast(value, both) for value in values])
+
+
+def _abs(x: Value) -> Value:
+    return np.abs(cast(x, INT8) if dtype_of(x) == BOOL else x)
+
+
+def _len(x: Value) -> Value:
+    if isinstance(x, View) and x.ndim:
+        return x.shape[0]
+    if isinstance(x, tuple):
+        return len(x)
+    raise NotAScalarError(said("what has no length"))
+
+
+def _round(x: Value, digits: Value = None) -> Value:
+    dtype = dtype_of(x)
+    if digits is None:
+        return cast(np.rint(cast(x, FLOAT64)), INT64)
+    rounded = _round_to(np.asarray(cast(x, FLOAT64)), np.asarray(cast(digits, INT64)))
+    return cast(rounded[()], FLOAT32 if dtype == FLOAT16 else dtype)
+
+
+def _round_to(x: Any, digits: Any) -> Any:
+    """Round to digits as numba-cuda does, halves to even; what would overflow stays as it is."""
+    beyond = np.maximum(digits - _EXACT_POWER, 0)
+    first = 10.0 ** (np.abs(digits) - beyond).astype(np.float64)
+    second = 10.0 ** beyond.astype(np.float64)
+    scaled = np.where(digits >= 0, x * first * second, x / first)
+    whole = np.rint(scaled)
+    back = np.where(digits >= 0, whole / second / first, whole * first)
+    return np.where(np.isfinite(scaled), back, x)
+
+
+def _divmod(x: Value, y: Value) -> Value:
+    return binary(ast.FloorDiv, x, y), binary(ast.Mod, x, y)
+
+
+def _complex(real: Value, imaginary: Value = 0.0) -> Value:
+    if dtype_of(real).kind == "c":
+        return real
+    return ufuncs.complex_of(cast(real, FLOAT64), cast(imaginary, FLOAT64))
+
+
+# -- cuda
+
+
+def _grid(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    axes = [frame.machine.grid_index(axis) for axis in _axes(frame, node, arguments)]
+    return axes[0] if len(axes) == 1 else tuple(axes)
+
+
+def _gridsize(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    registers = frame.machine.registers
+    sizes = [
+        registers[f"cuda.gridDim.{axis}"] * registers[f"cuda.blockDim.{axis}"] for axis in _axes(frame, node, arguments)
+    ]
+    return sizes[0] if len(sizes) == 1 else tuple(sizes)
+
+
+def _axes(frame: Calls, node: ast.Call, arguments: list[Value]) -> str:
+    if type(arguments[0]) is not int or arguments[0] not in (1, 2, 3):
+        raise frame.wrong(node, said("{code}: the number of axes is 1, 2 or 3", code=ast.unparse(node)))
+    return "xyz"[: arguments[0]]
+
+
+def _syncthreads(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    frame.machine.barrier(node, frame.mask)
+
+
+def _nothing(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    return None
+
+
+def _array_like(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    if not isinstance(arguments[0], View):
+        raise frame.wrong(node, said("{code}: name a NumPy array of the module", code=ast.unparse(node)))
+    return arguments[0]
+
+
+def _this_grid(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    return Grid()
+
+
+def _unrolled(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    if not isinstance(arguments[0], tuple):
+        raise frame.wrong(node, said("{code}: literal_unroll takes a tuple", code=ast.unparse(node)))
+    return arguments[0]
+
+
+def _register(name: str) -> Callable[[Machine], Value]:
+    return lambda machine: machine.registers[name]
+
+
+def _constant(value: Any) -> Callable[[Machine], Value]:
+    return lambda machine: value
+
+
+VALUES: dict[str, Callable[[Machine], Value]] = {
+    f"cuda.{name}.{axis}": _register(f"cuda.{name}.{axis}")
+    for name in ("threadIdx", "blockIdx", "blockDim", "gridDim")
+    for axis in "xyz"
+}
+VALUES |= {"cuda.laneid": _register("cuda.laneid"), "cuda.warpsize": _constant(WARP_SIZE)}
+VALUES |= {name: _constant(value) for name, value in (mathematics.CONSTANTS | ufuncs.CONSTANTS).items()}
+
+_EXACT_POWER = 22  # 10**22 is the highest power of ten that a float64 holds exactly
+
+ARRAYS = ("cuda.shared.array", "cuda.local.array")  # declared, not called
+CALLS: dict[str, Rule] = {
+    "builtins.abs": plain(_abs, 1),
+    "builtins.complex": plain(_complex, 1, 2),
+    "builtins.divmod": plain(_divmod, 2),
+    "builtins.len": plain(_len, 1),
+    "builtins.max": plain(partial(_extreme, ast.Gt), 1, 64),
+    "builtins.min": plain(partial(_extreme, ast.Lt), 1, 64),
+    "builtins.pow": plain(partial(binary, ast.Pow), 2),
+    "builtins.round": plain(_round, 1, 2),
+    "cuda.grid": Rule(_grid, 1, 1),
+    "cuda.gridsize": Rule(_gridsize, 1, 1),
+    "cuda.syncthreads": Rule(_syncthreads, 0, 0),
+    "cuda.threadfence": Rule(_nothing, 0, 0),
+    "cuda.threadfence_block": Rule(_nothing, 0, 0),
+    "cuda.threadfence_system": Rule(_nothing, 0, 0),
+    "cuda.const.array_like": Rule(_array_like, 1, 1),
+    "cuda.cg.this_grid": Rule(_this_grid, 0, 0),
+    "cuda.literal_unroll": Rule(_unrolled, 1, 1),
+    "cuda.atomic.cas": Rule(compare_and_swap, 4, 4),
+    "cuda.atomic.compare_and_swap": Rule(compare_and_swap, 3, 3),
+}
+CALLS |= warp.CALLS | intrinsics.CALLS | half.CALLS | libdevice.CALLS | vectors.CALLS | ufuncs.CALLS
+CALLS |= hints.CALLS | output.CALLS
+CALLS |= {f"cuda.atomic.{name}": Rule(partial(atomic, name), 3, 3) for name in ATOMICS}
+CALLS |= {name: plain(function, 1) for name, function in mathematics.UNARY.items()}
+CALLS |= {name: plain(function, 2) for name, function in mathematics.BINARY.items()}

@@ -1,0 +1,45 @@
+"""What a rule is: how the call of a function that a kernel may name gets its value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smemviz.engines.lockstep.values.operators import NoRuleError
+from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
+from smemviz.messages import said
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.python.calls import Calls
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value."""
+
+    run: Callable[[Calls, ast.Call, list[Value]], Value]
+    fewest: int
+    most: int
+
+
+def apply(rule: Rule, frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    """Apply a rule at a call; a wrong number or kind of argument is named."""
+    name = ast.unparse(node.func)
+    if not rule.fewest <= len(arguments) <= rule.most:
+        wanted = str(rule.fewest) if rule.fewest == rule.most else f"{rule.fewest} to {rule.most}"
+        raise frame.wrong(
+            node, said("{function} takes {wanted} arguments, not {n}", function=name, wanted=wanted, n=len(arguments))
+        )
+    try:
+        return rule.run(frame, node, arguments)
+    except NotAScalarError as error:
+        raise frame.refuse(node, f"{name} of {error.args[0]}") from None
+    except NoRuleError as error:
+        raise frame.wrong(node, said("Numba has no {what}; convert an argument", what=error.args[0])) from None
+
+
+def plain(function: Callable[..., Value], fewest: int, most: int | None = None) -> Rule:
+    """Return the rule of a function of values alone."""
+    return Rule(lambda frame, node, arguments: function(*arguments), fewest, fewest if most is None else most)

@@ -1,0 +1,192 @@
+"""NumPy's functions of numbers, ``cmath`` and ``operator``, with the types that Numba gives them."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python import access
+from smemviz.engines.lockstep.python.functions.rules import Rule, plain
+from smemviz.engines.lockstep.values.operators import NoRuleError, binary, power, unary
+from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
+from smemviz.messages import said
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.python.calls import Calls
+
+_UFUNCS = (
+    *("absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and"),
+    *("bitwise_or", "bitwise_xor", "ceil", "conjugate", "copysign", "cos", "cosh", "deg2rad", "degrees", "divide"),
+    *("equal", "exp", "exp2", "expm1", "fabs", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater"),
+    *("greater_equal", "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less", "less_equal"),
+    *("log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or"),
+    *("logical_xor", "maximum", "minimum", "mod", "multiply", "negative", "nextafter", "not_equal", "power"),
+    *("rad2deg", "radians", "reciprocal", "remainder", "right_shift", "rint", "sign", "signbit", "sin", "sinh"),
+    *("spacing", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc"),
+)
+
+_OPERATORS: dict[str, type[ast.AST]] = {
+    "add": ast.Add,
+    "and_": ast.BitAnd,
+    "eq": ast.Eq,
+    "floordiv": ast.FloorDiv,
+    "ge": ast.GtE,
+    "gt": ast.Gt,
+    "le": ast.LtE,
+    "lshift": ast.LShift,
+    "lt": ast.Lt,
+    "mod": ast.Mod,
+    "mul": ast.Mult,
+    "ne": ast.NotEq,
+    "or_": ast.BitOr,
+    "pow": ast.Pow,
+    "rshift": ast.RShift,
+    "sub": ast.Sub,
+    "truediv": ast.Div,
+    "xor": ast.BitXor,
+}
+_OPERATORS |= {
+    f"i{name.rstrip('_')}": op for name, op in _OPERATORS.items() if hasattr(operator, f"i{name.rstrip('_')}")
+}
+_UNARY: dict[str, type[ast.unaryop]] = {"invert": ast.Invert, "neg": ast.USub, "not_": ast.Not, "pos": ast.UAdd}
+
+_COMPLEX: dict[str, Callable[[Any], Any]] = {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "exp": lambda z: _exp(z),
+    "isfinite": np.isfinite,
+    "isinf": np.isinf,
+    "isnan": np.isnan,
+    "log10": np.log10,
+    "phase": np.angle,
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+}
+
+
+def _ufunc(function: np.ufunc) -> Callable[..., Value]:
+    """NumPy's own choice of types: an element's type counts, not its value."""
+    computed = _power_of if function is np.power else function
+
+    def rule(*x: Value) -> Value:
+        try:
+            return computed(*(np.asarray(value, dtype_of(value)) for value in x))[()]
+        except TypeError:
+            raise NoRuleError(f"np.{function.__name__} of {', '.join(str(dtype_of(value)) for value in x)}") from None
+
+    return rule
+
+
+def _power_of(base: NDArray[Any], exponent: NDArray[Any]) -> Any:
+    """Raise to a power; of whole numbers as Numba does, where NumPy refuses a negative one."""
+    both = np.result_type(base, exponent)
+    return power(base.astype(both), exponent.astype(both)) if both.kind in "iu" else np.power(base, exponent)
+
+
+def _as_complex(x: Value) -> Value:
+    dtype = dtype_of(x)
+    return cast(x, COMPLEX64 if dtype in (COMPLEX64, FLOAT32) else COMPLEX128)
+
+
+def _complex(function: Callable[[Any], Any]) -> Callable[[Value], Value]:
+    def rule(z: Value) -> Value:
+        found = function(np.asarray(_as_complex(z)))
+        return found[()] if isinstance(found, np.ndarray) else found
+
+    return rule
+
+
+def _log(z: Value, base: Value = None) -> Value:
+    found = np.log(_as_complex(z))
+    return found if base is None else found / np.log(_as_complex(base))
+
+
+def _polar(z: Value) -> Value:
+    z = _as_complex(z)
+    return np.abs(z), np.angle(z)
+
+
+def _rect(r: Value, phi: Value) -> Value:
+    both = FLOAT32 if dtype_of(r) == dtype_of(phi) == FLOAT32 else FLOAT64
+    r, phi = cast(r, both), cast(phi, both)
+    nothing = (r == 0) & ~np.isfinite(phi)
+    r, turned = np.where(nothing, both.type(0), r), np.where(nothing, both.type(0), phi)
+    # An infinite length times the sine of 0 is a zero here, not NaN.
+    imaginary = np.where(turned == 0, turned * np.copysign(both.type(1), r), r * np.sin(turned))
+    return complex_of(r * np.cos(turned), imaginary)
+
+
+def complex_of(real: Value, imaginary: Value) -> Value:
+    """Return the complex number of two floats of one type, their zeros signed as they are."""
+    real, imaginary = np.broadcast_arrays(real, imaginary)
+    found = np.empty(real.shape, COMPLEX64 if real.dtype == FLOAT32 else COMPLEX128)
+    found.real, found.imag = real, imaginary
+    return found[()]
+
+
+def _exp(z: Any) -> Any:
+    """Return e to the power z; of minus infinity beside what is not finite, Python's zero."""
+    found = np.exp(z)
+    return np.where(np.isneginf(z.real) & ~np.isfinite(z.imag), 0, found).astype(found.dtype)
+
+
+def _binary(op: type[ast.AST]) -> Callable[[Value, Value], Value]:
+    return lambda x, y: binary(op, x, y)
+
+
+def _unary(op: type[ast.unaryop]) -> Callable[[Value], Value]:
+    return lambda x: unary(op, x)
+
+
+def _rule(function: np.ufunc) -> Rule:
+    """Return the rule of a NumPy function: of numbers its value; with an array to store in, of all elements."""
+    of_numbers = _ufunc(function)
+
+    def run(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+        if len(arguments) == function.nin:
+            return of_numbers(*arguments)
+        return _into(frame, node, of_numbers, arguments)
+
+    return Rule(run, function.nin, function.nin + 1)
+
+
+def _into(frame: Calls, node: ast.Call, function: Callable[..., Value], arguments: list[Value]) -> None:
+    """Compute every element of the last argument, one after the other, as each thread does on the GPU."""
+    *given, out = arguments
+    same = all(one.shape == out.shape for one in given if isinstance(one, View)) if isinstance(out, View) else False
+    if not same or any(not isinstance(size, int) for size in out.shape):
+        raise frame.refuse(node, said("{code}: arrays of other shapes", code=ast.unparse(node)))
+    for index in np.ndindex(*out.shape):
+        frame.machine.tick(frame.function.file, node.lineno)
+        pairs = zip(given, node.args, strict=False)
+        numbers = [access.load(frame, at, one, index) if isinstance(one, View) else one for one, at in pairs]
+        access.write(frame, node.args[-1], out, *access.locate(frame, node.args[-1], out, index), function(*numbers))
+
+
+CALLS: dict[str, Rule] = {f"numpy.{name}": _rule(getattr(np, name)) for name in _UFUNCS}
+CALLS |= {f"cmath.{name}": plain(_complex(function), 1) for name, function in _COMPLEX.items()}
+CALLS |= {
+    "cmath.log": plain(_log, 1, 2),
+    "cmath.polar": plain(_polar, 1),
+    "cmath.rect": plain(_rect, 2),
+    "numpy.abs": CALLS["numpy.absolute"],
+}
+CALLS |= {f"operator.{name}": plain(_binary(op), 2) for name, op in _OPERATORS.items()}
+CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items()}
+CONSTANTS = {"numpy.pi": np.pi, "numpy.e": np.e, "numpy.inf": np.inf, "numpy.nan": np.nan}
+CONSTANTS |= {"cmath.pi": np.pi, "cmath.e": np.e, "cmath.inf": np.inf, "cmath.nan": np.nan}

@@ -1,0 +1,50 @@
+"""What a name holds after threads that went different ways assigned different values to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.values.masks import Lanes
+from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of, unify
+from smemviz.messages import said
+
+
+class CannotMergeError(TypeError):
+    """Two values that no variable holds together; ``args[0]`` says why."""
+
+
+def merge(lanes: Lanes, new: Value, old: Value) -> Value:
+    """Return ``new`` in the threads of ``lanes`` and ``old`` in the others, in the type Numba unifies them to.
+
+    Raises:
+        CannotMergeError: for two arrays, tuples of two lengths, or an array beside a number.
+    """
+    if new is old:
+        return new
+    if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
+        items = [merge(lanes, a, b) for a, b in zip(new, old, strict=True)]
+        return type(new)(*items) if hasattr(type(new), "_fields") else tuple(items)
+    if isinstance(new, View) and isinstance(old, View):
+        return _merge_views(lanes, new, old)
+    if new is None or old is None or isinstance(new, tuple | View) or isinstance(old, tuple | View):
+        raise CannotMergeError(said("one name holds two kinds of thing in different threads"))
+    one, other = dtype_of(new), dtype_of(old)
+    if one is other:
+        if not isinstance(new, np.ndarray) and not isinstance(old, np.ndarray) and new == old:
+            return new
+        return np.where(lanes, np.asarray(new, one), np.asarray(old, one))
+    both = unify(one, other)
+    return np.where(lanes, np.asarray(cast(new, both), both), np.asarray(cast(old, both), both))
+
+
+def _merge_views(lanes: Lanes, new: View, old: View) -> View:
+    if new.memory is not old.memory or new.dtype != old.dtype or new.strides != old.strides:
+        raise CannotMergeError(said("one name stands for different arrays in different threads"))
+    shape = tuple(merge(lanes, a, b) for a, b in zip(new.shape, old.shape, strict=True))
+    valid = None
+    if new.valid is not None or old.valid is not None:
+        valid = np.where(lanes, True if new.valid is None else new.valid, True if old.valid is None else old.valid)
+    return replace(new, shape=shape, offset=merge(lanes, new.offset, old.offset), valid=valid)

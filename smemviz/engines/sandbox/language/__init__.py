@@ -1,0 +1,1 @@
+"""The part of Python that texts from strangers may use on the host."""

@@ -1,0 +1,65 @@
+"""What is refused of a text before it is parsed, and of its tree before anything runs."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.errors import InputError, KernelFileError
+from smemviz.frontends.numba.program import Program, check_numbers, parse_program
+from smemviz.messages import said
+
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
+    """Read a text from elsewhere; the program is not trusted, so that Python never executes it.
+
+    Raises:
+        InputError: when it is too long.
+        KernelFileError: when it nests too deeply, or is not valid Python; names the line.
+    """
+    size = len(source.encode(errors="surrogatepass"))
+    if size > limits.source_bytes:
+        raise InputError(
+            said(
+                "{file}: the text has {bytes:,} bytes; the editor takes {most:,}",
+                file=file,
+                bytes=size,
+                most=limits.source_bytes,
+            )
+        )
+    if "\0" in source or any("\ud800" <= letter <= "\udfff" for letter in source):
+        raise InputError(said("{file}: the text has characters that no Python file has", file=file))
+    _check_brackets(source, file, limits.depth)
+    program = parse_program(source, file)
+    _check_depth(program.tree, file, limits.depth)
+    check_numbers(file, program.tree)
+    return replace(program, trusted=False)
+
+
+def _check_brackets(source: str, file: str, most: int) -> None:
+    """Refuse deeply nested brackets before the parser sees them; those in texts count too, which harms nobody."""
+    depth = 0
+    for number, line in enumerate(source.splitlines(), 1):
+        for letter in line:
+            depth += (letter in _OPEN) - (letter in _CLOSE)
+            if depth > most:
+                raise KernelFileError(
+                    file, number, said("brackets nest more than {most} deep; the editor takes no more", most=most)
+                )
+        depth = max(depth, 0)
+
+
+def _check_depth(tree: ast.AST, file: str, most: int) -> None:
+    """Refuse a tree whose nodes nest more deeply than anything that walks it may recurse."""
+    waiting: list[tuple[ast.AST, int, int]] = [(tree, 0, 1)]
+    while waiting:
+        node, depth, line = waiting.pop()
+        line = getattr(node, "lineno", line)
+        if depth > most:
+            raise KernelFileError(
+                file, line, said("the text nests more than {most} deep; the editor takes no more", most=most)
+            )
+        waiting.extend((child, depth + 1, line) for child in ast.iter_child_nodes(node))

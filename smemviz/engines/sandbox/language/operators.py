@@ -1,0 +1,78 @@
+"""Python's operators on the values of the host part; what grows fast is bounded before."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.sandbox.language.bounds import Bounds
+from smemviz.engines.sandbox.language.sizes import product, together
+from smemviz.messages import said
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.MatMult: operator.matmul,
+}
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+}
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda one, other: one in other,
+    ast.NotIn: lambda one, other: one not in other,
+}
+
+
+class Operators(Bounds):
+    """Applies operators."""
+
+    def binary(self, op: ast.operator, left: Any, right: Any) -> Any:
+        """Apply an operator to two values; what grows fast is bounded before."""
+        for side in (left, right):
+            if isinstance(side, str) and isinstance(op, ast.Mod):
+                raise self.refuse("% on text")
+            if not isinstance(side, int | float | complex | str | tuple | list | np.ndarray | np.generic):
+                raise self.error(
+                    said("{code}: one side is no number", code=ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b"))))
+                )
+        if isinstance(left, int) and isinstance(right, int):
+            grown = {
+                ast.Pow: left.bit_length() * max(right, 0),
+                ast.LShift: left.bit_length() + max(right, 0),
+                ast.Mult: left.bit_length() + right.bit_length(),
+            }.get(type(op), 0)
+            if grown > self.limits.integer_bits + 1:
+                raise self.error(said("a whole number of more than {most:,} bits", most=self.limits.integer_bits))
+        sequence, times = (left, right) if isinstance(left, str | list | tuple) else (right, left)
+        if isinstance(op, ast.Mult) and isinstance(sequence, str | list | tuple) and isinstance(times, int):
+            if len(sequence) * times > self.limits.items:
+                raise self.error(said("a list or text of more than {most:,} items", most=self.limits.items))
+        elif isinstance(op, ast.MatMult):
+            self.afford(product(left, right))
+        else:
+            self.afford(together(left, right))
+        return self.guarded(_BINARY[type(op)], left, right)

@@ -1,0 +1,1 @@
+"""Pictures: Plotly and nothing else."""

@@ -1,0 +1,1 @@
+"""What the pictures share: style, text, cells."""

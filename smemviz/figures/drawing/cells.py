@@ -1,0 +1,121 @@
+"""Cells in rows and columns: the coloured squares of a picture, and the marks round and in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from smemviz.figures.drawing.style import Theme, steps
+
+_EDGE = 0.46  # from the middle of a cell to just inside its gap
+_FRAME = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, _EDGE), (-_EDGE, _EDGE), (-_EDGE, -_EDGE))
+_CORNER = ((-_EDGE, -_EDGE), (-0.18, -_EDGE), (-_EDGE, -0.18), (-_EDGE, -_EDGE))
+_BADGE = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, 0), (-_EDGE, 0), (-_EDGE, -_EDGE))
+BADGE_MIDDLE, BELOW_BADGE = -0.22, 0.22  # from the middle of a cell, where texts stand
+_STRIKE = ((-0.34, 0.34), (0.34, -0.34))
+
+
+def cells(z: ArrayLike, palette: Sequence[str], *, hover: NDArray[np.object_] | None = None, **more: Any) -> go.Heatmap:
+    """Colour cells: the one of value i gets colour i of the palette, one that is NaN none; ``hover`` is their text."""
+    shown: dict[str, Any] = {"hoverinfo": "skip"}
+    if hover is not None:
+        shown = {"hovertext": hover, "hovertemplate": "%{hovertext}<extra></extra>", "hoverongaps": False}
+    return go.Heatmap(
+        z=z,
+        zmin=-0.5,
+        zmax=len(palette) - 0.5,
+        colorscale=steps(list(palette)),
+        showscale=False,
+        **{"xgap": 1, "ygap": 1, **shown, **more},
+    )
+
+
+def frames(
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    line: dict[str, Any],
+    name: str,
+    *,
+    wide: int = 1,
+) -> go.Scatter:
+    """Draw a frame round each cell, or ``wide`` cells from it on, all in one line that lifts its pen between them."""
+    return _outline(
+        x, y, where, _widened(_FRAME, wide), mode="lines", line=line, name=name, showlegend=bool(where.any())
+    )
+
+
+def badges(
+    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], colour: str, *, wide: int = 1
+) -> go.Scatter:
+    """Fill the upper half of each cell, or of ``wide`` cells from it on: what stands there is no value of the cell."""
+    return _filled(x, y, where, _widened(_BADGE, wide), colour)
+
+
+def corners(
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    theme: Theme,
+    *,
+    lower: tuple[float, float] | None = None,
+) -> go.Scatter:
+    """Fill the upper left corner of each cell: the mark of a conflict that needs no colour.
+
+    ``lower`` fills the lower right one instead, so much of a cell's width and height.
+    """
+    shape = _CORNER
+    if lower:
+        shape = ((_EDGE, _EDGE), (_EDGE - lower[0], _EDGE), (_EDGE, _EDGE - lower[1]), (_EDGE, _EDGE))
+    return _filled(x, y, where, shape, theme.conflict)
+
+
+def strikes(
+    x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], line: dict[str, Any], name: str
+) -> go.Scatter:
+    """Strike each cell through: the mark of waste that needs no colour."""
+    return _outline(x, y, where, _STRIKE, mode="lines", line=line, name=name, showlegend=bool(where.any()))
+
+
+def key(colour: str, name: str, *, edge: str = "") -> go.Scatter:
+    """Add an entry to the key that stands for a cell colour; one close to the paper's gets an edge."""
+    marker: dict[str, Any] = {"symbol": "square", "size": 11, "color": colour}
+    if edge:
+        marker["line"] = {"color": edge, "width": 1}
+    return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=name)
+
+
+def _widened(shape: Sequence[tuple[float, float]], wide: int) -> list[tuple[float, float]]:
+    return [(px + (wide - 1) * (px > 0), py) for px, py in shape]
+
+
+def _filled(
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    shape: Sequence[tuple[float, float]],
+    colour: str,
+) -> go.Scatter:
+    fill = {"fill": "toself", "fillcolor": colour}
+    return _outline(x, y, where, shape, mode="lines", line={"width": 0}, showlegend=False, **fill)
+
+
+def _outline(
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    where: NDArray[np.bool_],
+    shape: Sequence[tuple[float, float]],
+    **more: Any,
+) -> go.Scatter:
+    row, column = np.nonzero(where)
+    points = np.array([*shape, (np.nan, np.nan)])
+    return go.Scatter(
+        x=(x[column][:, np.newaxis] + points[:, 0]).ravel(),
+        y=(y[row][:, np.newaxis] + points[:, 1]).ravel(),
+        hoverinfo="skip",
+        **more,
+    )

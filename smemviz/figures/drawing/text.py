@@ -1,0 +1,64 @@
+"""Text in the cells of a grid, at the largest size that fits them."""
+
+from __future__ import annotations
+
+from math import ceil, inf
+from unicodedata import east_asian_width
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from smemviz.wording.labels import ranges_briefly
+
+PLOT_WIDTH = 700  # pixels between the margins at the least width a picture is shown at
+_CHARACTER = 0.58  # width of a digit, in font sizes
+_LARGEST, _SMALLEST = 12, 6
+
+LANES = "lanes"  # the meta of a trace whose texts are lanes as ``lane_badge`` writes them
+CHARACTERS = "characters"  # the meta of a trace whose x counts the characters of its texts, which are monospaced
+
+
+def characters(text: str, size: float = _CHARACTER) -> int:
+    """Return how wide a text is in characters of a size, in font sizes; Korean and Chinese letters are 1 wide."""
+    wide = sum(east_asian_width(character) in "WF" for character in text)
+    return len(text) + ceil(wide * (1 / size - 1))
+
+
+def fitting_size(longest: float, columns: float, height: float, width: int = PLOT_WIDTH) -> int:
+    """Return the font size at which texts fit cells ``height`` pixels high in a plot ``width`` wide, 0 for none."""
+    size = min(_LARGEST, width / columns / (_CHARACTER * max(longest, 1)), 0.75 * height)
+    return int(size) if size >= _SMALLEST else 0
+
+
+def lane_badge(lanes: str, room: float = inf) -> str:
+    """Mark lanes as such, ``L3`` or ``L0-7``, "" where there are none; just that some are where they need more room."""
+    if not lanes:
+        return ""
+    badges = (f"L{lanes}", f"L{ranges_briefly(lanes)}")
+    return next((badge for badge in badges if len(badge) * _CHARACTER * _SMALLEST <= room), "L…")
+
+
+def cell_text(
+    x: NDArray[np.generic],
+    y: NDArray[np.generic],
+    texts: NDArray[np.object_],
+    *,
+    size: int,
+    colour: str,
+    weight: int = 400,
+    meta: str | None = None,
+) -> go.Scatter:
+    """Write texts into the cells of a grid, "" for none."""
+    row, column = np.nonzero(texts != "")
+    return go.Scatter(
+        x=x[column],
+        y=y[row],
+        text=texts[row, column],
+        mode="text",
+        textfont={"size": max(size, _SMALLEST), "color": colour, "weight": weight},
+        hoverinfo="skip",
+        showlegend=False,
+        cliponaxis=False,
+        meta=meta,
+    )

@@ -1,0 +1,142 @@
+"""Rates over sizes: a line per kernel, with cuBLAS above and the host below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.i18n import _
+from smemviz.model.counting.matmul import Size
+from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Point, Sweep
+from smemviz.views.matmul_products import name_of
+from smemviz.wording.labels import duration
+
+_HEIGHT = 520
+_TOP, _BOTTOM, _LEFT, _RIGHT = 16, 52, 70, 190
+_DASHES = ("solid", "dash", "dashdot")
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "pentagon", "hexagon", "star")
+_LINE = 15.5  # pixels of a label
+_NEAR = 1.25
+
+
+def cubes(sweep: Sweep, tile: int) -> dict[str, list[Point]]:
+    """Return the timed points of cubes by kernel, smallest first, in the order the kernels were measured."""
+    lines: dict[str, list[Point]] = {}
+    for point in sorted(sweep.points, key=lambda point: point.size.operations):
+        if point.time and point.tile in (None, tile) and point.size.m == point.size.k == point.size.n:
+            lines.setdefault(point.kernel, []).append(point)
+    return lines
+
+
+def measured_sizes(sweep: Sweep, tile: int) -> list[Size]:
+    """Return the sizes at which a kernel was measured with tiles of ``tile``, smallest first."""
+    return sorted({p.size for p in sweep.points if p.tile == tile}, key=lambda size: size.operations)
+
+
+def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -> go.Figure:
+    """Draw operations per second over the side of a cube, both logarithmic, each line named at its end."""
+    colours = THEMES[theme]
+    lines = cubes(sweep, tile) if sweep else {}
+    if not lines:
+        return empty(colours, _("Nothing was measured with tiles of {tile}.", tile=tile), height=200)
+    sides = sorted({point.size.m for points in lines.values() for point in points})
+    rates = [point.rate or 0 for points in lines.values() for point in points]
+    bottom, top = min(rates) / 1.6, max(rates) * 1.6
+    return go.Figure(
+        [_line(name, points, i, len(lines), colours) for i, (name, points) in enumerate(lines.items())],
+        layout(
+            colours,
+            height=_HEIGHT,
+            margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
+            xaxis=axis(
+                colours, _("side of the matrices"), type="log", tickvals=sides, ticktext=_apart(sides), tickangle=0,
+                range=[np.log10(sides[0]) - 0.04, np.log10(sides[-1]) + 0.03], showgrid=True, gridcolor=colours.idle,
+            ),
+            yaxis=axis(
+                colours, _("operations per second"), type="log", range=[np.log10(bottom), np.log10(top)], dtick=1,
+                showgrid=True, gridcolor=colours.idle, tickformat="~s",
+            ),
+            meta=alternative(_said(lines, sides[-1])),
+            annotations=_ends(lines, (bottom, top), colours),
+        ),
+    )  # fmt: skip
+
+
+def _said(lines: dict[str, list[Point]], side: int) -> str:
+    """Say which kernel is the fastest at the largest size."""
+    last = {name: points[-1].rate or 0 for name, points in lines.items() if points[-1].size.m == side}
+    name = max(last, key=lambda name: last[name])
+    return _("the fastest at {side} is {kernel}: {rate:,.0f} GFLOP/s", side=side, kernel=name, rate=last[name] / 1e9)
+
+
+def _apart(sides: Sequence[int]) -> list[str]:
+    """Write each side but those that the next one would cover, as 2048 does 2000."""
+    return [str(side) if after / side > _NEAR else "" for side, after in zip(sides, [*sides[1:], np.inf], strict=True)]
+
+
+def _line(name: str, points: Sequence[Point], index: int, count: int, colours: Theme) -> go.Scatter:
+    yardstick = name in (CUBLAS, NUMPY, LOOPS)
+    colour = colours.ink if yardstick else _colour(index, count, colours)
+    hover = [
+        f"<b>{name_of(name)}</b>, {point.size.name}<br>"
+        f"{(point.rate or 0) / 1e9:,.0f} GFLOP/s, {duration(point.time.median_us)}"
+        for point in points
+        if point.time
+    ]
+    return go.Scatter(
+        name=name_of(name),
+        x=[point.size.m for point in points],
+        y=[point.rate for point in points],
+        mode="lines+markers",
+        line={"color": colour, "width": 2, "dash": "dot" if yardstick else _DASHES[index // 5 % len(_DASHES)]},
+        marker={"size": 7, "symbol": _SYMBOLS[index % len(_SYMBOLS)], "line": {"color": colours.ink, "width": 0.8}},
+        hovertext=hover,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _colour(index: int, count: int, colours: Theme) -> str:
+    return blend(colours.lines, max(count, 2))[index]
+
+
+def _ends(lines: dict[str, list[Point]], ends: tuple[float, float], colours: Theme) -> list[dict[str, object]]:
+    """Name each line at the right edge, as near to its end as the other names leave room."""
+    heights = [np.log10(points[-1].rate or 1) for points in lines.values()]
+    low, high = np.log10(ends[0]), np.log10(ends[1])
+    places = spread_labels([(height - low) / (high - low) for height in heights], _LINE / (_HEIGHT - _TOP - _BOTTOM))
+    return [
+        {
+            "text": _named(name, points, max(map(len, lines.values()))),
+            "x": 1.01, "xref": "paper", "xanchor": "left", "y": y, "yref": "paper", "yanchor": "middle",
+            "showarrow": False, "font": {"size": 11.5, "color": colours.ink},
+        }
+        for (name, points), y in zip(lines.items(), places, strict=True)
+    ]  # fmt: skip
+
+
+def _named(kernel: str, points: Sequence[Point], most: int) -> str:
+    """Name a line, and its last size where it ends before the others."""
+    if len(points) == most:
+        return name_of(kernel)
+    return _("{kernel} (to {side})", kernel=name_of(kernel), side=points[-1].size.m)
+
+
+def spread_labels(places: Sequence[float], least: float) -> list[float]:
+    """Move labels at 0..1 apart until each is ``least`` from the next, keeping their order and near where they were."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    moved = [places[i] for i in order]
+    for i in range(1, len(moved)):
+        moved[i] = max(moved[i], moved[i - 1] + least)
+    excess = max(moved[-1] - 1, 0.0) if moved else 0.0
+    if excess:
+        moved[-1] -= excess
+        for i in range(len(moved) - 2, -1, -1):
+            moved[i] = min(moved[i], moved[i + 1] - least)
+    result = [0.0] * len(places)
+    for i, place in zip(order, moved, strict=True):
+        result[i] = place
+    return result

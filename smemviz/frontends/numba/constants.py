@@ -1,0 +1,233 @@
+"""Constants of kernel files: reading their values from the syntax tree, and values for them from text.
+
+``evaluate`` is a small safe evaluator: numbers, arithmetic, names already known, dtype names and a few pure
+functions. It never calls into the program, and what it makes is bounded: the text may come from anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from smemviz.errors import ConstantError
+from smemviz.messages import said
+
+# Numba's scalar types by name, and the NumPy type each stands for.
+DTYPES = {
+    name: name
+    for name in (
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128", "bool"),
+    )
+}
+DTYPES |= {"boolean": "bool", "bool_": "bool", "intp": "int64", "uintp": "uint64", "byte": "uint8"}
+DTYPES |= {np.dtype(name).str[1:]: name for name in DTYPES.values()}  # i4, f4, c8: Numba's short names
+
+ConstantValue = int | float | bool | str  # a Numba dtype is held by its name: "float32"
+Kind = Literal["int", "float", "bool", "dtype"]
+_MAX_BITS = 4096
+_MAX_DEPTH = 50
+_MAX_DIGITS = 400
+
+
+class DtypeName(str):
+    """The name of a dtype, told apart from other text."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One knob: its value, its kind, the line and text of its assignment, and the constants it is computed from."""
+
+    name: str
+    value: ConstantValue
+    kind: Kind | str
+    line: int
+    text: str
+    depends: tuple[str, ...] = ()
+
+
+def parse_value(file: str, constant: Constant, value: object) -> ConstantValue:
+    """Read a value for a constant, from text or from Python.
+
+    Raises:
+        ConstantError: when the value is of another kind than the constant.
+    """
+    parsed = value
+    if isinstance(value, str) and constant.kind != "dtype":
+        parsed = _number(value.strip())
+    elif constant.kind == "dtype":
+        name = value if isinstance(value, str) else str(getattr(value, "__name__", getattr(value, "name", value)))
+        name = name.strip().rpartition(".")[2]
+        if name in DTYPES:
+            return name
+    if constant.kind == "bool" and isinstance(parsed, bool):
+        return parsed
+    parsed = getattr(parsed, "item", lambda: parsed)()  # a NumPy scalar
+    if isinstance(parsed, int) and parsed.bit_length() > (1023 if constant.kind == "float" else _MAX_BITS):
+        raise ConstantError(file, constant.line, said("{constant} is too large a number", constant=constant.name))
+    if constant.kind == "int" and isinstance(parsed, int) and not isinstance(parsed, bool):
+        return parsed
+    if constant.kind == "float" and isinstance(parsed, int | float) and not isinstance(parsed, bool):
+        return float(parsed)
+    raise ConstantError(file, constant.line, _misfit(constant, value))
+
+
+def _misfit(constant: Constant, value: object) -> str:
+    """Say what a constant is, and that a value is none of that kind."""
+    values = {"constant": constant.name, "text": constant.text, "value": repr(value)}
+    match constant.kind:
+        case "int":
+            return said("{constant} is an integer ({text}); {value} is not", **values)
+        case "float":
+            return said("{constant} is a number ({text}); {value} is not", **values)
+        case "bool":
+            return said("{constant} is True or False ({text}); {value} is not", **values)
+    return said("{constant} is a Numba dtype such as float32 ({text}); {value} is not", **values)
+
+
+def _number(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # TypeError of {[]}
+        return text
+
+
+def _bounded_power(a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int) and abs(a).bit_length() * max(b, 0) > _MAX_BITS:
+        raise OverflowError
+    return a**b
+
+
+def _bounded_shift(a: int, b: int) -> int:
+    if b > _MAX_BITS:
+        raise OverflowError
+    return a << b
+
+
+def _bounded_round(value: float, digits: int | None = None) -> Any:
+    if digits is not None and abs(digits) > _MAX_DIGITS:
+        raise OverflowError
+    return round(value, digits)
+
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _bounded_power,
+    ast.LShift: _bounded_shift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_CALLS: dict[str, Callable[..., Any]] = {
+    "int": int,
+    "float": float,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": _bounded_round,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "math.sqrt": math.sqrt,
+    "math.gcd": math.gcd,
+    "math.log2": math.log2,
+}
+_NUMBERS = {"math.pi": math.pi, "math.e": math.e}
+
+
+def dotted_name(node: ast.expr) -> str:
+    """Return ``a.b.c`` for a chain of attributes on a name, else an empty string."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def evaluate(node: ast.expr, scope: Mapping[str, object]) -> object:
+    """Evaluate a constant expression; ``None`` for anything that is not one."""
+    if _nests_deeper(
+        node, _MAX_DEPTH
+    ):  # in a branch not taken, too: whoever shows the expression goes through all of it
+        return None
+    try:
+        return _evaluate(node, scope)
+    except (_NotConstantError, ArithmeticError, TypeError, ValueError):
+        return None
+
+
+class _NotConstantError(Exception):
+    pass
+
+
+def _nests_deeper(node: ast.expr, depth: int) -> bool:
+    level: list[ast.AST] = [node]
+    while level and depth:
+        level, depth = [child for one in level for child in ast.iter_child_nodes(one)], depth - 1
+    return bool(level)
+
+
+def _evaluate(node: ast.expr, scope: Mapping[str, object]) -> Any:
+    value = _worth(node, scope)
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise OverflowError
+    return value
+
+
+def _worth(node: ast.expr, scope: Mapping[str, object]) -> Any:
+    match node:
+        case ast.Constant(value=bool() | int() | float()):
+            return node.value
+        case ast.Name() | ast.Attribute():
+            name = dotted_name(node)
+            if name in scope:
+                return scope[name]
+            if name in _NUMBERS:
+                return _NUMBERS[name]
+            last = name.rpartition(".")[2]
+            if last in DTYPES:
+                return DtypeName(last)
+        case ast.BinOp() if type(node.op) in _BINARY:
+            return _BINARY[type(node.op)](_number_of(node.left, scope), _number_of(node.right, scope))
+        case ast.UnaryOp():
+            return _UNARY[type(node.op)](_number_of(node.operand, scope))
+        case ast.IfExp():
+            return _evaluate(node.body if _evaluate(node.test, scope) else node.orelse, scope)
+        case ast.Compare(ops=[op], comparators=[right]) if type(op) in _COMPARE:
+            return _COMPARE[type(op)](_evaluate(node.left, scope), _evaluate(right, scope))
+        case ast.Call(keywords=[]) if dotted_name(node.func) in _CALLS:
+            return _CALLS[dotted_name(node.func)](*(_number_of(a, scope) for a in node.args))
+    raise _NotConstantError
+
+
+def _number_of(node: ast.expr, scope: Mapping[str, object]) -> Any:
+    """Evaluate an operand, which is a number: a dtype's name is text to Python, and grows when it is multiplied."""
+    value = _evaluate(node, scope)
+    if isinstance(value, str):
+        raise _NotConstantError
+    return value

@@ -1,0 +1,164 @@
+"""From the objects a kernel refers to, to syntax trees and to names the engines have rules for.
+
+A kernel's names are looked up in the globals and closure of its Python function; a rule is chosen by the *canonical
+name* of what is found (``cuda.syncthreads``, ``math.sqrt``, ``builtins.min``), whichever way it was imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import EnumMeta
+from functools import lru_cache
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from smemviz.errors import InputError
+from smemviz.frontends.numba.constants import DTYPES
+from smemviz.frontends.numba.program import find_function
+
+# The parts of numba.cuda whose functions go by their own names.
+_PARTS = ("cuda.libdevice", "cuda.random", "cuda.cg", "cuda.fp16")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel or device function: its definition and what its free names stand for.
+
+    ``fixed`` are the parameters for which a call gives a function or a type; they stand in ``scope``. ``literals`` are
+    those for which it gives a number written out, or a constant.
+    """
+
+    name: str
+    file: str
+    source: str = field(repr=False)
+    tree: ast.Module = field(repr=False)
+    node: ast.FunctionDef = field(repr=False)
+    scope: Mapping[str, object] = field(repr=False)
+    fixed: frozenset[str] = frozenset()
+    literals: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+    def lookup(self, name: str) -> object:
+        """Return what a free name stands for; ``KeyError`` when nothing does."""
+        if name in self.scope:
+            return self.scope[name]
+        return vars(builtins)[name]
+
+
+def function_of(function: FunctionType, source: str | None = None, tree: ast.Module | None = None) -> Function:
+    """Find the definition of a Python function, in ``source`` and its ``tree`` or in the file it came from.
+
+    Raises:
+        InputError: when its source cannot be found.
+    """
+    code = function.__code__
+    if source is None:
+        source = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    if tree is None:
+        tree = _parse(source)
+    node = find_function(tree, code.co_name, code.co_firstlineno)
+    if node is None:
+        raise InputError(
+            f"{code.co_filename}:{code.co_firstlineno}: the source of {function.__name__} cannot be found; "
+            "define it in a file"
+        )
+    scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    return Function(function.__name__, code.co_filename, source, tree, node, scope)
+
+
+@lru_cache(maxsize=32)
+def _parse(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+def python_function(value: object) -> FunctionType | None:
+    """Return the Python function under ``@cuda.jit``, or None for anything else."""
+    inner = getattr(value, "py_func", None)
+    return inner if isinstance(inner, FunctionType) else None
+
+
+def resolve(node: ast.expr, function: Function) -> object:
+    """Return the host object a chain of attributes stands for: a module's member, a global, a builtin.
+
+    Attributes are followed through modules and CUDA's own namespaces only. ``KeyError`` when there is none.
+    """
+    if isinstance(node, ast.Name):
+        return function.lookup(node.id)
+    if isinstance(node, ast.Attribute) and not node.attr.startswith("_"):
+        base = resolve(node.value, function)
+        if isinstance(base, EnumMeta):
+            return base[node.attr]
+        if isinstance(base, ModuleType) or _is_cuda(base):
+            try:
+                return getattr(base, node.attr)
+            except AttributeError:
+                raise KeyError(node.attr) from None
+    raise KeyError(ast.unparse(node))
+
+
+def canonical_name(node: ast.expr, function: Function) -> str:
+    """Return the name the rules go by, ``cuda.atomic.add`` or ``math.sqrt``; empty when there is none."""
+    if isinstance(node, ast.Attribute):
+        base = canonical_name(node.value, function)
+        return f"{base}.{node.attr}" if base else ""
+    if not isinstance(node, ast.Name):
+        return ""
+    try:
+        value = function.lookup(node.id)
+    except KeyError:
+        return ""
+    if isinstance(value, ModuleType):
+        name = value.__name__
+        return name.removeprefix("numba.") if name == "numba.cuda" or name.startswith("numba.cuda.") else name
+    if _is_cuda(value):
+        place = value.__module__.removeprefix("numba.")
+        own = getattr(value, "__qualname__", None) or getattr(value, "__name__", node.id)
+        return f"{place if place in _PARTS else 'cuda'}.{own}"
+    module = getattr(value, "__module__", None)
+    if module in ("math", "builtins", "operator", "_operator"):
+        return f"{module.strip('_')}.{getattr(value, '__qualname__', node.id)}"
+    return ""
+
+
+def _is_cuda(value: object) -> bool:
+    if isinstance(value, EnumMeta):
+        return False
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.startswith("numba.cuda")
+
+
+def as_dtype(value: object) -> np.dtype[np.generic] | None:
+    """Return the NumPy dtype that a NumPy or Numba scalar type, or its name, stands for; None for anything else."""
+    if isinstance(value, np.dtype):
+        return value
+    if isinstance(value, type):
+        if issubclass(value, np.generic) or value in (bool, int, float, complex):
+            return np.dtype(value)
+        return None
+    if type(value).__name__ == "Record" and type(value).__module__.startswith("numba"):
+        return _record_dtype(value)
+    name = value if isinstance(value, str) else getattr(value, "name", None)
+    numba_type = isinstance(value, str) or type(value).__module__.startswith("numba")
+    if numba_type and isinstance(name, str) and name in DTYPES:
+        return np.dtype(DTYPES[name])
+    return None
+
+
+def _record_dtype(record: Any) -> np.dtype[np.generic] | None:
+    """Return the dtype of Numba's type of a record; None where it holds what NumPy has no type for."""
+    formats: list[Any] = []
+    for part in record.fields.values():
+        shape = getattr(part.type, "shape", ())
+        formats.append((as_dtype(part.type.dtype if shape else part.type), shape))
+    if any(dtype is None for dtype, _ in formats):
+        return None
+    offsets = [part.offset for part in record.fields.values()]
+    description: Any = {"names": list(record.fields), "formats": formats, "offsets": offsets, "itemsize": record.size}
+    found: np.dtype[np.generic] = np.dtype(description, align=bool(record.aligned))
+    return found

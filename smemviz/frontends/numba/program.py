@@ -1,0 +1,352 @@
+"""A kernel file as data: its source, its syntax tree, its constants and its kernels.
+
+One mechanism serves the gallery, a user's file, a knob in the browser and ``--set IPAD=2``: ``with_constants``
+replaces the right-hand side of a constant's assignment in the tree, so whatever is computed from it is recomputed
+when the tree runs. Nothing is executed here.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import hashlib
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from types import CodeType
+
+from smemviz.errors import ConstantError, InputError, KernelFileError
+from smemviz.frontends.numba.constants import DTYPES, Constant, ConstantValue, DtypeName, evaluate, parse_value
+from smemviz.messages import said
+
+_CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
+_MAX_BITS = 1 << 13  # of a literal; Python writes 4,300 digits
+_MAX_SOURCE_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel file with values for its constants.
+
+    ``kernels`` and ``functions`` name the module-level functions under ``@cuda.jit``: those a launch starts, and
+    those declared ``device=True``. ``overrides`` are the constants that differ from the source. What is not
+    ``trusted`` came from a browser or in a recording: Python never executes it, the sandbox walks its tree.
+    """
+
+    file: str
+    source: str
+    tree: ast.Module = field(repr=False)
+    constants: Mapping[str, Constant]
+    kernels: Mapping[str, ast.FunctionDef] = field(repr=False)
+    functions: Mapping[str, ast.FunctionDef] = field(repr=False)
+    overrides: Mapping[str, ConstantValue] = field(default_factory=dict)
+    trusted: bool = True
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the source, as hexadecimal."""
+        return source_sha256(self.source)
+
+    @property
+    def values(self) -> dict[str, ConstantValue]:
+        """The value of every constant, overrides and what follows from them included."""
+        return {name: constant.value for name, constant in self.constants.items()}
+
+    def with_constants(self, values: Mapping[str, object]) -> Program:
+        """Return the program with constants replaced; text is read as on the command line (``"2"``, ``"float32"``).
+
+        Raises:
+            ConstantError: for a name the file does not have, or a value of another kind.
+        """
+        own = self._constants({})
+        overrides = dict(self.overrides)
+        for name, value in values.items():
+            if name not in self.constants:
+                known = ", ".join(self.constants) or "none"
+                raise ConstantError(
+                    self.file, 1, said("there is no constant {name}; the file has: {known}", name=name, known=known)
+                )
+            constant = self.constants[name]
+            overrides[name] = parse_value(self.file, constant, value)
+            if not constant.depends and overrides[name] == own[name].value:
+                del overrides[name]
+        return replace(self, overrides=overrides, constants=self._constants(overrides))
+
+    def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
+        return _read_constants(self.file, self.tree, overrides)
+
+    @property
+    def variant(self) -> str:
+        """What tells runs of the same file with the same constants apart."""
+        return ""
+
+    @property
+    def summary(self) -> str:
+        """What the file says of itself, in the first paragraph of its docstring."""
+        return (ast.get_docstring(self.tree) or "").partition("\n\n")[0].replace("\n", " ")
+
+    def check_runnable(self) -> None:
+        """Make sure that it has what a run needs.
+
+        Raises:
+            KernelFileError: naming what is missing.
+        """
+        self.require_main()
+
+    @property
+    def language(self) -> str:
+        """What the file is written in, by the name that highlighters know."""
+        return "python"
+
+    @property
+    def has_main(self) -> bool:
+        """Whether the file has a kernel and a ``main()`` that can be called; any other is a script."""
+        main = _find_main(self.tree)
+        return bool(self.kernels) and main is not None and _arguments_needed(main) == 0
+
+    def require_main(self) -> ast.FunctionDef:
+        """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""
+        if not self.kernels:
+            raise KernelFileError(self.file, 1, said("no kernel here; decorate a module-level function with @cuda.jit"))
+        main = _find_main(self.tree)
+        if main is None:
+            raise KernelFileError(self.file, 1, said("no main() here; write one that allocates and launches"))
+        if _arguments_needed(main):
+            raise KernelFileError(
+                self.file, main.lineno, said("main() is called without arguments; give each a default")
+            )
+        return main
+
+    def code(self) -> CodeType:
+        """Compile the module with its overrides in place; dtypes are looked up by ``__smemviz_dtype__(name)``.
+
+        Raises:
+            KernelFileError: when it is not trusted, or not valid. Whatever executes a kernel file comes through here.
+        """
+        if not self.trusted:
+            raise KernelFileError(
+                self.file, 1, said("comes from elsewhere and is not executed; save it and run the file")
+            )
+        try:
+            return compile(ast.Module(self.statements(), []), self.file, "exec", dont_inherit=True)
+        except SyntaxError as error:  # one that is no matter of grammar, such as a break outside of a loop
+            raise KernelFileError(
+                self.file, error.lineno or 1, said("is not valid Python: {error}", error=error.msg)
+            ) from None
+
+    def statements(self) -> list[ast.stmt]:
+        """Return the module's statements with the overrides in place, as ``code`` compiles them."""
+        return [self._overridden(statement) for statement in self.tree.body]
+
+    def _overridden(self, statement: ast.stmt) -> ast.stmt:
+        """Return a statement of the module, with another value where it assigns an overridden constant."""
+        target = _constant_target(statement)
+        if target is None or target not in self.overrides:
+            return statement
+        new = copy.copy(statement)
+        assert isinstance(new, ast.Assign | ast.AnnAssign)
+        assert new.value is not None
+        new.value = _literal(self.overrides[target], new.value)
+        return new
+
+
+def source_sha256(source: str) -> str:
+    """Hash a source text, line ends normalised so that a checkout on Windows hashes the same."""
+    return hashlib.sha256(source.replace("\r\n", "\n").encode()).hexdigest()
+
+
+def read_program(path: str | Path) -> Program:
+    """Read a kernel file.
+
+    Raises:
+        InputError: when it is not a readable text file.
+        KernelFileError: when it is not valid Python.
+    """
+    return parse_program(read_source(path), Path(path).as_posix())
+
+
+def read_source(path: str | Path) -> str:
+    """Read the text of a kernel file.
+
+    Raises:
+        InputError: when it is not a readable text file.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        raise InputError(said("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path))
+    try:
+        found = path.stat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # a pipe would be waited for
+            raise InputError(said("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
+        if found.st_size > _MAX_SOURCE_BYTES:
+            raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
+        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
+    except FileNotFoundError:
+        raise InputError(said("{path}: no such file", path=path)) from None
+    except IsADirectoryError:
+        raise InputError(said("{path}: is a folder; name a kernel file in it", path=path)) from None
+    except UnicodeDecodeError:
+        raise InputError(
+            said("{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels", path=path)
+        ) from None
+    except OSError as error:
+        raise InputError(said("{path}: cannot be read: {error}", path=path, error=error.strerror)) from None
+
+
+def parse_program(source: str, file: str) -> Program:
+    """Read a kernel file's text; ``file`` is the name that errors show, and its ending tells the language."""
+    from smemviz.frontends.cuda import is_cuda_file, parse_cuda  # it is made of what stands here
+
+    if is_cuda_file(file):
+        return parse_cuda(source, file)
+    try:
+        tree = ast.parse(source, filename=file)
+    except SyntaxError as error:
+        raise KernelFileError(file, error.lineno or 1, said("is not valid Python: {error}", error=error.msg)) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise KernelFileError(file, 1, said("cannot be parsed: {error}", error=error)) from None
+    kernels: dict[str, ast.FunctionDef] = {}
+    functions: dict[str, ast.FunctionDef] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            kind = _jit_kind(statement)
+            if kind is not None:
+                check_numbers(file, statement)
+                (functions if kind == "device" else kernels)[statement.name] = statement
+    return Program(file, source, tree, _read_constants(file, tree, {}), kernels, functions)
+
+
+def check_numbers(file: str, tree: ast.AST) -> None:
+    """Refuse whole numbers so long that Python writes them no more, in an error or in a picture.
+
+    Raises:
+        KernelFileError: naming the line.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MAX_BITS:
+            what = said("a whole number of more than {most:,} bits", most=_MAX_BITS)
+            raise KernelFileError(file, node.lineno, what)
+
+
+def recorded_program(source: str, file: str, values: Mapping[str, object]) -> Program:
+    """Read the text in a recording, with the values of its constants.
+
+    Raises:
+        KernelFileError: when it is not valid Python.
+    """
+    return with_values(parse_program(source, file), values)
+
+
+def with_values(program: Program, values: Mapping[str, object]) -> Program:
+    """Return a program in which constants have given values, overriding only what does not follow from the others."""
+    for name, value in values.items():
+        if name in program.constants and program.constants[name].value != value:
+            program = program.with_constants({name: value})
+    return program
+
+
+def lines_of(source: str) -> list[str]:
+    """Return the lines of a source as Python counts them; for ``str.splitlines`` a form feed, too, ends one."""
+    return [line.removesuffix("\n") for line in StringIO(source, newline=None)]
+
+
+def find_function(tree: ast.Module, name: str, line: int) -> ast.FunctionDef | None:
+    """Find the definition of a function by its name and the line of its ``def`` or first decorator."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if first <= line <= node.lineno:
+                return node
+    return None
+
+
+def _find_main(tree: ast.Module) -> ast.FunctionDef | None:
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "main":
+            return statement
+    return None
+
+
+def _arguments_needed(function: ast.FunctionDef) -> int:
+    """Count the arguments that a function cannot be called without."""
+    arguments = function.args
+    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return positional + arguments.kw_defaults.count(None)
+
+
+def _jit_kind(function: ast.FunctionDef) -> str | None:
+    """Tell whether decorators make a function a kernel or a device function."""
+    for decorator in function.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        name = call.func if call else decorator
+        dotted = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+        if dotted != "jit":
+            continue
+        device = call and any(
+            k.arg == "device" and isinstance(k.value, ast.Constant) and k.value.value is True for k in call.keywords
+        )
+        return "device" if device else "kernel"
+    return None
+
+
+def _constant_target(statement: ast.stmt) -> str | None:
+    """Return the name that a statement assigns if it has the form of a constant."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target: ast.expr = statement.targets[0]
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        target = statement.target
+    else:
+        return None
+    if isinstance(target, ast.Name) and _CONSTANT_NAME.fullmatch(target.id):
+        return target.id
+    return None
+
+
+def _read_constants(file: str, tree: ast.Module, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
+    """Evaluate the constants in file order; what is not a number or a dtype is no constant."""
+    constants: dict[str, Constant] = {}
+    scope: dict[str, object] = {}
+    for statement in tree.body:
+        name = _constant_target(statement)
+        if name is None:
+            continue
+        assert isinstance(statement, ast.Assign | ast.AnnAssign)
+        assert statement.value is not None
+        value: object
+        if name in overrides:
+            value = overrides[name]
+            value = DtypeName(value) if isinstance(value, str) else value
+        else:
+            value = evaluate(statement.value, scope)
+        scope.pop(name, None)
+        constants.pop(name, None)
+        if isinstance(value, bool | int | float | DtypeName):
+            scope[name] = value
+            depends = tuple(
+                dict.fromkeys(
+                    node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name) and node.id in constants
+                )
+            )
+            constants[name] = Constant(
+                name,
+                str(value) if isinstance(value, DtypeName) else value,
+                "dtype" if isinstance(value, DtypeName) else type(value).__name__,
+                statement.lineno,
+                ast.unparse(statement.value),
+                depends,
+            )
+    return constants
+
+
+def _literal(value: ConstantValue, like: ast.expr) -> ast.expr:
+    """Build the expression of a value at the place of the one it replaces."""
+    node: ast.expr
+    if isinstance(value, str):
+        assert value in DTYPES
+        node = ast.Call(ast.Name("__smemviz_dtype__", ast.Load()), [ast.Constant(value)], [])
+    else:
+        node = ast.Constant(value)
+    return ast.fix_missing_locations(ast.copy_location(node, like))

@@ -1,0 +1,118 @@
+"""Which constants a kernel reads: in its own code and what that calls, and where ``main()`` launches it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from smemviz.frontends.numba.program import Program
+
+
+def constants_read(program: Program, kernel: str) -> frozenset[str] | None:
+    """Return the constants that change what a kernel does or how it is launched, with those they are computed from.
+
+    None where that cannot be told: the file has no such kernel, or ``main()`` does not launch it by its name.
+    """
+    function = program.kernels.get(kernel)
+    launched = _launched(program.tree, kernel)
+    if function is None or not launched:
+        return None
+    return _constants(program, {*_names(function), *launched})
+
+
+def code_reads(program: Program, kernel: str) -> frozenset[str] | None:
+    """Return the constants that a kernel's code reads, wherever it is launched; None where there is no such kernel."""
+    function = program.kernels.get(kernel)
+    return None if function is None else _constants(program, _names(function))
+
+
+def _constants(program: Program, names: Iterable[str]) -> frozenset[str]:
+    """Follow names through the functions and assignments of the module to the constants among them."""
+    defined = _defined(program.tree)
+    waiting, found = list(names), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            for statement in defined.get(name, ()):
+                waiting += _names(statement)
+    return frozenset(found & program.constants.keys())
+
+
+def _launched(tree: ast.Module, kernel: str) -> set[str]:
+    """Return the names that the launches of a kernel in ``main()`` go by, variables followed to where they are set."""
+    main = next((one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "main"), None)
+    if main is None:
+        return set()
+    launches = [
+        node
+        for node in ast.walk(main)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and _is(node.func.value, kernel)
+    ]
+    found: set[str] = set()
+    for launch in launches:
+        waiting = [(name, launch.lineno) for name in _names(launch)]
+        seen: set[tuple[str, int]] = set()
+        while waiting:
+            name, line = waiting.pop()
+            if (name, line) not in seen:
+                seen.add((name, line))
+                found.add(name)
+                waiting += [
+                    (one, setting.lineno) for setting in _set_before(main, name, line) for one in _names(setting)
+                ]
+    return found
+
+
+def _set_before(main: ast.FunctionDef, name: str, line: int) -> list[ast.stmt]:
+    """Return the last plain assignment of a variable before a line, and all else that sets or changes it until then."""
+    setting = [one for one in _statements(main) if one.lineno < line and name in set(_stored(one))]
+    plain = [i for i, one in enumerate(setting) if isinstance(one, ast.Assign) and one in main.body]
+    return setting[plain[-1] :] if plain else setting
+
+
+def _statements(main: ast.FunctionDef) -> Iterator[ast.stmt]:
+    kinds = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.With)
+    yield from sorted((node for node in ast.walk(main) if isinstance(node, kinds)), key=lambda node: node.lineno)
+
+
+def _stored(statement: ast.stmt) -> Iterator[str]:
+    """Yield the variables that a statement sets, or an element of."""
+    parts: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        parts = statement.targets
+    elif isinstance(statement, ast.AugAssign | ast.AnnAssign | ast.For):
+        parts = [statement.target]
+    elif isinstance(statement, ast.With):
+        parts = [item.optional_vars for item in statement.items if item.optional_vars]
+    for part in parts:
+        yield from _names(part)
+
+
+@lru_cache(maxsize=16)
+def _defined(tree: ast.Module) -> dict[str, list[ast.stmt]]:
+    """Return the functions and assignments of a module, by the names they give."""
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            found.setdefault(statement.name, []).append(statement)
+        else:
+            for name in _stored(statement):
+                found.setdefault(name, []).append(statement)
+    return found
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Return every name in a piece of code; of a loop or ``with`` only those of its head, of ``x = ...`` not ``x``."""
+    if isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
+        return _names(node.value)
+    if isinstance(node, ast.For):
+        return _names(node.iter) | _names(node.target)
+    if isinstance(node, ast.With):
+        return set[str]().union(*(_names(item) for item in node.items))
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -1,0 +1,97 @@
+"""Reading ``cuda.shared.array`` and ``cuda.local.array``: a constant shape and a dtype."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import numpy as np
+
+from smemviz.errors import UnsupportedError
+from smemviz.frontends.numba.sites.names import Names
+from smemviz.messages import said
+
+Dtype = np.dtype[np.generic]
+
+_POINTER = 8  # bytes; numba-cuda takes no alignment below
+
+
+def declared_array(
+    node: ast.Call, space: str, names: Names, dtype_of: Callable[[ast.expr], Dtype | None]
+) -> tuple[tuple[int, ...], Dtype, int]:
+    """Return the shape, dtype and alignment of a declaration; (0,) is dynamic shared memory.
+
+    Raises:
+        UnsupportedError: when one is missing or not constant, as Numba would refuse it too.
+    """
+
+    def unsupported(what: str) -> UnsupportedError:
+        return UnsupportedError(names.function.file, node.lineno, what)
+
+    array = f"cuda.{space}.array"
+
+    given = {k.arg: k.value for k in node.keywords} | dict(
+        zip(("shape", "dtype", "alignment"), node.args, strict=False)
+    )
+    if not {"shape", "dtype"} <= set(given):
+        raise unsupported(said("{array} needs a shape and a dtype", array=array))
+    shape = _shape(given["shape"], names)
+    if isinstance(shape, ast.expr):
+        text = ast.unparse(shape)
+        what = said("'{code}' is not a constant", code=text)
+        if text in {a.arg for a in names.function.node.args.args}:
+            what = said("'{code}' is an argument", code=text)
+        if space == "local":
+            raise unsupported(
+                said("{array} needs a constant shape; {what}. Make it a module constant.", array=array, what=what)
+            )
+        raise unsupported(
+            said(
+                "{array} needs a constant shape; {what}. Make it a module constant, or use dynamic shared memory.",
+                array=array,
+                what=what,
+            )
+        )
+    if not shape or min(shape) < 0 or (0 in shape and (space, shape) != ("shared", (0,))):
+        raise unsupported(
+            said(
+                "{array} of shape {shape} has no elements; make each size 1 or more (0 alone: dynamic)",
+                array=array,
+                shape=shape,
+            )
+        )
+    dtype = dtype_of(given["dtype"])
+    if dtype is None:
+        raise unsupported(
+            said("{array} needs a dtype; '{code}' is none", array=array, code=ast.unparse(given["dtype"]))
+        )
+    alignment = _alignment(given.get("alignment"), names)
+    if alignment is None:
+        raise unsupported(
+            said("{array} needs an alignment that is a constant power of two, a multiple of 8", array=array)
+        )
+    return shape, dtype, alignment
+
+
+def _alignment(expression: ast.expr | None, names: Names) -> int | None:
+    """Return a constant alignment in bytes, 1 where none is given, None where what is given is none."""
+    if expression is None or (isinstance(expression, ast.Constant) and expression.value is None):
+        return 1
+    value = expression.value if isinstance(expression, ast.Constant) else names.constant(expression)
+    fits = isinstance(value, int) and not isinstance(value, bool) and value > 0 and value & (value - 1) == 0
+    return value if fits and isinstance(value, int) and value % _POINTER == 0 else None
+
+
+def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
+    """Return a shape, or the part that is none: Numba takes numbers and names of constants, no arithmetic."""
+    parts = expression.elts if isinstance(expression, ast.Tuple) else [expression]
+    sizes: list[int] = []
+    for part in parts:
+        value = names.literal(part)
+        if value is None and isinstance(part, ast.Name):
+            value = names.once(part.id)
+        values = value if isinstance(value, tuple) and part is expression else (value,)
+        if not values or not all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values):
+            return part
+        sizes.extend(int(v) for v in values)
+    return tuple(sizes)

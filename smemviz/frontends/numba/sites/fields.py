@@ -1,0 +1,59 @@
+"""The parts of an element: the fields of a record, the two halves of a complex number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smemviz.messages import said
+
+Dtype = np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One part: the type and shape of what it holds, where it starts in the element, bytes, and whether aligned.
+
+    An aligned part starts at a multiple of its size in every element, so that it is loaded at once.
+    """
+
+    dtype: Dtype
+    shape: tuple[int, ...]
+    offset: int
+    aligned: bool
+
+
+def field_of(dtype: Dtype, name: str) -> Field | None:
+    """Return a field of a record, ``real`` or ``imag`` of a complex number; None where there is none."""
+    if dtype.kind == "c" and name in ("real", "imag"):
+        half = np.dtype(f"f{dtype.itemsize // 2}")
+        return Field(half, (), 0 if name == "real" else half.itemsize, True)
+    if dtype.fields is None or name not in dtype.fields:
+        return None
+    found, offset = dtype.fields[name][:2]
+    base, shape = found.subdtype or (found, ())
+    unit = alignment(base)
+    return Field(base, tuple(shape), offset, offset % unit == 0 and dtype.itemsize % unit == 0)
+
+
+def alignment(dtype: Dtype) -> int:
+    """Return what an element's address must be a multiple of to be loaded at once."""
+    if dtype.fields is None:
+        return dtype.itemsize
+    return max((alignment(part[0].base) for part in dtype.fields.values()), default=1)
+
+
+def dtype_name(dtype: Dtype) -> str:
+    """Return the name of a type that NumPy reads again: of a record, as many bytes as it has."""
+    return dtype.name if dtype.fields is None else f"V{dtype.itemsize}"
+
+
+def not_aligned(name: str) -> str:
+    """Return the sentence that refuses a field."""
+    return said(
+        "field {field} is not at a multiple of its size in its records; "
+        "use np.dtype(..., align=True) and put the largest fields first",
+        field=name,
+    )

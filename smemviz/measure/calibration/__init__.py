@@ -1,0 +1,1 @@
+"""What this GPU does, held against the model."""

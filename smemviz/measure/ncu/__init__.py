@@ -1,0 +1,1 @@
+"""What Nsight Compute counts, and how it differs from the source."""

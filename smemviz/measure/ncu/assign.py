@@ -1,0 +1,90 @@
+"""Giving instructions to sites so that every site's counts come out and no instruction is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+
+from smemviz.measure.ncu.counts import work_of
+from smemviz.measure.ncu.explain import Explanation, Unit
+from smemviz.measure.ncu.sass import Instruction
+
+Allotment = tuple[Unit, list[Instruction], Explanation]
+
+_MAX_SUBSETS = 4096
+
+
+def allot(units: Sequence[Unit], instructions: Sequence[Instruction]) -> list[Allotment] | None:
+    """Return who gets which instructions and why that is right, or None when there is no way to use them all.
+
+    What agrees with the record is tried before what must be explained.
+    """
+    alike: dict[object, list[Instruction]] = {}
+    for one in instructions:
+        key = (one.opcode, one.width, one.requests, one.lanes, one.wavefronts, one.ideal, one.sectors)
+        alike.setdefault(key, []).append(one)
+    stacks = list(alike.values())
+    for may_change in (False, True):
+        search = _Search(stacks, may_change)
+        found = search.run(units, tuple(len(stack) for stack in stacks))
+        if found is not None:
+            return _deal(units, stacks, found)
+    return None
+
+
+def _deal(units: Sequence[Unit], stacks: Sequence[Sequence[Instruction]], found: Sequence[_Choice]) -> list[Allotment]:
+    hands = [iter(stack) for stack in stacks]
+    return [
+        (unit, [next(hand) for hand, n in zip(hands, numbers, strict=True) for _ in range(n)], explanation)
+        for unit, (numbers, explanation) in zip(units, found, strict=True)
+    ]
+
+
+_Choice = tuple[tuple[int, ...], Explanation]
+
+
+class _Search:
+    """Tries how many instructions of each stack, all alike, a unit may get, one unit after the other."""
+
+    def __init__(self, stacks: Sequence[Sequence[Instruction]], may_change: bool) -> None:
+        self.stacks = stacks
+        self.may_change = may_change
+        self._known: dict[tuple[Unit, tuple[int, ...]], Explanation | None] = {}
+
+    def run(self, units: Sequence[Unit], available: tuple[int, ...]) -> list[_Choice] | None:
+        """Return a choice for each unit that uses up what is available."""
+        if not units:
+            return None if any(available) else []
+        for numbers in _subsets(available, len(units)):
+            explanation = self._explain(units[0], numbers)
+            if explanation is None:
+                continue
+            rest = self.run(units[1:], tuple(n - m for n, m in zip(available, numbers, strict=True)))
+            if rest is not None:
+                return [(numbers, explanation), *rest]
+        return None
+
+    def _explain(self, unit: Unit, numbers: tuple[int, ...]) -> Explanation | None:
+        if (unit, numbers) not in self._known:
+            given = [one for stack, n in zip(self.stacks, numbers, strict=True) for one in stack[:n]]
+            work = work_of(given)
+            explanation = unit.agree(work, given)
+            if explanation is None and self.may_change:
+                explanation = unit.explain(work, given)
+            self._known[unit, numbers] = explanation
+        return self._known[unit, numbers]
+
+
+def _subsets(available: tuple[int, ...], units: int) -> Iterator[tuple[int, ...]]:
+    """Return what the first of some units may take from each stack: an even share first, and all if it is the last.
+
+    Where there are too many ways, a stack is taken whole or not at all.
+    """
+    yield tuple(n // units for n in available)
+    if units == 1:
+        return
+    if prod(n + 1 for n in available) <= _MAX_SUBSETS:
+        yield from product(*(range(n + 1) for n in available))
+    elif 2 ** len(available) <= _MAX_SUBSETS:
+        yield from product(*(dict.fromkeys((0, n)) for n in available))

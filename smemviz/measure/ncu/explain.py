@@ -1,0 +1,211 @@
+"""Whether instructions did what was recorded at a site, as it is or after what a compiler may do to it.
+
+Every explanation is an equation: the recorded requests, changed the way it says, give the hardware's counts exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.measure.ncu import verdicts as because
+from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, merge, stream
+from smemviz.measure.ncu.counts import Counts, Work
+from smemviz.measure.ncu.sass import Instruction
+from smemviz.messages import said
+from smemviz.model import count, sectors, unpredictable
+from smemviz.recordings.data import Launch
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How instructions and record fit: ``agrees`` when they are equal, and a sentence."""
+
+    agrees: bool
+    because: str
+
+
+class Recorded:
+    """A launch with what can be asked of its log: what each site cost, and which requests could be left out."""
+
+    def __init__(self, launch: Launch, cc: tuple[int, int]) -> None:
+        self.launch = launch
+        self.cc = cc
+        self.summary = launch.summary(cc)
+
+    @cached_property
+    def avoidable(self) -> Avoidable:
+        """Which logged requests a compiler may leave out."""
+        return avoidable(self.launch)
+
+
+class Unit:
+    """Sites that are explained together: one, or several of one array, operation and width."""
+
+    def __init__(self, recorded: Recorded, sites: Sequence[int]) -> None:
+        self.recorded = recorded
+        self.sites = tuple(sites)
+        self.first = first = recorded.launch.sites[sites[0]]
+        self.requests = sum(recorded.summary[i].requests for i in sites)
+        sources = tuple(recorded.launch.sites[i].source for i in sites)
+        self.subject = because.Subject(sources, first.op, first.space, first.width, self.requests)
+        self._costs: dict[tuple[int, bool, int], dict[int, NDArray[np.int64]]] = {}
+
+    def agree(self, found: Work, instructions: Sequence[Instruction]) -> Explanation | None:
+        """Return an explanation if the instructions did exactly what was recorded."""
+        off = self._match(found, self._as_recorded)
+        if off is None:
+            return None
+        agrees = off == 0 and len(self.sites) == 1 and not self._uncountable
+        return Explanation(agrees, self._unchanged(found, off, instructions))
+
+    def explain(self, found: Work, instructions: Sequence[Instruction]) -> Explanation | None:
+        """Return an explanation if the recorded requests, changed as a compiler may, give the instructions' counts."""
+        if not len(self._rows):
+            return None
+        what = self._explain(found, instructions)
+        return None if what is None else Explanation(False, because.share(what, len(self._rows), self.requests))
+
+    def _explain(self, found: Work, instructions: Sequence[Instruction]) -> str | None:
+        off = self._match(found, self._after(self._streams[0], False, self.first.width))
+        if off is not None:
+            return self._unchanged(found, off, instructions)
+        if self.first.op not in ("load", "store"):
+            return None
+        for leave_out in (False, True):
+            for one in self._streams:
+                for wide in sorted({one.width, *(width for width in found if width > one.width)}):
+                    off = self._match(found, self._after(one, leave_out, wide))
+                    if off is not None:
+                        times = int(self._avoided(one).sum()) if leave_out else 0
+                        return because.switched_off(self._changed(one, times, found, instructions), off)
+                if self._fits_in_part(one, leave_out, found):
+                    return self._changed(one, len(one.era) - self._covered(one, found), found, instructions)
+        return None
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        return np.flatnonzero(np.isin(self.recorded.launch.requests.site, self.sites))
+
+    @cached_property
+    def _streams(self) -> tuple[Stream, ...]:
+        """The logged requests; those for complex numbers also as those for their two parts."""
+        plain = stream(self.recorded.launch, self._rows, self.first.width)
+        return (plain, plain.halves()) if self._complex else (plain,)
+
+    @property
+    def _complex(self) -> bool:
+        return np.dtype(self.first.dtype).kind == "c"
+
+    @cached_property
+    def _uncountable(self) -> str | None:
+        """Why the wavefronts cannot be told from the addresses, None when they can once the instruction is known."""
+        if self.first.space == "global" or self._complex:
+            return None
+        return unpredictable(self.first.op, self.first.dtype, self.recorded.cc)
+
+    @cached_property
+    def _as_recorded(self) -> Work:
+        """The exact counts, logged or not; the lanes are those of the log."""
+        rows = [self.recorded.summary[i] for i in self.sites]
+        lanes = int((self.recorded.launch.requests.addresses[self._rows] >= 0).sum())
+        cost = (sum(getattr(row, name) or 0 for row in rows) for name in ("wavefronts", "ideal", "sectors"))
+        return {self.first.width: Counts(self.requests, lanes, *cost)}
+
+    def _match(self, found: Work, work: Work | None) -> int | None:
+        """Return 0 when counts are equal, how often all lanes were off when that is the difference, else None.
+
+        A request with a lane on costs something, so what is issued more often at the same cost had no lane on; where
+        every request was logged the number of lanes is held against the hardware's too.
+        """
+        if work is None:
+            return None
+        off = 0
+        for width in found.keys() | work.keys():
+            one, other = found.get(width, Counts()), work.get(width, Counts())
+            if one.requests < other.requests or (one.cost != other.cost and not self._uncountable):
+                return None
+            if one.requests > other.requests:
+                if one.lanes != other.lanes and len(self._rows) == self.requests:
+                    return None
+                off += one.requests - other.requests
+        return off
+
+    @property
+    def _factor(self) -> Fraction:
+        return Fraction(self.requests, len(self._rows))
+
+    def _avoided(self, one: Stream) -> NDArray[np.bool_]:
+        avoided = self.recorded.avoidable.any[self._rows]
+        return np.repeat(avoided, len(one.era) // len(avoided))
+
+    def _cost(self, one: Stream, leave_out: bool, wide: int) -> dict[int, NDArray[np.int64]]:
+        """Return by width the fields of ``Counts`` for each request, (5, n), left out and merged to ``wide`` bytes."""
+        key = (one.width, leave_out, wide)
+        if key not in self._costs:
+            kept = one.select(~self._avoided(one)) if leave_out else one
+            self._costs[key] = {part.width: np.stack(list(self._columns(part))) for part in merge(kept, wide)}
+        return self._costs[key]
+
+    def _columns(self, one: Stream) -> Iterator[NDArray[np.int64]]:
+        none = np.zeros(len(one.era), np.int64)
+        yield none + 1
+        yield (one.addresses >= 0).sum(axis=1)
+        if self.first.space == "global":
+            yield from (none, none, sectors(one.addresses, one.width))
+        else:
+            counts = count(one.addresses, one.width, self.first.op, self.recorded.cc)
+            yield from (counts.wavefronts, counts.ideal, none)
+
+    def _after(self, one: Stream, leave_out: bool, wide: int) -> Work | None:
+        """Count what the log became, taken to stand for all requests; None when that share is no whole number."""
+        work: dict[int, Counts] = {}
+        for width, columns in self._cost(one, leave_out, wide).items():
+            values = [self._factor * int(value) for value in columns.sum(axis=1)]
+            if any(value.denominator != 1 for value in values):
+                return None
+            work[width] = Counts(*map(int, values))
+        return work
+
+    def _covered(self, one: Stream, found: Work) -> int:
+        """Return how many logged requests the instructions stand for."""
+        return int(sum(counts.requests * (width // one.width) for width, counts in found.items()) / self._factor)
+
+    def _fits_in_part(self, one: Stream, leave_out: bool, found: Work) -> bool:
+        """Tell whether some of the possible changes give the counts, all alike so that it cannot matter which."""
+        least = len(one.era) - (int(self._avoided(one).sum()) if leave_out else 0)
+        if not found or min(found) < one.width or not least <= self._covered(one, found) <= len(one.era):
+            return False
+        for width, counts in found.items():
+            columns = self._cost(one, False, width).get(width)
+            if columns is None or counts.requests > columns.shape[1] * self._factor:
+                return False
+            each = columns[2:, 0]
+            if np.any(columns[2:] != each[:, None]) or counts.cost != tuple(each * counts.requests):
+                return False
+        return True
+
+    def _unchanged(self, found: Work, off: int, instructions: Sequence[Instruction]) -> str:
+        unknown = self._uncountable or (because.moved_together(self.first.width) if self._complex else None)
+        unknown = None if self.first.space == "global" else unknown
+        return because.switched_off(because.as_recorded(self.subject, found, instructions, unknown), off)
+
+    def _changed(self, one: Stream, left_out: int, found: Work, instructions: Sequence[Instruction]) -> str:
+        what = ""
+        if left_out:
+            avoid = self.recorded.avoidable
+            why: Iterable[tuple[str, NDArray[np.bool_]]] = (
+                (said("the same thread had just stored the element and kept it in a register"), avoid.stored),
+                (said("the same thread had already loaded the element and kept it in a register"), avoid.loaded),
+                (said("the same thread stores there again before anything can see it"), avoid.overwritten),
+                (said("nothing loads {array}", array=self.first.array), avoid.unread),
+            )
+            times = left_out * self._factor * len(self._rows) / len(one.era)
+            reasons = [text for text, rows in why if rows[self._rows].any()]
+            what = because.were_left_out(self.subject, int(times), reasons)
+        return because.changed(self.subject, what, one.width, found, instructions)

@@ -1,0 +1,268 @@
+"""Reconciling what was recorded at each site with what the hardware counted in each instruction.
+
+Instructions are given to sites so that the counts of each site come out exactly; first among what stands on one
+line, then among what belongs to one array, at last over the whole kernel, for an instruction need not stand on the
+line it works for. No instruction is used twice and none is dropped: what is left over is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from smemviz.frontends.numba.program import lines_of
+from smemviz.measure.ncu.assign import allot
+from smemviz.measure.ncu.counters import ProfiledLaunch
+from smemviz.measure.ncu.explain import Explanation, Recorded, Unit
+from smemviz.measure.ncu.sass import Instruction
+from smemviz.measure.ncu.verdicts import plural, unit_of
+from smemviz.messages import said
+from smemviz.recordings.data import Launch, Site, SiteHardware, Verdict
+
+_PIPE = {"load": "ld", "store": "st", "atomic": "atom"}
+_WAVEFRONTS = "data_pipe_lsu_wavefronts_mem_shared_op"
+_TOTALS = {"shared": "memory_l1_wavefronts_shared", "global": "memory_l2_theoretical_sectors_global"}
+
+Pool = tuple[str, str]  # space and kind
+Place = tuple[bool, int]  # whether in the kernel file, and the line
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """A verdict per site, a sentence for each memory instruction that belongs to none, and whether all is explained."""
+
+    hardware: tuple[SiteHardware, ...]
+    unaccounted: tuple[str, ...]
+    sound: bool
+
+
+def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, cc: tuple[int, int]) -> Reconciled:
+    """Give each site of a launch a verdict.
+
+    Args:
+        launch: what was recorded.
+        profiled: what Nsight Compute counted in the clean kernel.
+        source: the kernel file's text, by which sites of other files are told apart.
+        file: the kernel file's name, by which instructions of other files are told apart.
+        cc: the compute capability it was counted on.
+    """
+    executed = [one for one in profiled.instructions if one.requests]
+    ledger = _Ledger(Recorded(launch, cc), executed, lines_of(source), PurePath(file).name)
+    _settle_loops(ledger)
+    for pool in dict.fromkeys(_pool(site) for site in launch.sites):
+        _settle_pool(ledger, pool)
+    rows = [_compared(ledger.row(i), launch.sites[i], profiled) for i in range(len(launch.sites))]
+    shared = any(one.space != "global" for one in ledger.left)
+    lost = tuple(_without_line(profiled))
+    return Reconciled(
+        hardware=tuple(rows),
+        unaccounted=(*(_left_over(one) for one in ledger.left), *lost),
+        sound=all(row.verdict != "unexplained" for row in rows) and not shared and not lost,
+    )
+
+
+@dataclass
+class _Ledger:
+    """What is settled, and the instructions that were given to no site yet."""
+
+    recorded: Recorded
+    left: list[Instruction]
+    lines: Sequence[str]
+    file: str
+    verdicts: dict[int, tuple[Verdict, str]] = field(default_factory=dict)
+    given: dict[int, tuple[Instruction, ...]] = field(default_factory=dict)
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        return self.recorded.launch.sites
+
+    def place(self, i: int) -> Place:
+        """Return where a site stands."""
+        site = self.sites[i]
+        here = site.line <= len(self.lines) and site.source.split("\n")[0] in self.lines[site.line - 1]
+        return here, site.line
+
+    def place_of(self, one: Instruction) -> Place:
+        return PurePath(one.file).name == self.file, one.line
+
+    def open(self, pool: Pool) -> list[int]:
+        """Return the sites of a pool that nothing explains yet."""
+        return [i for i, site in enumerate(self.sites) if i not in self.verdicts and _pool(site) == pool]
+
+    def instructions(self, pool: Pool) -> list[Instruction]:
+        """Return the instructions of a pool that belong to no site yet."""
+        return [one for one in self.left if (one.space, one.kind) == pool]
+
+    def settle(self, unit: Unit, given: Sequence[Instruction], explanation: Explanation) -> None:
+        """Give instructions to a unit; its first site gets their counts."""
+        elsewhere = {self.place_of(one) for one in given} - {self.place(i) for i in unit.sites}
+        lines = ", ".join(str(line) for _, line in sorted(elsewhere))
+        because = explanation.because
+        if lines:
+            because = said("{what} (the instruction stands at line {lines})", what=because, lines=lines)
+        for i in unit.sites:
+            self.verdicts[i] = ("agrees" if explanation.agrees else "explained", because)
+            self.given[i] = tuple(given) if i == unit.sites[0] else ()
+        for one in given:
+            self.left.remove(one)
+
+    def row(self, i: int) -> SiteHardware:
+        """Return a site's counts and verdict; where nothing explains it, the counts of what is left on its line."""
+        site, pool = self.sites[i], _pool(self.sites[i])
+        if i in self.verdicts:
+            given = self.given[i]
+            verdict, because = self.verdicts[i]
+        else:
+            first = next(j for j in self.open(pool) if self.place(j) == self.place(i))
+            here = [one for one in self.instructions(pool) if self.place_of(one) == self.place(i)]
+            given = tuple(here) if i == first else ()
+            verdict, because = "unexplained", self._unexplained(i, here)
+        requests, wavefronts, ideal, sectors = (
+            sum(getattr(one, name) for one in given) for name in ("requests", "wavefronts", "ideal", "sectors")
+        )
+        if site.space == "global":
+            return SiteHardware(requests, None, None, sectors, verdict, because)
+        return SiteHardware(requests, wavefronts, ideal, None, verdict, because)
+
+    def _unexplained(self, i: int, here: Sequence[Instruction]) -> str:
+        unit, summary = unit_of(self.sites[i].space), self.recorded.summary[i]
+        amount = getattr(summary, f"{unit}s")
+        found = said("no such instruction on this line")
+        if here:
+            found = said(
+                "{requests} and {amount} on this line in {instructions}",
+                requests=plural(sum(one.requests for one in here), "request"),
+                amount=plural(sum(getattr(one, f"{unit}s") for one in here), unit),
+                instructions=", ".join(dict.fromkeys(one.opcode for one in here)),
+            )
+        values = {"requests": plural(summary.requests, "request"), "found": found}
+        if amount is None:
+            return said(
+                "{requests} were recorded, but the hardware has {found}; "
+                "nothing that compilers are known to do gives that",
+                **values,
+            )
+        return said(
+            "{requests} and {amount} were recorded, but the hardware has {found}; "
+            "nothing that compilers are known to do gives that",
+            amount=plural(amount, unit),
+            **values,
+        )
+
+
+def _pool(site: Site) -> Pool:
+    if site.op in ("load", "store"):
+        return site.space, site.op
+    return site.space, "load" if site.op.startswith("ldm") else "store" if site.op.startswith("stm") else "atomic"
+
+
+def _settle_pool(ledger: _Ledger, pool: Pool) -> None:
+    """Settle the sites of one space and kind: line by line, array by array, then all that are still open."""
+    keys: tuple[Callable[[int], object], ...] = (ledger.place, lambda i: ledger.sites[i].array)
+    for key in keys:
+        for together in (False, True):
+            for value in dict.fromkeys(map(key, ledger.open(pool))):
+                chosen = [i for i in ledger.open(pool) if key(i) == value]
+                places = {ledger.place(i) for i in chosen}
+                _settle(
+                    ledger, chosen, [x for x in ledger.instructions(pool) if ledger.place_of(x) in places], together
+                )
+    for together in (False, True):
+        _settle(ledger, ledger.open(pool), ledger.instructions(pool), together)
+    if pool[1] == "load" and not ledger.instructions(pool):
+        for i in ledger.open(pool):
+            because = said("no instruction loads it: nothing that the kernel stores depends on the value")
+            ledger.settle(Unit(ledger.recorded, [i]), (), Explanation(False, because))
+
+
+def _settle(ledger: _Ledger, sites: Sequence[int], instructions: Sequence[Instruction], together: bool) -> None:
+    """Give all the instructions to the sites, one by one or those of an array together, if every count comes out."""
+    groups: dict[object, list[int]] = {}
+    for i in sites:
+        site = ledger.sites[i]
+        groups.setdefault((site.array, site.op, site.width) if together else i, []).append(i)
+    if not groups or (together and len(groups) == len(sites)):
+        return
+    units = [Unit(ledger.recorded, group) for group in groups.values()]
+    for unit, given, explanation in allot(units, instructions) or ():
+        ledger.settle(unit, given, explanation)
+
+
+def _settle_loops(ledger: _Ledger) -> None:
+    """Give a compare-and-swap loop to the atomic it stands for: its loads and swaps of one address, over and over."""
+    for i, site in enumerate(ledger.sites):
+        if _pool(site)[1] != "atomic" or site.op == "atomic_cas":
+            continue
+        here = [one for one in ledger.left if ledger.place_of(one) == ledger.place(i) and one.space == site.space]
+        requests = ledger.recorded.summary[i].requests
+        swaps = [x for x in here if "CAS" in x.opcode and x.width == site.width and x.requests >= requests]
+        if len(swaps) != 1:
+            continue
+        alike = (swaps[0].operand, swaps[0].requests)
+        given = [x for x in here if x.kind == "load" and (x.operand, x.requests) == alike] + swaps
+        because = said(
+            "the atomic is a loop of {instructions}, run until no other thread interferes: {requests} took {rounds}, "
+            "which depends on the data",
+            instructions=" and ".join(x.opcode for x in given),
+            requests=plural(requests, "request"),
+            rounds=plural(swaps[0].requests, "round"),
+        )
+        ledger.settle(Unit(ledger.recorded, [i]), given, Explanation(False, because))
+
+
+def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHardware:
+    """Hold the sum over the instructions of a kind against the counters of the whole launch."""
+    kind = _pool(site)[1]
+    swaps = kind != "store" and any("CAS" in one.opcode for one in profiled.instructions)
+    if site.space != "shared" or row.verdict == "unexplained" or swaps:
+        return row  # a loop runs as often as the data of each pass of the profiler make it
+    counted = sum(one.wavefronts for one in profiled.instructions if (one.space, one.kind) == ("shared", kind))
+    exact = profiled.metrics.get(f"smsp__sass_l1tex_{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted)
+    pipe = profiled.metrics.get(f"l1tex__{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted)
+    if exact != counted or pipe < counted:
+        other = exact if exact != counted else pipe
+        because = said(
+            "{what}; but a counter of the whole launch has {other:,.0f} wavefronts, not {counted:,}",
+            what=row.because,
+            other=other,
+            counted=counted,
+        )
+        return replace(row, verdict="unexplained", because=because)
+    if pipe == counted:
+        return row
+    because = said(
+        "{what}; over the whole kernel the pipe counted {pipe:,.0f} wavefronts for {counted:,}, "
+        "because global traffic competes for it",
+        what=row.because,
+        pipe=pipe,
+        counted=counted,
+    )
+    return replace(row, verdict="inflated" if row.verdict == "agrees" else row.verdict, because=because)
+
+
+def _left_over(one: Instruction) -> str:
+    unit = unit_of(one.space)
+    amount = plural(getattr(one, f"{unit}s"), unit)
+    place = f"{PurePath(one.file).name}:{one.line}"
+    values = {"instruction": one.opcode, "requests": plural(one.requests, "request"), "amount": amount}
+    if one.space == "shared":
+        what = said("{instruction} on shared memory belongs to no access: {requests}, {amount}", **values)
+    else:
+        what = said(
+            "{instruction} on {space} memory belongs to no access: {requests}, {amount}", space=one.space, **values
+        )
+    return f"{place}: {what}"
+
+
+def _without_line(profiled: ProfiledLaunch) -> Iterator[str]:
+    """Say what was counted in instructions that the listing by source lines does not have."""
+    for space, metric in _TOTALS.items():
+        listed = sum(getattr(one, f"{unit_of(space)}s") for one in profiled.instructions)
+        missing = int(profiled.metrics.get(metric, listed)) - listed
+        if missing:
+            amount = plural(missing, unit_of(space))
+            if space == "shared":
+                yield said("{amount} of shared memory belong to instructions without a source line", amount=amount)
+            else:
+                yield said("{amount} of global memory belong to instructions without a source line", amount=amount)

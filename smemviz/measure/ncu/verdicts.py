@@ -1,0 +1,158 @@
+"""Verdicts in words: one sentence each, with the numbers, for a reader who knows what a request is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smemviz.measure.ncu.counts import Work, total
+from smemviz.measure.ncu.sass import Instruction
+from smemviz.messages import nsaid, said
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whom a sentence is about: the sites' sources, what they do where, and how often it was recorded."""
+
+    sources: tuple[str, ...]
+    op: str
+    space: str
+    width: int
+    requests: int
+
+    @property
+    def source(self) -> str:
+        """The sites as written, the first four of many."""
+        different = list(dict.fromkeys(self.sources))
+        return ", ".join(different[:4]) + (", ..." if len(different) > 4 else "")
+
+
+def plural(n: int, word: str) -> str:
+    """Return a number and its word: request, wavefront, sector or round."""
+    match word:
+        case "request":
+            return nsaid("{n:,} request", "{n:,} requests", n)
+        case "wavefront":
+            return nsaid("{n:,} wavefront", "{n:,} wavefronts", n)
+        case "sector":
+            return nsaid("{n:,} sector", "{n:,} sectors", n)
+    return nsaid("{n:,} round", "{n:,} rounds", n)
+
+
+def unit_of(space: str) -> str:
+    """Return what is counted in a space, in the singular."""
+    return "sector" if space == "global" else "wavefront"
+
+
+def as_recorded(subject: Subject, found: Work, instructions: Sequence[Instruction], why_unknown: str | None) -> str:
+    """Say that the hardware counted what was recorded; ``why_unknown`` says why the wavefronts were not."""
+    unit, by = unit_of(subject.space), names(instructions)
+    amount = plural(getattr(total(found), f"{unit}s"), unit)
+    values = {"requests": plural(subject.requests, "request"), "amount": amount, "instructions": by, "why": why_unknown}
+    match bool(why_unknown), len(instructions) > 1:
+        case True, True:
+            what = said("{requests}, as recorded, by {instructions}; {amount} counted. {why}", **values)
+        case True, False:
+            what = said("{requests}, as recorded; {amount} counted. {why}", **values)
+        case False, True:
+            what = said("{requests} and {amount}, as recorded, by {instructions}", **values)
+        case _:
+            what = said("{requests} and {amount}, as recorded", **values)
+    if len(subject.sources) == 1:
+        return what
+    together = {"instructions": by, "sites": len(subject.sources), "what": what}
+    return said("{instructions} did the work of {sites} accesses together: {what}", **together)
+
+
+def moved_together(width: int) -> str:
+    """Say that a complex number of so many bytes was moved whole."""
+    if width == 16:
+        return said("One instruction moved both doubles (8 bytes each) of a number.")
+    return said("One instruction moved both floats (4 bytes each) of a number.")
+
+
+def _two_numbers(source: str, width: int) -> str:
+    """Say what a complex number is, whose parts of ``width`` bytes were moved one by one."""
+    if width == 8:
+        return said("each complex number of {source} is two doubles (8 bytes each)", source=source)
+    return said("each complex number of {source} is two floats (4 bytes each)", source=source)
+
+
+def changed(subject: Subject, left_out: str, width: int, found: Work, instructions: Sequence[Instruction]) -> str:
+    """Say how requests of ``width`` bytes became others; ``left_out`` says which of them were not made at all."""
+    source = subject.source
+    parts = [_two_numbers(source, width)] if width < subject.width else []
+    parts += [left_out] if left_out else []
+    for wide, counts in sorted(found.items(), reverse=True):
+        if wide > width and counts.requests:
+            name = next(one.opcode for one in instructions if one.width == wide)
+            parts.append(
+                said(
+                    "{accesses} became one {instruction}", accesses=_accesses(subject, wide // width), instruction=name
+                )
+            )
+    unit, after = unit_of(subject.space), total(found)
+    cost = getattr(after, f"{unit}s")
+    values = {"what": "; ".join(parts), "before": subject.requests, "after": plural(after.requests, "request")}
+    if not after.requests:
+        return said("{what}: {before:,} -> 0 requests", **values)
+    if cost % after.requests == 0 and len(found) == 1:
+        amount = plural(cost // after.requests, unit)
+        return said("{what}: {before:,} -> {after}, {amount} each", amount=amount, **values)
+    return said("{what}: {before:,} -> {after}, {amount}", amount=plural(cost, unit), **values)
+
+
+def were_left_out(subject: Subject, times: int, reasons: Sequence[str]) -> str:
+    """Say how many of the recorded requests no instruction makes, and why."""
+    why = " or ".join(reasons)
+    if subject.requests == 1:
+        return said(
+            "the one {op} of {source} was left out, because {why}", op=subject.op, source=subject.source, why=why
+        )
+    accesses = _accesses(subject, subject.requests)
+    if times == subject.requests:
+        return said("all {accesses} were left out, because {why}", accesses=accesses, why=why)
+    return nsaid(
+        "{n:,} of {accesses} was left out, because {why}",
+        "{n:,} of {accesses} were left out, because {why}",
+        times,
+        accesses=accesses,
+        why=why,
+    )
+
+
+def _accesses(subject: Subject, n: int) -> str:
+    """Say how many accesses of a subject; there are always several."""
+    match subject.op:
+        case "load":
+            return said("{n:,} loads of {source}", n=n, source=subject.source)
+        case "store":
+            return said("{n:,} stores of {source}", n=n, source=subject.source)
+    return said("{n:,} {op}s of {source}", n=n, op=subject.op, source=subject.source)
+
+
+def switched_off(what: str, times: int) -> str:
+    """Add to a sentence how often an instruction was issued to no effect."""
+    if not times:
+        return what
+    return said("{what}; {times:,} more were issued with every lane switched off", what=what, times=times)
+
+
+def share(what: str, logged: int, requests: int) -> str:
+    """Add to a sentence that a part of the requests stands for all, where it does."""
+    if logged == requests:
+        return what
+    return said(
+        "{what} ({logged:,} of {requests:,} requests were logged; the same share of all gives these counts)",
+        what=what,
+        logged=logged,
+        requests=requests,
+    )
+
+
+def names(instructions: Sequence[Instruction]) -> str:
+    """Name instructions with their number, ``16 LDS and 4 LDS.128``."""
+    counted: dict[str, int] = {}
+    for one in instructions:
+        counted[one.opcode] = counted.get(one.opcode, 0) + 1
+    return " and ".join(f"{n} {name}" for name, n in counted.items())

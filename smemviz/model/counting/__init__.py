@@ -1,0 +1,1 @@
+"""Counting requests: wavefronts, sectors, summaries, totals, differences."""

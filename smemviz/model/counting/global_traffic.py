@@ -1,0 +1,113 @@
+"""Global memory by site: what its requests moved, and how much of that they used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.counting.cache import kept
+from smemviz.model.counting.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
+from smemviz.model.counting.summary import summarize
+from smemviz.recordings.data import Launch
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What the requests of one global site moved.
+
+    ``requests`` and ``sectors`` are those of the whole launch. All else is of the ``logged`` requests: ``used`` are the
+    different bytes that each asked for, ``fewest`` the sectors that would hold as many bytes, and ``spread`` (33,) says
+    how many requests moved how many sectors.
+    """
+
+    requests: int
+    sectors: int
+    logged: int
+    logged_sectors: int
+    used: int
+    fewest: int
+    spread: NDArray[np.int64]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every request was logged."""
+        return self.logged == self.requests
+
+    @property
+    def sectors_per_request(self) -> float | None:
+        """Sectors per request over the whole launch, None where the site never ran."""
+        return self.sectors / self.requests if self.requests else None
+
+    @property
+    def moved(self) -> int:
+        """The bytes that the logged requests moved."""
+        return SECTOR_BYTES * self.logged_sectors
+
+    @property
+    def efficiency(self) -> float | None:
+        """Bytes used over bytes moved, of the logged requests; None where there are none."""
+        return self.used / self.moved if self.moved else None
+
+
+@kept
+def traffic_of(launch: Launch, site: int) -> Traffic | None:
+    """Count one site of a launch, None for a site in shared memory.
+
+    Bytes that several lanes of a request share are used once; what a request leaves unused counts as unused even where
+    a later one finds it in a cache.
+    """
+    chosen = launch.sites[site]
+    if chosen.space != "global":
+        return None
+    addresses = launch.requests.addresses[launch.requests.site == site]
+    moved, used = sectors(addresses, chosen.width), bytes_used(addresses, chosen.width)
+    totals = launch.totals
+    return Traffic(
+        requests=len(addresses) if totals is None else int(totals.requests[site]),
+        sectors=int(moved.sum()) if totals is None else int(totals.sectors[site]),
+        logged=len(addresses),
+        logged_sectors=int(moved.sum()),
+        used=int(used.sum()),
+        fewest=int(fewest_sectors(used).sum()),
+        spread=np.bincount(moved, minlength=33),
+    )
+
+
+def add_traffic(several: Iterable[Traffic]) -> Traffic:
+    """Return the traffic of several sites together."""
+    total = Traffic(0, 0, 0, 0, 0, 0, np.zeros(33, np.int64))
+    for one in several:
+        total = Traffic(
+            total.requests + one.requests,
+            total.sectors + one.sectors,
+            total.logged + one.logged,
+            total.logged_sectors + one.logged_sectors,
+            total.used + one.used,
+            total.fewest + one.fewest,
+            total.spread + one.spread,
+        )
+    return total
+
+
+def same_accesses(launch: Launch, others: Sequence[Launch]) -> list[Launch]:
+    """Return the launches that make as many requests of each kind, for the same type of element, elsewhere.
+
+    They move other sectors, so that setting them side by side shows what the order of the indices is worth.
+    """
+    made, moved = _made(launch)
+    found = [other for other in others if other is not launch and other.block == launch.block]
+    return [other for other in found if _made(other)[0] == made and _made(other)[1] != moved]
+
+
+def _made(launch: Launch) -> tuple[Counter[tuple[str, str, str, int]], int]:
+    """Count the requests by space, operation, type of element and width, and all sectors."""
+    made: Counter[tuple[str, str, str, int]] = Counter()
+    sectors_moved = 0
+    for site, row in zip(launch.sites, summarize(launch), strict=True):
+        made[site.space, site.op, site.dtype, site.width] += row.requests
+        sectors_moved += row.sectors or 0
+    return made, sectors_moved

@@ -1,0 +1,197 @@
+"""The product of an M x K and a K x N matrix: what has to be loaded and computed, and what a launch moved for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from smemviz.model.counting.sectors import SECTOR_BYTES
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.recordings.data import Launch
+
+_WHOLE = 64  # the side of a block's part of c, and what it loads at a time, divide this
+
+
+@dataclass(frozen=True)
+class Size:
+    """The product of an ``m`` x ``k`` and a ``k`` x ``n`` matrix."""
+
+    m: int
+    k: int
+    n: int
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions: 2 S^3 for a cube."""
+        return 2 * self.m * self.k * self.n
+
+    @property
+    def elements(self) -> int:
+        """The elements of the three matrices, each counted once."""
+        return self.m * self.k + self.k * self.n + self.m * self.n
+
+    @property
+    def name(self) -> str:
+        """How the size is written: ``1024``, or ``228x240x112`` for M, K and N."""
+        return str(self.m) if self.m == self.k == self.n else f"{self.m}x{self.k}x{self.n}"
+
+    def loads(self, across: int | None = None, down: int | None = None) -> int:
+        """Return how many elements are loaded when the threads of a block share them, in a grid of blocks.
+
+        Each element of a is loaded once per column of blocks (``across``), each of b once per row of them (``down``):
+        2 S^3 / T for a cube by tiles of T x T. Without a grid every thread loads for itself: 2 S^3.
+        """
+        return self.m * self.k * (across or self.n) + self.k * self.n * (down or self.m)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a launch moved. ``elements_loaded`` is None where only requests were counted, not their lanes.
+
+    ``untold`` are requests to shared memory whose wavefronts cannot be told from their addresses; all the counts of
+    shared memory leave them out.
+
+    ``excess`` are the wavefronts of shared memory beyond the ideal, ``max_degree`` the worst conflict of any site.
+    """
+
+    load_requests: int
+    load_sectors: int
+    store_sectors: int
+    shared_loads: int
+    shared_stores: int
+    excess: int
+    max_degree: int
+    elements_loaded: int | None = None
+    untold: int = 0
+
+    @property
+    def shares(self) -> bool:
+        """Whether threads share what they load, by way of shared memory."""
+        return bool(self.shared_loads or self.untold)
+
+    @property
+    def global_bytes(self) -> int:
+        """The bytes that sectors loaded and stored move."""
+        return SECTOR_BYTES * (self.load_sectors + self.store_sectors)
+
+
+def traffic(launch: Launch, cc: tuple[int, int] = (9, 0)) -> Traffic:
+    """Add up the sites of a launch; the wavefronts are those of a compute capability."""
+    rows = list(zip(launch.sites, summarize(launch, cc), strict=True))
+
+    def of(space: str, op: str) -> list[SiteSummary]:
+        return [row for site, row in rows if site.space == space and (site.op == "load") == (op == "load")]
+
+    shared = [row for site, row in rows if site.space == "shared"]
+    return Traffic(
+        load_requests=sum(row.requests for row in of("global", "load")),
+        load_sectors=_sum(row.sectors for row in of("global", "load")),
+        store_sectors=_sum(row.sectors for row in of("global", "store")),
+        shared_loads=_sum(row.wavefronts for row in of("shared", "load")),
+        shared_stores=_sum(row.wavefronts for row in of("shared", "store")),
+        excess=_sum(row.excess for row in shared),
+        max_degree=max((row.max_degree or 0 for row in shared), default=0),
+        elements_loaded=None if launch.missing else _elements_loaded(launch),
+        untold=sum(row.requests for row in shared if row.wavefronts is None),
+    )
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one launch moved: the size of its product, its grid of blocks, and what zeros filled its matrices up to."""
+
+    size: Size
+    grid: tuple[int, ...]
+    moved: Traffic
+    filled: Size | None = None
+
+
+def filled(size: Size, a: Sequence[int], b: Sequence[int]) -> Size | None:
+    """Return the size of the product of matrices of these shapes where zeros made it larger than ``size``."""
+    given = Size(a[0], a[1], b[1])
+    return None if given == size else given
+
+
+def counted(launch: Launch, size: Size) -> Counted:
+    """Return what a launch of ``(c, a, b)`` moved for a product of this size."""
+    shapes = {array.name: array.shape for array in launch.arrays if array.space == "global"}
+    return Counted(size, launch.grid, traffic(launch), filled(size, shapes["a"], shapes["b"]))
+
+
+def scaled(known: Counted, size: Size, grid: tuple[int, ...]) -> Traffic | None:
+    """Return what the launch of a larger cube moves, by what a smaller one moved; None where that does not follow.
+
+    It follows where both are cubes of whole blocks that are alike: the smaller one a multiple of 64, the larger one of
+    the smaller, and the grid larger by the same factor. Then loads grow with S^3 and the stores of c with S^2.
+    """
+    base = known.size
+    cubes = base.m == base.k == base.n and size.m == size.k == size.n
+    if not cubes or base.m % _WHOLE or size.m % base.m:
+        return None
+    times = size.m // base.m
+    if tuple(grid[:2]) != tuple(times * blocks for blocks in known.grid[:2]):
+        return None
+    moved = known.moved
+    return Traffic(
+        load_requests=moved.load_requests * times**3,
+        load_sectors=moved.load_sectors * times**3,
+        store_sectors=moved.store_sectors * times**2,
+        shared_loads=moved.shared_loads * times**3,
+        shared_stores=moved.shared_stores * times**3,
+        excess=moved.excess * times**3,
+        max_degree=moved.max_degree,
+        elements_loaded=None if moved.elements_loaded is None else moved.elements_loaded * times**3,
+        untold=moved.untold * times**3,
+    )
+
+
+def intensity(size: Size, moved: Traffic) -> float:
+    """Return operations per byte that the launch moved between global memory and its threads."""
+    return size.operations / moved.global_bytes if moved.global_bytes else 0.0
+
+
+def best_intensity(size: Size, itemsize: int) -> float:
+    """Return operations per byte if every element crossed the bus once: S / 6 for a cube of float32."""
+    return size.operations / (itemsize * size.elements)
+
+
+def attainable(operations_per_byte: float, bytes_per_second: float, operations_per_second: float) -> float:
+    """Return the rate under a roof: as memory delivers, at most as fast as the arithmetic (Williams et al. 2009)."""
+    return min(operations_per_byte * bytes_per_second, operations_per_second)
+
+
+WAVEFRONT_BYTES = 128
+
+
+def shares(size: Size, moved: Traffic | None, seconds: float, ceilings: Mapping[str, float]) -> dict[str, float]:
+    """Return how much of what the card can do a launch did, by the name of the ceiling.
+
+    ``ceilings`` are rates per second: operations for ``float32``, bytes for ``shared read``, whose share counts a
+    wavefront as the 128 bytes it could have brought; it can exceed 1, for the compiler merges neighbouring loads.
+    """
+    used: dict[str, float] = {}
+    if "float32" in ceilings:
+        used["float32"] = size.operations / seconds / ceilings["float32"]
+    if "shared read" in ceilings and moved and moved.shared_loads and not moved.untold:
+        moving = WAVEFRONT_BYTES * (moved.shared_loads + moved.shared_stores)
+        used["shared read"] = moving / seconds / ceilings["shared read"]
+    return used
+
+
+def _sum(values: Iterable[int | None]) -> int:
+    return sum(value or 0 for value in values)
+
+
+def _elements_loaded(launch: Launch) -> int:
+    """Count the elements that active lanes load from global memory; a lane that loads 16 bytes loads several."""
+    lanes = np.bincount(
+        launch.requests.site, weights=(launch.requests.addresses >= 0).sum(axis=1), minlength=len(launch.sites)
+    )
+    sizes = {array.name: array.itemsize for array in launch.arrays}
+    return sum(
+        int(active) * (site.width // min(site.width, sizes.get(site.array, site.width)))
+        for site, active in zip(launch.sites, lanes, strict=True)
+        if site.space == "global" and site.op == "load"
+    )

@@ -1,0 +1,44 @@
+"""Addresses relative to the arrays they fall in, so that recordings from different places can be compared."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.recordings.data import ArrayInfo, Launch
+
+
+def relative_addresses(launch: Launch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return for each lane of each request which of ``launch.arrays`` it touches and the byte offset from its base.
+
+    Both are (n, 32); -1 in both where the lane is off, or where no array of the site's space holds the address. Where
+    views of dynamic shared memory overlap, the array the site names goes first, then the first declared.
+    """
+    addresses = launch.requests.addresses
+    index = np.full(addresses.shape, -1, np.int32)
+    offset = np.full(addresses.shape, -1, np.int64)
+    for s, site in enumerate(launch.sites):
+        rows = np.flatnonzero(launch.requests.site == s)
+        at = addresses[rows]
+        found = np.full(at.shape, -1, np.int32)
+        base = np.zeros(at.shape, np.int64)
+        candidates = [i for i, array in enumerate(launch.arrays) if array.space == site.space]
+        for i in sorted(candidates, key=lambda i: launch.arrays[i].name != site.array):
+            array = launch.arrays[i]
+            low, high = _extent(array)
+            inside = (found < 0) & (at >= max(low, 0)) & (at < high)
+            found[inside] = i
+            base[inside] = array.address
+        index[rows] = found
+        offset[rows] = np.where(found >= 0, at - base, -1)
+    return index, offset
+
+
+def _extent(array: ArrayInfo) -> tuple[int, int]:
+    """Return the first byte of an array and the one past its last; strides may be negative."""
+    if 0 in array.shape:
+        return array.address, array.address
+    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    low = array.address + sum(step for step in steps if step < 0)
+    high = array.address + sum(step for step in steps if step > 0) + array.itemsize
+    return low, high

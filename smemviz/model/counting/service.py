@@ -1,0 +1,78 @@
+"""Any number of requests through the compiled loop: shapes, mistakes, chunks and threads."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smemviz.errors import InputError
+from smemviz.model.hardware.rules import WARP, Rule
+
+_CHUNK = 1 << 14  # requests; 4 MiB of addresses, and about a millisecond
+
+
+class Served(NamedTuple):
+    """What a set of requests took, each (...,) int64, and (..., 32, words) int64 with who went when, or empty."""
+
+    wavefronts: NDArray[np.int64]
+    ideal: NDArray[np.int64]
+    degree: NDArray[np.int64]
+    assignment: NDArray[np.int64]
+
+
+def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Served:
+    """Serve requests of (..., 32) byte addresses, -1 for a lane that is off.
+
+    Raises:
+        InputError: for addresses of another shape or kind, negative ones, misaligned ones.
+    """
+    from smemviz.model.counting.jit import MISTAKE, serve_rows
+
+    given = _checked(addresses)
+    shape = given.shape[:-1]
+    rows = given.reshape(-1, WARP)
+    n = len(rows)
+    counts = np.zeros((3, n), np.int64)
+    assignment = np.full((n if assign else 0, WARP, rule.words), -1, np.int64)
+
+    def work(start: int) -> None:
+        part = slice(start, start + _CHUNK)
+        # One type of array only, or Numba compiles the loop once for each.
+        chunk = np.require(rows[part], np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
+        serve_rows(chunk, rule, counts[0, part], counts[1, part], counts[2, part], assignment[part])
+
+    if n <= _CHUNK:
+        work(0)
+    else:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(work, range(0, n, _CHUNK)))
+    if counts[0].min(initial=0) == MISTAKE:
+        raise _mistake(given, int(np.argmin(counts[0])), rule)
+    wavefronts, ideal, degree = (column.reshape(shape) for column in counts)
+    return Served(wavefronts, ideal, degree, assignment.reshape(*shape, WARP, rule.words) if assign else assignment)
+
+
+def _checked(addresses: ArrayLike) -> NDArray[np.integer]:
+    given = np.asarray(addresses)
+    if given.dtype.kind not in "iu":
+        raise InputError(f"addresses must be integers, not {given.dtype}; a lane that is off is -1")
+    if given.ndim == 0 or given.shape[-1] != WARP:
+        raise InputError(f"addresses must have shape (..., {WARP}), one per lane, not {given.shape}")
+    if given.dtype == np.uint64 and given.max(initial=0) > np.iinfo(np.int64).max:
+        raise InputError("addresses must be below 2**63; for lanes that are off use a signed type and -1")
+    return given
+
+
+def _mistake(given: NDArray[np.integer], row: int, rule: Rule) -> InputError:
+    lanes = given.reshape(-1, WARP)[row, : rule.lanes].astype(np.int64)
+    wrong = (lanes < -1) | ((lanes >= 0) & (lanes % rule.width != 0))
+    lane = int(np.argmax(wrong))
+    index = ", ".join(str(int(i)) for i in np.unravel_index(row, given.shape[:-1]))
+    where = f"request {index}, lane {lane}" if index else f"lane {lane}"
+    if lanes[lane] < 0:
+        return InputError(f"{where}: address {lanes[lane]} is negative; a lane that is off is -1")
+    return InputError(f"{where}: address {lanes[lane]} is not a multiple of {rule.width}, the width of the access")

@@ -1,0 +1,111 @@
+"""Counts per site: of a launch, and of requests that stream by and are not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.counting.banks import count
+from smemviz.model.counting.cache import kept
+from smemviz.model.counting.sectors import sectors
+from smemviz.model.hardware.operations import NATIVE_ATOMICS_SINCE, unpredictable
+from smemviz.model.hardware.rules import shared_rule
+from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Site, Totals
+
+# Totals hold for every compute capability from here on: the rules do not differ between them.
+TOTALS_HOLD_SINCE = NATIVE_ATOMICS_SINCE
+
+
+@dataclass(frozen=True)
+class SiteSummary:
+    """What one site did in a launch.
+
+    A global site has sectors and None for the rest, a shared one the reverse. Where the wavefronts cannot be told from
+    the addresses they are None and ``reason`` says why. ``complete`` is False when part of the requests was not
+    logged and the counts cover only the rest.
+    """
+
+    requests: int
+    wavefronts: int | None
+    ideal: int | None
+    excess: int | None
+    max_degree: int | None
+    sectors: int | None
+    complete: bool = True
+    reason: str | None = None
+
+
+@kept
+def summarize(launch: Launch, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> tuple[SiteSummary, ...]:
+    """Count each site of a launch as a compute capability would serve it, one row per site, in order.
+
+    Raises:
+        InputError: for an unknown compute capability or bank mode.
+    """
+    shared_rule(4, "load", cc, bank_bytes)  # refuses what does not exist, even where there is nothing to count
+    totals = launch.totals
+    if totals is not None and cc >= TOTALS_HOLD_SINCE:
+        return tuple(_row(site, totals, i, cc) for i, site in enumerate(launch.sites))
+    logged = totals_of(launch.sites, launch.requests, cc, bank_bytes)
+    if totals is None:
+        return tuple(_row(site, logged, i, cc) for i, site in enumerate(launch.sites))
+    return tuple(
+        # A sector is a sector everywhere; wavefronts of an older part need the addresses.
+        _row(site, totals, i, cc)
+        if site.space == "global"
+        else _row(site, logged, i, cc, complete=bool(logged.requests[i] == totals.requests[i]))
+        for i, site in enumerate(launch.sites)
+    )
+
+
+def totals_of(sites: Sequence[Site], requests: Requests, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Totals:
+    """Count requests per site; a site whose wavefronts cannot be told has 0 of them.
+
+    Raises:
+        InputError: for an unknown compute capability or bank mode, or requests that are not well formed.
+    """
+    totals = _zeros(len(sites))
+    for i, site in enumerate(sites):
+        addresses = requests.addresses[requests.site == i]
+        totals.requests[i] = len(addresses)
+        if site.space == "global":
+            totals.sectors[i] = sectors(addresses, site.width).sum()
+        elif unpredictable(site.op, site.dtype, cc) is None:
+            counts = count(addresses, site.width, site.op, cc, bank_bytes)
+            totals.wavefronts[i] = counts.wavefronts.sum()
+            totals.ideal[i] = counts.ideal.sum()
+            totals.degrees[i] = np.bincount(counts.degree, minlength=WARP_SIZE + 1)
+    return totals
+
+
+def add_totals(one: Totals, other: Totals) -> Totals:
+    """Return the totals of two lots of requests to the same sites."""
+    return Totals(
+        one.requests + other.requests,
+        one.wavefronts + other.wavefronts,
+        one.ideal + other.ideal,
+        one.sectors + other.sectors,
+        one.degrees + other.degrees,
+    )
+
+
+def _zeros(n: int) -> Totals:
+    def column() -> NDArray[np.int64]:
+        return np.zeros(n, np.int64)
+
+    return Totals(column(), column(), column(), column(), np.zeros((n, WARP_SIZE + 1), np.int64))
+
+
+def _row(site: Site, totals: Totals, i: int, cc: tuple[int, int], *, complete: bool = True) -> SiteSummary:
+    requests = int(totals.requests[i])
+    if site.space == "global":
+        return SiteSummary(requests, None, None, None, None, int(totals.sectors[i]), complete)
+    reason = unpredictable(site.op, site.dtype, cc)
+    if reason is not None:
+        return SiteSummary(requests, None, None, None, None, None, complete, reason)
+    wavefronts, ideal = int(totals.wavefronts[i]), int(totals.ideal[i])
+    max_degree = int(np.flatnonzero(totals.degrees[i]).max(initial=0))
+    return SiteSummary(requests, wavefronts, ideal, wavefronts - ideal, max_degree, None, complete)

@@ -1,0 +1,1 @@
+"""What hardware does: compute capabilities, operations, rules, occupancy, costs."""

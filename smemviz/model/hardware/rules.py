@@ -1,0 +1,100 @@
+"""From an operation, a width and a compute capability to the few numbers that decide how a request is served."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from smemviz.errors import InputError
+from smemviz.messages import said
+from smemviz.model.hardware.compute_capability import ComputeCapability, device
+from smemviz.model.hardware.operations import check_operation, is_atomic
+from smemviz.recordings.operation_names import MATRICES, POPULATION_COUNT
+
+WARP = 32
+
+
+class Rule(NamedTuple):
+    """How one kind of request is served.
+
+    A lane's access must be aligned to ``width`` and touches ``words`` neighbouring words. A word's bank is
+    ``(address >> word_shift) % banks``; two words of a bank are served together when ``address >> row_shift``
+    is the same. Only the first ``lanes`` lanes count; a phase serves ``phase_lanes`` of them and
+    ``phase_words`` words of each. ``merges``: phases double when lanes pair up. ``shares``: lanes on one
+    word are served together. ``more_ways`` wavefronts go on top of those of each phase.
+    """
+
+    width: int
+    words: int
+    word_shift: int
+    row_shift: int
+    banks: int
+    lanes: int
+    phase_lanes: int
+    phase_words: int
+    merges: bool
+    shares: bool
+    more_ways: int
+
+
+def shared_rule(width: int, op: str, cc: tuple[int, int], bank_bytes: int) -> Rule:
+    """Return the rule of a shared-memory request.
+
+    Raises:
+        InputError: for an unknown operation, width, compute capability or bank mode, or a mix that does not exist.
+    """
+    row = device(cc)
+    check_operation(op, width, cc)
+    if bank_bytes not in row.bank_bytes:
+        modes = " or ".join(map(str, row.bank_bytes))
+        raise InputError(
+            said(
+                "banks of compute capability {capability} are {modes} bytes wide, not {bank_bytes}",
+                capability=row.name,
+                modes=modes,
+                bank_bytes=repr(bank_bytes),
+            )
+        )
+    return rule_of(row, width, op, bank_bytes)
+
+
+def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rule:
+    """Return the rule that follows from a row of the table, for an operation that it has."""
+    width = int(width)  # one type of number only, or Numba compiles the loop once for each
+    words = max(1, width // bank_bytes)
+    # 3.x serves 8 bytes a bank in either mode: with 4-byte words, those 32 apart in a segment of 64 go together.
+    row_bytes = row.banks * max(row.bank_bytes)
+    return Rule(
+        width=width,
+        words=words,
+        word_shift=_log2(int(bank_bytes)),
+        row_shift=_log2(row_bytes),
+        banks=row.banks,
+        lanes=8 * MATRICES.get(op, WARP // 8),
+        phase_lanes=WARP if is_atomic(op) else row.phases[width],
+        phase_words=1 if row.splits_wide else words,
+        merges=op == "load" and width > 4 and row.merges_wide_loads,
+        shares=not is_atomic(op) or op == POPULATION_COUNT,
+        more_ways=row.more_ways.get(width, 0),
+    )
+
+
+def piece_rule(width: int, piece_bytes: int) -> Rule:
+    """Return the rule that counts the different aligned pieces of memory a request touches, as its wavefronts."""
+    shift = _log2(int(piece_bytes))
+    return Rule(
+        width=int(width),
+        words=1,
+        word_shift=shift,
+        row_shift=shift,
+        banks=1,
+        lanes=WARP,
+        phase_lanes=WARP,
+        phase_words=1,
+        merges=False,
+        shares=True,
+        more_ways=0,
+    )
+
+
+def _log2(n: int) -> int:
+    return n.bit_length() - 1

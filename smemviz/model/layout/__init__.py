@@ -1,0 +1,1 @@
+"""Layouts of shared arrays: pads, swizzles, formulas, and the search for the cheapest."""

@@ -1,0 +1,133 @@
+"""One access on every part: what it costs there, and which rule makes the difference to another part.
+
+The rules of two parts differ in a few respects. They are exchanged one after the other, and each time the access is
+counted again: what changes the count is what makes the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.errors import InputError
+from smemviz.model.counting.service import serve
+from smemviz.model.hardware.compute_capability import Basis, ComputeCapability, device, known
+from smemviz.model.hardware.operations import basis, unpredictable
+from smemviz.model.hardware.rules import Rule, rule_of, shared_rule
+
+Respect = Literal["merging", "banks", "bank width", "phases", "splitting", "ways"]
+
+
+class Access(NamedTuple):
+    """Requests of one kind: (n, 32) byte addresses, -1 for a lane that is off; bytes per lane, operation, element."""
+
+    addresses: NDArray[np.int64]
+    width: int
+    op: str
+    dtype: str
+
+
+class Cost(NamedTuple):
+    """Wavefronts and ideal over all requests, and the worst degree."""
+
+    wavefronts: int
+    ideal: int
+    degree: int
+
+
+class Step(NamedTuple):
+    """One respect in which two parts differ, and what the access costs before and after it is exchanged."""
+
+    respect: Respect
+    before: Cost
+    after: Cost
+
+
+@dataclass(frozen=True)
+class Part:
+    """Compute capabilities of one family, in one bank mode, and what the access costs on them.
+
+    ``cost`` and ``basis`` are None where it cannot be told, which ``reason`` explains.
+    """
+
+    rows: tuple[ComputeCapability, ...]
+    bank_bytes: int
+    cost: Cost | None
+    reason: str | None
+    basis: Basis | None
+    steps: tuple[Step, ...] = ()
+
+
+def cost_on(access: Access, cc: tuple[int, int], bank_bytes: int) -> Cost:
+    """Count an access on a part.
+
+    Raises:
+        InputError: saying why it cannot be counted there.
+    """
+    reason = unpredictable(access.op, access.dtype, cc)
+    if reason is not None:
+        raise InputError(reason)
+    return _cost(access, shared_rule(access.width, access.op, cc, bank_bytes))
+
+
+def on_every_part(access: Access, reference: tuple[tuple[int, int], int] | None) -> tuple[Part, ...]:
+    """Count an access on every part, the newest first, with what differs from a reference that can count it."""
+    start = (device(reference[0]), reference[1]) if reference else None
+    parts = []
+    for rows, mode in _families():
+        try:
+            found = cost_on(access, rows[0].cc, mode)
+            steps = _steps(access, *start, rows[0], mode) if start else ()
+            part = Part(rows, mode, found, None, basis(access.op, access.width, rows[0].cc), steps)
+        except InputError as error:
+            part = Part(rows, mode, None, str(error), None)
+        parts.append(part)
+    return tuple(parts)
+
+
+def _families() -> Iterator[tuple[tuple[ComputeCapability, ...], int]]:
+    families: dict[tuple[str, int], list[ComputeCapability]] = {}
+    for row in reversed(known()):
+        for mode in row.bank_bytes:
+            families.setdefault((row.family, mode), []).append(row)
+    for (_, mode), rows in families.items():
+        yield tuple(reversed(rows)), mode
+
+
+def _steps(
+    access: Access, row: ComputeCapability, bank_bytes: int, other: ComputeCapability, other_bytes: int
+) -> tuple[Step, ...]:
+    """Exchange what differs; merging first where it goes and last where it comes, for it is a matter of its phases."""
+    now, mode = row, bank_bytes
+    changes: dict[Respect, Callable[[], tuple[ComputeCapability, int]]] = {
+        "banks": lambda: (replace(now, banks=other.banks), mode),
+        "bank width": lambda: (replace(now, bank_bytes=other.bank_bytes), other_bytes),
+        "phases": lambda: (replace(now, phases=other.phases), mode),
+        "splitting": lambda: (replace(now, splits_wide=other.splits_wide), mode),
+        "ways": lambda: (replace(now, more_ways=other.more_ways), mode),
+    }
+
+    def merging() -> tuple[ComputeCapability, int]:
+        return replace(now, merges_wide_loads=other.merges_wide_loads), mode
+
+    order = {"merging": merging, **changes} if row.merges_wide_loads else {**changes, "merging": merging}
+    steps = []
+    rule = rule_of(now, access.width, access.op, mode)
+    before = _cost(access, rule)
+    for respect, change in order.items():
+        now, mode = change()
+        changed = rule_of(now, access.width, access.op, mode)
+        if changed != rule:
+            after = _cost(access, changed)
+            steps.append(Step(respect, before, after))
+            rule, before = changed, after
+    return tuple(steps)
+
+
+def _cost(access: Access, rule: Rule) -> Cost:
+    served = serve(access.addresses, rule)
+    return Cost(int(served.wavefronts.sum()), int(served.ideal.sum()), int(served.degree.max(initial=0)))

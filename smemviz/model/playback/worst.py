@@ -1,0 +1,63 @@
+"""Where to look first: the request that wastes the most."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.counting.banks import count
+from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
+from smemviz.model.hardware.operations import unpredictable
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.playback.request_view import Moment, moment
+from smemviz.recordings.data import Launch, Site
+
+
+def worst_moment(
+    launch: Launch, hardware: Hardware = H200, block: int | None = None, site: int | None = None
+) -> Moment:
+    """Return the first request with the most excess, of the launch, of one of its blocks, or of one of its sites.
+
+    Without any excess it is the first request on shared memory at the site whose lanes lie farthest apart, which is
+    where a pad or a swizzle does its work; in a launch that uses none, the first with the most sectors beyond those
+    that would do.
+    """
+    row, most = None, 0
+    space = "shared" if any(site.space == "shared" for site in launch.sites) else "global"
+    looked_at = np.ones(len(launch.requests), bool) if block is None else launch.requests.block == block
+    for i, one in enumerate(launch.sites):
+        rows = np.flatnonzero(looked_at & (launch.requests.site == i))
+        if (one.space == space if site is None else i == site) and len(rows):
+            excess = excess_of(one, launch.requests.addresses[rows], hardware)
+            if excess.max() > most:
+                row, most = int(rows[np.argmax(excess)]), int(excess.max())
+    if row is None:
+        return moment(launch, block, site=_widest(launch, looked_at) if site is None else site)
+    requests = launch.requests
+    return moment(
+        launch, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row]), int(requests.site[row])
+    )
+
+
+def _widest(launch: Launch, looked_at: NDArray[np.bool_]) -> int | None:
+    """Return the shared site with the request whose lanes lie farthest apart, the first of those that are equal."""
+    widest, most = None, -1
+    for i, site in enumerate(launch.sites):
+        addresses = launch.requests.addresses[looked_at & (launch.requests.site == i)]
+        if site.space == "shared":
+            there = addresses >= 0  # -1 is a lane that is off
+            lowest = np.where(there, addresses, np.iinfo(np.int64).max).min(axis=1)
+            apart = int(np.where(there.any(axis=1), addresses.max(axis=1) - lowest, 0).max(initial=0))
+            if apart > most:
+                widest, most = i, apart
+    return widest
+
+
+def excess_of(site: Site, addresses: NDArray[np.int64], hardware: Hardware) -> NDArray[np.int64]:
+    """Return the wavefronts of requests of a site beyond the ideal, or sectors beyond the fewest; 0 where not known."""
+    if unpredictable(site.op, site.dtype, hardware.cc) is not None:
+        return np.zeros(len(addresses), np.int64)
+    if site.space == "global":
+        return sectors(addresses, site.width) - fewest_sectors(bytes_used(addresses, site.width))
+    counts = count(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+    return counts.wavefronts - counts.ideal

@@ -1,0 +1,1 @@
+"""What one run captured: frozen data and its file."""

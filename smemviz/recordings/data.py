@@ -1,0 +1,370 @@
+"""What one run of a kernel file captured: frozen data, nothing but selecting in it.
+
+Reading and writing the file is in ``recording_file``, counting in ``model``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.frontends.numba.constants import ConstantValue
+
+if TYPE_CHECKING:
+    from smemviz.model.counting.summary import SiteSummary
+
+Dim3 = tuple[int, int, int]
+Space = Literal["shared", "global"]
+
+WARP_SIZE = 32
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place in the source that loads, stores or updates an array element.
+
+    ``line`` is 1-based and ``column`` 0-based, as in ``ast``. A site inside a device function exists once
+    for every chain of calls that reaches it; ``calls`` is that chain as (line, column) pairs, outermost first,
+    and empty in the kernel itself. ``width`` is bytes per lane, ``dtype`` NumPy's name of the element type.
+    ``file`` is empty for a site in the file of its kernel.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    source: str
+    array: str
+    space: Space
+    op: str
+    width: int
+    dtype: str
+    function: str
+    calls: tuple[tuple[int, int], ...] = ()
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class ArrayInfo:
+    """A shared or global array of one launch.
+
+    ``address`` is the byte address of its first element: in the shared window of a block for a shared array, in the
+    device's address space (invented by the lockstep engine) for a global one. ``strides`` are bytes.
+    ``line`` is where it is declared; for a kernel's argument, the line of the ``def``.
+    """
+
+    name: str
+    space: Space
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    address: int
+    line: int
+    dynamic: bool = False
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes from the first element to the end of the last, 0 for an empty array."""
+        if 0 in self.shape:
+            return 0
+        return self.itemsize + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+
+
+@dataclass(frozen=True)
+class Requests:
+    """The logged requests of a launch, one row each, ordered by block, warp and step.
+
+    ``addresses`` is (n, 32) int64, a lane's byte address or -1 for a lane that is off; ``site`` (n,) indexes the
+    launch's sites; ``block`` is the linear block index, ``warp`` the warp within the block, ``step`` the position
+    among the requests of that warp, ``epoch`` the number of barriers the warp had passed. ``values`` is
+    (n, 32) float64: what a shared store wrote, NaN where nothing was stored.
+    """
+
+    addresses: NDArray[np.int64]
+    site: NDArray[np.int32]
+    block: NDArray[np.int64]
+    warp: NDArray[np.int32]
+    step: NDArray[np.int32]
+    epoch: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.site)
+
+    def __repr__(self) -> str:
+        return f"<Requests: {len(self):,} logged>"
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Requests:
+        """Return the rows that a mask or an index array picks, in its order."""
+        return Requests(
+            self.addresses[rows],
+            self.site[rows],
+            self.block[rows],
+            self.warp[rows],
+            self.step[rows],
+            self.epoch[rows],
+            self.values[rows],
+        )
+
+    @staticmethod
+    def empty() -> Requests:
+        """Return a log of no requests."""
+        none = np.zeros(0, np.int32)
+        return Requests(
+            np.zeros((0, WARP_SIZE), np.int64),
+            none,
+            np.zeros(0, np.int64),
+            none,
+            none,
+            none,
+            np.zeros((0, WARP_SIZE), np.float64),
+        )
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Exact counts over the whole grid, for a launch too large to log: every array has one row per site.
+
+    ``degrees`` is (sites, 33): how many requests had each degree, 0 to 32. Wavefronts, ideal and degrees hold for
+    compute capability 5.0 and later; they are 0 for global sites, ``sectors`` is 0 for shared ones.
+    """
+
+    requests: NDArray[np.int64]
+    wavefronts: NDArray[np.int64]
+    ideal: NDArray[np.int64]
+    sectors: NDArray[np.int64]
+    degrees: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Kernel time of one launch by CUDA graph replay, in microseconds per launch.
+
+    ``low_us`` to ``high_us`` is the 95 % confidence interval of the median. ``floor_us`` is an empty kernel of the same
+    grid, block and shared size in the same graph form. A sample is one replay of ``nodes`` launches; ``conditions``
+    are the card's clocks and power meanwhile, ``notes`` what a reader must know about the launch.
+    """
+
+    median_us: float
+    low_us: float
+    high_us: float
+    p5_us: float
+    p95_us: float
+    floor_us: float
+    samples: int
+    nodes: int
+    samples_us: tuple[float, ...]
+    cold: bool
+    date: str
+    conditions: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def net_us(self) -> float:
+        """The median above the floor."""
+        return self.median_us - self.floor_us
+
+
+Verdict = Literal["agrees", "explained", "inflated", "unexplained"]
+
+
+@dataclass(frozen=True)
+class SiteHardware:
+    """What Nsight Compute counted for one site of the clean kernel, and how that fits what was recorded.
+
+    ``requests`` are the executions of the instructions that do the site's work, ``because`` is the verdict in one
+    sentence. A site in global memory has sectors and None for wavefronts and ideal, a shared one the reverse. Where
+    one instruction does the work of several sites its counts stand at the first of them and 0 at the others.
+    """
+
+    requests: int
+    wavefronts: int | None
+    ideal: int | None
+    sectors: int | None
+    verdict: Verdict
+    because: str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of one kernel. ``totals`` is None when ``requests`` holds every request there was.
+
+    ``hardware`` has one row per site or is empty; ``counters`` are Nsight Compute's of the whole launch, by the name
+    of the metric; ``unaccounted`` names each memory instruction that belongs to no site, in a sentence. ``file`` is
+    that of the kernel, empty where it is the recording's.
+    """
+
+    kernel: str
+    line: int
+    grid: Dim3
+    block: Dim3
+    dynamic_shared: int
+    shared_bytes: int
+    sites: tuple[Site, ...]
+    arrays: tuple[ArrayInfo, ...]
+    requests: Requests
+    totals: Totals | None = None
+    time: Timing | None = None
+    hardware: tuple[SiteHardware, ...] = ()
+    counters: Mapping[str, float] = field(default_factory=dict)
+    unaccounted: tuple[str, ...] = ()
+    file: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Launch of {self.kernel}: grid {self.grid}, block {self.block}, {self.request_count:,} requests>"
+
+    @property
+    def shared_arrays(self) -> tuple[ArrayInfo, ...]:
+        """The shared arrays, in order of declaration."""
+        return tuple(a for a in self.arrays if a.space == "shared")
+
+    @property
+    def request_count(self) -> int:
+        """How many requests the launch made, logged or not."""
+        return len(self.requests) if self.totals is None else int(self.totals.requests.sum())
+
+    @property
+    def missing(self) -> int:
+        """How many requests were counted but not logged."""
+        return self.request_count - len(self.requests)
+
+    @property
+    def warps_per_block(self) -> int:
+        """Warps in a block, the last one possibly partly filled."""
+        return -(-self.block[0] * self.block[1] * self.block[2] // WARP_SIZE)
+
+    def summary(self, cc: tuple[int, int] = (9, 0)) -> tuple[SiteSummary, ...]:
+        """Count each site on a compute capability; see ``smemviz.model.counting.summary``."""
+        from smemviz.model.counting.summary import summarize
+
+        return summarize(self, cc)
+
+
+@dataclass(frozen=True)
+class Device:
+    """The GPU a recording was made on."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    driver: str
+    runtime: str
+
+
+@dataclass(frozen=True)
+class CalibrationRow:
+    """One assumption of the model: what it is, what the model says, what the card says, and whether they agree."""
+
+    what: str
+    model: str
+    card: str
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the model assumes, measured on a card. ``slopes`` are cycles per wavefront, by operation and width."""
+
+    device: Device
+    date: str
+    slopes: Mapping[str, float]
+    rows: tuple[CalibrationRow, ...]
+
+
+MAIN_FAILED = "main_failed"  # the kind of finding that is about main() and no kernel
+LAUNCH_REFUSED = "launch_refused"  # about a launch that no device would start; it did not happen
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake met while the kernel ran: what, where, and who.
+
+    ``launch`` is the number of the launch in the recording, None where the mistake belongs to none of them.
+    """
+
+    kind: str
+    kernel: str
+    line: int
+    block: tuple[int, int, int]
+    threads: tuple[tuple[int, int, int], ...]
+    message: str
+    launch: int | None = None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Everything captured by one run of a kernel file. ``date`` is UTC, ISO 8601; ``version`` is smemviz's.
+
+    ``calibration`` is what was measured on the card before, if anything was. ``sources`` holds the text of every other
+    file that has a kernel or a site, by its name. ``unrecorded`` counts the launches of the run that were not to be
+    recorded. ``view`` is, for CUDA C++, whether accesses are those of the source or those that the compiler leaves.
+    """
+
+    file: str
+    source: str
+    sha256: str
+    constants: Mapping[str, ConstantValue]
+    engine: Literal["gpu", "lockstep"]
+    device: Device | None
+    date: str
+    version: str
+    launches: tuple[Launch, ...]
+    findings: tuple[Finding, ...] = ()
+    calibration: Calibration | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+    unrecorded: int = 0
+    view: Literal["source", "compiled"] = "source"
+
+    def __repr__(self) -> str:
+        kernels = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches))
+        made = f"{len(self.launches):,} launch{'' if len(self.launches) == 1 else 'es'}"
+        return f"<Recording of {self.file} by {self.engine}: {made}{' of ' if kernels else ''}{kernels}>"
+
+    def file_of(self, launch: Launch, site: Site | None = None) -> str:
+        """Return the name of the file that a kernel, or a site of it, stands in."""
+        return (site.file if site else "") or launch.file or self.file
+
+    def source_of(self, launch: Launch, site: Site | None = None) -> str:
+        """Return the text of that file."""
+        return self.text(self.file_of(launch, site))
+
+    def file_of_finding(self, finding: Finding) -> str:
+        """Return the name of the file a finding's line is in: that of the sites in such a line, else its kernel's."""
+        if finding.launch is None:
+            return self.file
+        launch = self.launches[finding.launch]
+        files = {self.file_of(launch, site) for site in launch.sites if site.line == finding.line}
+        return files.pop() if len(files) == 1 else self.file_of(launch)
+
+    def text(self, file: str) -> str:
+        """Return the text of a file by its name."""
+        return self.source if file == self.file else self.sources[file]
+
+    def __getitem__(self, kernel: str) -> Launch:
+        """Return the first launch of a kernel, by the kernel's name."""
+        for launch in self.launches:
+            if launch.kernel == kernel:
+                return launch
+        names = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches)) or "none"
+        raise KeyError(f"no launch of {kernel!r} in this recording; it has: {names}")
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; see ``smemviz.reports.notebook``."""
+        from smemviz.reports.notebook import to_html
+
+        return to_html(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the recording to a ``*.smem.npz`` file; see ``smemviz.recordings.file``."""
+        from smemviz.recordings.file import save
+
+        save(self, path)

@@ -1,0 +1,228 @@
+"""Matrix products measured over sizes: frozen data, and the file it is kept in.
+
+The file is JSON with a schema of its own, ``kernels/recordings/<gpu>/<file>.sweep.json`` for those that come with
+smemviz. A point that was not measured says why.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from smemviz.errors import InputError
+from smemviz.frontends.numba.program import Program
+from smemviz.model.counting.matmul import Size, Traffic
+from smemviz.recordings.archive import replacing
+from smemviz.recordings.data import Device
+from smemviz.recordings.decode import decode
+
+SCHEMA = 1
+CUBLAS, NUMPY, LOOPS = "cuBLAS", "NumPy", "three loops"
+OF_ANOTHER = "holds what was measured on another card, or of another version of the kernel file"
+SIZE_CONSTANTS = ("M", "K", "N")
+
+_MAX_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Clocked:
+    """A time in microseconds: the median of ``samples``, each the mean over ``nodes`` launches, and its 95 % interval.
+
+    ``whole_us`` is the same work by the wall clock: both matrices copied to the device, the launch, the result copied
+    back; ``compile_s`` is what the first launch took on top, most of it compiling. Both are None where they make no
+    sense.
+    """
+
+    median_us: float
+    low_us: float
+    high_us: float
+    samples: int
+    nodes: int
+    whole_us: float | None = None
+    compile_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """One product by one kernel, or by ``cuBLAS``, ``NumPy`` or ``three loops`` on the host, which have no tile.
+
+    ``error`` is the largest difference from the product in float64, and ``largest`` the largest element of that.
+    ``skipped`` says why there is no time. ``moved`` was counted on the same card, None where that was not done;
+    ``grid`` is that of the launch, empty where there was none. ``filled`` is the size up to which zeros filled the
+    matrices, for a kernel that knows no edges; None where that was not needed.
+    """
+
+    kernel: str
+    size: Size
+    tile: int | None
+    dtype: str
+    time: Clocked | None
+    error: float | None = None
+    largest: float | None = None
+    moved: Traffic | None = None
+    skipped: str | None = None
+    grid: tuple[int, ...] = ()
+    filled: Size | None = None
+
+    @property
+    def rate(self) -> float | None:
+        """Operations per second."""
+        return self.size.operations / (self.time.median_us * 1e-6) if self.time else None
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The most that the card does of one thing, measured: ``rate`` bytes or operations per second.
+
+    ``low`` to ``high`` is the 95 % interval of the median; ``how`` says what ran.
+    """
+
+    name: str
+    kind: Literal["bytes", "operations"]
+    rate: float
+    low: float
+    high: float
+    how: str
+    conditions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine around the card: its processor, how many of its cores were used, and NumPy with what multiplies."""
+
+    processor: str
+    cores: int
+    numpy: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Everything measured of one kernel file on one card.
+
+    ``library`` names what called cuBLAS, or says why nothing did. ``start_up_s`` is the first use of the card by a
+    fresh process. ``limit_s`` bounds the time for one point. ``notes`` tell of sizes at which ``main()`` failed.
+    ``kernels`` are the digests of what was measured, by the name of the kernel.
+    """
+
+    file: str
+    sha256: str
+    version: str
+    date: str
+    device: Device
+    host: Host
+    library: str
+    start_up_s: float
+    limit_s: float
+    conditions: Mapping[str, str]
+    ceilings: tuple[Ceiling, ...]
+    points: tuple[Point, ...]
+    notes: tuple[str, ...] = ()
+    kernels: Mapping[str, str] = field(default_factory=dict)
+
+    def ceiling(self, name: str) -> Ceiling | None:
+        """Return the ceiling of this name, None where it was not measured."""
+        return next((one for one in self.ceilings if one.name == name), None)
+
+
+def digests(program: Program) -> dict[str, str]:
+    """Return a digest of each kernel: of its code, of the functions it may call, and of the file's other constants.
+
+    The code is written anew, without docstrings and comments: a dump of the tree differs between versions of Python.
+    """
+    shared = [_code(node) for node in program.functions.values()]
+    shared += [f"{c.name} = {c.text}" for c in program.constants.values() if c.name not in (*SIZE_CONSTANTS, "TILE")]
+    texts = {name: "\n".join([*shared, _code(node)]) for name, node in program.kernels.items()}
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in texts.items()}
+
+
+def _code(function: ast.FunctionDef) -> str:
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return "\n".join([function.name, *map(ast.unparse, (*function.decorator_list, function.args, *body))])
+
+
+def joined(older: Sweep, newer: Sweep) -> Sweep:
+    """Return the newer measurement with those points of the older one that it did not repeat.
+
+    Raises:
+        InputError: when the two are not of the same card and source.
+    """
+    if older.device.name != newer.device.name or older.sha256 != newer.sha256:
+        raise InputError(OF_ANOTHER)
+    fresh = {_key(point) for point in newer.points}
+    kept = tuple(point for point in older.points if _key(point) not in fresh)
+    measured_again = {one.name for one in newer.ceilings}
+    ceilings = tuple(one for one in older.ceilings if one.name not in measured_again)
+    return replace(
+        newer,
+        ceilings=ceilings + newer.ceilings,
+        points=kept + newer.points,
+        notes=tuple(dict.fromkeys(older.notes + newer.notes)),
+    )
+
+
+def _key(point: Point) -> tuple[object, ...]:
+    return point.kernel, point.size, point.tile, point.dtype
+
+
+def save_sweep(sweep: Sweep, path: Path) -> None:
+    """Write a measurement.
+
+    Raises:
+        InputError: when the file cannot be written.
+    """
+    try:
+        with replacing(path) as partial:
+            partial.write_text(_text(sweep), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def load_sweep(path: Path) -> Sweep:
+    """Read a measurement.
+
+    Raises:
+        InputError: when the file is none, or of another schema.
+    """
+    try:
+        if not path.is_file():
+            raise ValueError("it is no file")
+        if path.stat().st_size > _MAX_BYTES:
+            raise ValueError("it is too large")
+        return parse_sweep(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: is not a sweep: {error}; run smemviz sweep again") from None
+
+
+def parse_sweep(text: str) -> Sweep:
+    """Read the JSON of a measurement.
+
+    Raises:
+        ValueError: when it is something else.
+    """
+    try:
+        data: Any = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ValueError(f"its schema is not {SCHEMA}")
+    found: Sweep = decode(Sweep, data, "sweep")
+    return found
+
+
+def sweep_facts(sweep: Sweep) -> dict[str, Any]:
+    """Return a measurement as it stands in JSON."""
+    return {"schema": SCHEMA} | asdict(sweep)
+
+
+def _text(sweep: Sweep) -> str:
+    """Write JSON with a line per point, so that a change is seen where it is."""
+    facts = sweep_facts(sweep)
+    rows = {name: [json.dumps(row) for row in facts.pop(name)] for name in ("ceilings", "points")}
+    head = json.dumps(facts, indent=1).removesuffix("\n}")
+    lists = "".join(f',\n "{name}": [\n  ' + ",\n  ".join(lines) + "\n ]" for name, lines in rows.items())
+    return f"{head}{lists}\n}}\n"

@@ -1,0 +1,86 @@
+"""A launch's counts as a table in a terminal; a narrow one gets a table for each space, so that no number is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from smemviz.wording.labels import efficiency_text
+
+_OF_SHARED = ("wavefronts", "ideal", "excess", "max_degree")
+_OF_GLOBAL = ("sectors", "sectors_per_request", "efficiency")
+_COLUMNS = ("line", "source", "space", "op", "width", "requests", *_OF_SHARED, *_OF_GLOBAL)
+_WORDS = ("source", "space", "op", "verdict")
+_WIDTH_OF_ALL = 132  # columns that all of them take, with 8 for the source
+_NOT_OF = {"shared": ("space", *_OF_GLOBAL), "global": ("space", *_OF_SHARED)}
+
+
+def launch_tables(file: str, launch: dict[str, Any], mistaken: Set[int], times: int, width: int) -> list[Table]:
+    """Return what to print of so many launches alike in ``width`` columns: a row per site, the title on the first."""
+    columns = (*_COLUMNS, *(("verdict",) if "counters" in launch else ()))
+    title, sites = _title(file, launch, times), launch["sites"]
+    if width >= _WIDTH_OF_ALL or not sites:
+        return [_table(title, sites, columns, mistaken)]
+    tables: list[Table] = []
+    for space in dict.fromkeys(site["space"] for site in sites):
+        table = _table(
+            f"{space} memory" if tables else f"{title}\n{space} memory",
+            [site for site in sites if site["space"] == space],
+            [name for name in columns if name not in _NOT_OF[space]],
+            mistaken,
+        )
+        table.box, table.padding, table.pad_edge = box.SIMPLE_HEAD, (0, 0), False
+        tables.append(table)
+    return tables
+
+
+def _title(file: str, launch: dict[str, Any], times: int) -> str:
+    sizes = [" x ".join(map(str, launch[name])) for name in ("grid", "block")]
+    title = f"{launch['kernel']}: grid {sizes[0]}, block {sizes[1]}, {launch['shared_bytes']} bytes of shared memory"
+    if launch["dynamic_shared"]:
+        title += f", {launch['dynamic_shared']} of them dynamic"
+    if launch["file"] != file:
+        title += f", in {launch['file']}"
+    if times > 1:
+        title += f"; {times:,} launches alike"
+    return title
+
+
+def _table(title: str, sites: Sequence[dict[str, Any]], columns: Sequence[str], mistaken: Set[int]) -> Table:
+    """Return a row per site; lines in which a mistake was met have a mark."""
+    rows = [
+        [
+            "! " * (site["line"] in mistaken) + _lines(site) if name == "line" else _cell(name, site[name])
+            for name in columns
+        ]
+        for site in sites
+    ]
+    table = Table(title=Text(title), title_justify="left")
+    for place, name in enumerate(columns):
+        header = name.replace("_per_", "/").replace("_", " ")
+        if name in _WORDS:
+            table.add_column(header, overflow="fold")
+        else:  # a number is never broken
+            longest = max((len(cells[place]) for cells in rows), default=0)
+            table.add_column(header, justify="right", overflow="fold", min_width=longest)
+    for site, cells in zip(sites, rows, strict=True):
+        table.add_row(*map(Text, cells), style="bold" if site["excess"] else "")
+    return table
+
+
+def _cell(name: str, value: Any) -> str:
+    """Write what is a ratio in four digits, an efficiency in percent, and nothing as a dash."""
+    if not isinstance(value, float):
+        return "-" if value is None else str(value)
+    return efficiency_text(value) if name == "efficiency" else f"{value:.4g}"
+
+
+def _lines(site: dict[str, Any]) -> str:
+    """Return the line of a site, after those of the calls that lead to it: ``17 > 6``."""
+    own = f"{Path(site['file']).name}:{site['line']}" if "file" in site else str(site["line"])
+    return " > ".join((*(str(line) for line, _ in site["calls"]), own))

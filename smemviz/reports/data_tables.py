@@ -1,0 +1,161 @@
+"""A recording as rows and columns: a row per lane of each request, per request, or per site.
+
+The names and units of the columns are the same in CSV and Parquet. What a row cannot have is empty, or null.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.errors import MissingError
+from smemviz.model.counting.global_traffic import traffic_of
+from smemviz.model.counting.request_costs import Each, each
+from smemviz.model.counting.summary import summarize
+from smemviz.model.hardware.compute_capability import device
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.printable import spreadsheet_cell
+from smemviz.recordings.data import Launch, Recording
+
+Rows = Literal["lanes", "requests", "sites"]
+ROWS: tuple[Rows, ...] = ("lanes", "requests", "sites")
+
+_LAUNCH = ("launch", "kernel", "launch_requests", "launch_missing")
+_SITE = ("file", "line", "column", "source", "function", "array", "space", "op", "width")
+_REQUEST = ("block", "warp", "step", "epoch")
+_COSTS = Each._fields
+_SUMMARY = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
+_TRAFFIC = ("sectors_per_request", "bytes_used", "efficiency")
+COLUMNS: dict[Rows, tuple[str, ...]] = {
+    "lanes": (*_LAUNCH, *_SITE, *_REQUEST, "lane", "address", "bank", "value", *_COSTS),
+    "requests": (*_LAUNCH, *_SITE, *_REQUEST, "lanes", *_COSTS),
+    "sites": (*_LAUNCH, *_SITE, *_SUMMARY, *_TRAFFIC, "complete"),
+}
+_WORDS = {"kernel", "file", "source", "function", "array", "space", "op"}
+_REAL = {"value", "sectors_per_request", "efficiency"}
+_CHUNK = 1 << 12  # requests; 131,072 rows of lanes
+
+Column = Sequence[Any]
+Table = dict[str, Column]
+
+
+def tables(
+    recording: Recording, launches: Sequence[tuple[int, Launch]], rows: Rows = "lanes", hardware: Hardware = H200
+) -> Iterator[Table]:
+    """Return the rows of launches, each with its number in the recording, in pieces: column by column, None for null.
+
+    ``launch_requests`` is how many requests the launch made, ``launch_missing`` how many of them were not logged and
+    have no row. ``address`` is in bytes, ``value`` what a store to shared memory wrote.
+    """
+    for number, launch in launches:
+        if rows == "sites":
+            yield _sites(recording, number, launch, hardware)
+            continue
+        for first in range(0, len(launch.requests), _CHUNK):
+            which = np.arange(first, min(first + _CHUNK, len(launch.requests)))
+            yield _requests(recording, number, launch, which, hardware, of_lanes=rows == "lanes")
+
+
+def write_csv(path: Path, pieces: Iterator[Table], rows: Rows) -> None:
+    """Write tables as CSV (RFC 4180, UTF-8)."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS[rows])
+        for piece in pieces:
+            columns = [map(spreadsheet_cell, piece[n]) if n in _WORDS else piece[n] for n in COLUMNS[rows]]
+            writer.writerows(zip(*columns, strict=True))
+
+
+def require_parquet() -> None:
+    """Make sure that Parquet can be written.
+
+    Raises:
+        MissingError: when pyarrow is not there.
+    """
+    if find_spec("pyarrow") is None:
+        raise MissingError("Parquet needs pyarrow: pip install 'smemviz[parquet]'; a .csv needs nothing")
+
+
+def write_parquet(path: Path, pieces: Iterator[Table], rows: Rows, facts: dict[str, str]) -> None:
+    """Write tables as Parquet; ``facts`` go into the metadata of its schema."""
+    require_parquet()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {
+        name: pa.string() if name in _WORDS else pa.float64() if name in _REAL else pa.int64() for name in COLUMNS[rows]
+    }
+    if "complete" in kinds:
+        kinds["complete"] = pa.bool_()
+    schema = pa.schema(list(kinds.items()), metadata=facts)
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for piece in pieces:
+            columns = [pa.array(piece[name], kind) for name, kind in kinds.items()]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+
+
+def _launch_columns(number: int, launch: Launch, rows: int) -> Table:
+    values = (number, launch.kernel, launch.request_count, launch.missing)
+    return {name: [value] * rows for name, value in zip(_LAUNCH, values, strict=True)}
+
+
+def _site_columns(recording: Recording, launch: Launch, site: Sequence[int]) -> Table:
+    """Return what the sites say, a row for each number of one."""
+    facts = [
+        {name: recording.file_of(launch, one) if name == "file" else getattr(one, name) for name in _SITE}
+        for one in launch.sites
+    ]
+    return {name: [facts[i][name] for i in site] for name in _SITE}
+
+
+def _sites(recording: Recording, number: int, launch: Launch, hardware: Hardware) -> Table:
+    summary = summarize(launch, hardware.cc, hardware.bank_bytes)
+    traffic = [traffic_of(launch, i) for i in range(len(summary))]
+    return {
+        **_launch_columns(number, launch, len(summary)),
+        **_site_columns(recording, launch, range(len(summary))),
+        **{name: [getattr(row, name) for row in summary] for name in (*_SUMMARY, "complete")},
+        "sectors_per_request": [one and one.sectors_per_request for one in traffic],
+        "bytes_used": [one and one.used for one in traffic],
+        "efficiency": [one and one.efficiency for one in traffic],
+    }
+
+
+def _requests(
+    recording: Recording,
+    number: int,
+    launch: Launch,
+    which: NDArray[np.intp],
+    hardware: Hardware,
+    *,
+    of_lanes: bool,
+) -> Table:
+    requests = launch.requests.select(which)
+    active = requests.addresses >= 0
+    costs = each(launch, which, hardware.cc, hardware.bank_bytes)
+    row, lane = np.nonzero(active) if of_lanes else (np.arange(len(which)), np.zeros(0, np.intp))
+    columns: Table = {
+        **_launch_columns(number, launch, len(row)),
+        **_site_columns(recording, launch, requests.site[row].tolist()),
+        **{name: getattr(requests, name)[row].tolist() for name in _REQUEST},
+        **{name: [None if cost < 0 else cost for cost in getattr(costs, name)[row].tolist()] for name in _COSTS},
+    }
+    if not of_lanes:
+        return {**columns, "lanes": active.sum(axis=1).tolist()}
+    address = requests.addresses[row, lane]
+    shared = np.array([site.space == "shared" for site in launch.sites], bool)[requests.site[row]]
+    bank = np.where(shared, address // hardware.bank_bytes % device(hardware.cc).banks, -1)
+    value = requests.values[row, lane]
+    return {
+        **columns,
+        "lane": lane.tolist(),
+        "address": address.tolist(),
+        "bank": [None if one < 0 else one for one in bank.tolist()],
+        "value": [None if nothing else one for one, nothing in zip(value.tolist(), np.isnan(value), strict=True)],
+    }

@@ -1,0 +1,186 @@
+"""The figures that can be exported, by name: the same functions that draw the page, at a launch and a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from smemviz.errors import InputError
+from smemviz.figures.banks import banks
+from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
+from smemviz.figures.drawing.style import ThemeName
+from smemviz.figures.sectors import sectors
+from smemviz.figures.source import source
+from smemviz.figures.tile import View, tile
+from smemviz.figures.timeline import timeline
+from smemviz.figures.warps import warps
+from smemviz.i18n import N_, _, speaking
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.playback.request_view import Moment
+from smemviz.recordings.calibration import calibration_for
+from smemviz.recordings.data import Launch, Recording
+from smemviz.reports.selection import Wanted, choose, launch_name, launches
+from smemviz.views.comparison import Entry, compared
+from smemviz.wording.grammar import clauses, sentences
+from smemviz.wording.impact import Measured
+from smemviz.wording.labels import count
+from smemviz.wording.sentences import headline, origin, present, rule
+
+FIGURES = ("tile", "banks", "warps", "sectors", "timeline", "compare", "source")
+NAMES: Mapping[str, str] = {
+    "tile": N_("tile"),
+    "banks": N_("banks"),
+    "warps": N_("warps"),
+    "sectors": N_("sectors"),
+    "timeline": N_("timeline"),
+    "compare": N_("compare"),
+    "source": N_("source"),
+}
+VIEWS = {"tile": ("declared", "physical"), "compare": ("wavefronts", "sectors", "times")}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with the sentence under it, and what of the recording it lacks, "" when nothing is missing."""
+
+    figure: go.Figure
+    caption: str
+    missing: str
+
+    @property
+    def text(self) -> str:
+        """What stands below the figure; that something is missing is said in any case."""
+        return "\n".join(text for text in (self.caption, self.missing) if text)
+
+
+def picture(
+    recording: Recording,
+    name: str,
+    wanted: Wanted = Wanted(),  # noqa: B008  frozen
+    *,
+    view: str | None = None,
+    array: str | None = None,
+    drawn_banks: int | None = None,
+    hardware: Hardware = H200,
+    theme: ThemeName = "light",
+) -> Picture:
+    """Draw one of ``FIGURES``; ``view`` is one of its ``VIEWS``, ``array`` and ``drawn_banks`` are the tile's.
+
+    Raises:
+        InputError: when there is no such figure, view, array, launch or request, or nothing to draw.
+    """
+    offered = VIEWS.get(name, ())
+    if view is not None and view not in offered:
+        raise InputError(f"--view {view}: the figure {name} has {', '.join(offered) or 'one view only'}")
+
+    def draw() -> Picture:
+        if name == "compare":
+            return _comparison(recording, wanted, view or offered[0], hardware, theme)
+        launch, now = choose(recording, wanted, hardware, "global" if name == "sectors" else "shared")
+        if name == "tile":
+            shown = _array(launch, now, array)
+            kind: View = "physical" if view == "physical" else "declared"
+            figure = tile(now, shown, view=kind, banks=drawn_banks, hardware=hardware, theme=theme)
+        else:
+            figure = _drawn(recording, name, launch, now, drawn_banks, hardware, theme)
+        of_launch = name in ("warps", "source")
+        return Picture(figure, _caption(recording, launch, now, hardware, of_launch), missing(recording, [launch]))
+
+    drawn = draw()
+    if not drawn.figure.data:
+        with speaking("en"):  # as all errors are
+            raise InputError(f"{recording.file}: no figure {name}: {draw().figure.layout.meta['says']}")
+    return drawn
+
+
+def _drawn(
+    recording: Recording,
+    name: str,
+    launch: Launch,
+    now: Moment,
+    drawn_banks: int | None,
+    hardware: Hardware,
+    theme: ThemeName,
+) -> go.Figure:
+    """Draw one of the figures of a request or its launch that have one view."""
+    site = int(launch.requests.site[now.row]) if now.row is not None else None
+    warp = int(launch.requests.warp[now.row]) if now.row is not None else None
+    if name == "banks":
+        return banks(now, banks=drawn_banks, hardware=hardware, theme=theme)
+    if name == "warps":
+        return warps(launch, now.block, site=site, warp=warp, hardware=hardware, theme=theme)
+    if name == "sectors":
+        return sectors(now, theme=theme)
+    if name == "timeline":
+        return timeline(now, hardware=hardware, theme=theme)
+    return source(recording, launch, site=site, hardware=hardware, theme=theme)
+
+
+def missing(recording: Recording, shown: Sequence[Launch]) -> str:
+    """Say what of launches, and of the run, is not in the recording; "" when nothing is missing."""
+    said = []
+    requests = sum(launch.missing for launch in shown)
+    if requests:
+        made = sum(launch.request_count for launch in shown)
+        total = count(made, "request")
+        said.append(_("{lost:,} of {requests} were counted but not logged.", lost=requests, requests=total))
+    if recording.unrecorded:
+        more = count(recording.unrecorded, "more launch")
+        said.append(_("{launches} of the run not recorded, as asked.", launches=more))
+    return sentences(*said) if said else ""
+
+
+def _array(launch: Launch, now: Moment, name: str | None) -> str:
+    """Return the shared array to draw: the one named, else the one the present request goes to, else the first."""
+    names = [array.name for array in launch.shared_arrays]
+    if name is not None and name not in names:
+        raise InputError(f"{launch.kernel} has no shared array {name!r}; it has {', '.join(names) or 'none'}")
+    goes_to = launch.sites[launch.requests.site[now.row]].array if now.row is not None else None
+    return name or next((one for one in names if one == goes_to), names[0] if names else "")
+
+
+def _caption(recording: Recording, launch: Launch, now: Moment, hardware: Hardware, of_launch: bool) -> str:
+    """Say what is drawn, where it stands in the source, and where the numbers come from."""
+    constants = ", ".join(f"{name} = {value}" for name, value in recording.constants.items())
+    if of_launch or now.row is None:
+        file = Path(recording.file_of(launch)).name
+        where = _("{kernel} in {file}", kernel=launch.kernel, file=file)
+        told = headline(launch, hardware)
+    else:
+        site = launch.sites[launch.requests.site[now.row]]
+        file = Path(recording.file_of(launch, site)).name
+        where = clauses(launch.kernel, f"{file}:{site.line}", site.source)
+        told = present(now, hardware)
+    if constants:
+        where = _("{place} with {constants}", place=where, constants=constants)
+    if of_launch or now.row is None:
+        said = _("{place}. {sentence}.", place=where, sentence=told)
+    elif launch.grid != (1, 1, 1):
+        said = _("{place}, block {block}: {request}.", place=where, block=now.block, request=told)
+    else:
+        said = _("{place}: {request}.", place=where, request=told)
+    return sentences(said, provenance(recording, hardware))
+
+
+def provenance(recording: Recording, hardware: Hardware) -> str:
+    """Say where the numbers of a recording come from, as a sentence."""
+    return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware, recording.launches))
+
+
+def _comparison(recording: Recording, wanted: Wanted, view: str, hardware: Hardware, theme: ThemeName) -> Picture:
+    found = launches(recording, wanted)
+    rows = compared([_entry(recording, launch, number, hardware) for launch, number in found])
+    draw = {"wavefronts": wavefront_bars, "sectors": sector_bars, "times": time_bars}[view]
+    said = _("{file}: {launches} side by side.", file=Path(recording.file).name, launches=count(len(rows), "launch"))
+    caption = sentences(said, provenance(recording, hardware))
+    return Picture(draw(rows, theme=theme), caption, missing(recording, [launch for launch, _number in found]))
+
+
+def _entry(recording: Recording, launch: Launch, number: int, hardware: Hardware) -> Entry:
+    measured = None
+    if launch.time and recording.device:
+        measured = Measured(launch, launch.time, recording.device, calibration_for(recording))
+    return Entry(launch_name(launch, number), recording.file, launch, hardware, origin(recording), measured)

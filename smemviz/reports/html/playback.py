@@ -1,0 +1,185 @@
+"""What a browser needs to play a launch: its requests in few numbers, and each kind of request served once.
+
+Requests of one site whose lanes lie in the same places, as far as banks and sectors go, cost the same and are drawn
+the same. Such a *shape* is worked out here, once; a request is then a shape, the address it starts at, and who made it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.figures.sectors import LINE_BYTES
+from smemviz.frontends.numba.program import lines_of
+from smemviz.model.counting.summary import summarize
+from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, serve_request
+from smemviz.model.playback.request_view import Moment, blocks, playback_order
+from smemviz.model.playback.worst import worst_moment
+from smemviz.recordings.data import Launch, Recording
+from smemviz.views.grid import declared
+from smemviz.views.listing import spans
+from smemviz.wording.labels import number
+from smemviz.wording.sentences import access_kind, badge, cost, headline_of, operation
+
+Played = dict[str, Any]
+
+
+def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, most: int, cells: int) -> Played:
+    """Return a launch ready for JSON, with the blocks that ``most`` requests have room for, the worst one first.
+
+    ``left_out`` is how many logged requests there was no room for. Of the shared arrays there are those that ``cells``
+    cells have room for.
+    """
+    where = bank_layout(launch, hardware)
+    worst = worst_moment(launch, hardware)
+    shapes = _Shapes(launch, where, hardware)
+    order = [worst.block, *(block for block in blocks(launch) if block != worst.block)] if len(launch.requests) else []
+    parts, room = [], most
+    for block in order:
+        rows = playback_order(launch, block)[:room]
+        if len(rows):
+            parts.append(_block(launch, block, rows, shapes))
+        room -= len(rows)
+    return {
+        "name": name,
+        "headline": headline_of(recording, launch, hardware),
+        "width": where.width,
+        "origin": where.origin,
+        "start": max(worst.position, 0),
+        "files": _files(recording, launch),
+        "sites": _sites(launch, hardware),
+        "arrays": _arrays(worst, where, cells),
+        "globals": _globals(launch),
+        "shapes": shapes.served,
+        "blocks": sorted(parts, key=lambda part: int(part["block"])),
+        "first": worst.block,
+        "left_out": len(launch.requests) - sum(len(part["warp"]) for part in parts),
+    }
+
+
+def _block(launch: Launch, block: int, rows: NDArray[np.intp], shapes: _Shapes) -> Played:
+    """Return the requests of a block as columns, and the texts of the values that its stores write."""
+    requests = launch.requests
+    base = np.where(requests.addresses[rows] >= 0, requests.addresses[rows], np.iinfo(np.int64).max).min(axis=1)
+    base = np.where(base == np.iinfo(np.int64).max, 0, base)
+    stored = np.flatnonzero(~np.isnan(requests.values[rows]).all(axis=1))
+    return {
+        "block": block,
+        **{name: getattr(requests, name)[rows].tolist() for name in ("warp", "step", "epoch", "site")},
+        "shape": [shapes.of(block, rows, i, int(base[i])) for i in range(len(rows))],
+        "base": np.diff(base, prepend=0).tolist(),
+        "values": {
+            int(i): ["" if np.isnan(value) else number(value) for value in requests.values[rows[i]].tolist()]
+            for i in stored
+        },
+    }
+
+
+class _Shapes:
+    """The different requests of a launch, each served when it is first met."""
+
+    def __init__(self, launch: Launch, where: BankLayout, hardware: Hardware) -> None:
+        self.served: list[Played] = []
+        self._launch, self._where, self._hardware = launch, where, hardware
+        self._known: dict[tuple[int, int, bytes], int] = {}
+
+    def of(self, block: int, rows: NDArray[np.intp], i: int, base: int) -> int:
+        """Return the number of the shape of a block's i-th request, which starts at ``base``."""
+        requests = self._launch.requests
+        addresses = requests.addresses[rows[i]]
+        site = int(requests.site[rows[i]])
+        shared = self._launch.sites[site].space == "shared"
+        row = self._where.banks * self._where.width if shared else LINE_BYTES
+        lanes = np.where(addresses >= 0, addresses - base, -1)
+        key = (site, (base - (self._where.origin if shared else 0)) % row, lanes.tobytes())
+        if key not in self._known:
+            self._known[key] = len(self.served)
+            self.served.append(self._serve(Moment(self._launch, block, rows, i), lanes, base))
+        return self._known[key]
+
+    def _serve(self, now: Moment, lanes: NDArray[np.int64], base: int) -> Played:
+        """Serve a request: per lane and word its place after ``base``, wavefront, and whether it is in conflict."""
+        served = serve_request(now, self._where, self._hardware)
+        columns = (served.lane, served.address - base, served.wavefront, served.conflict.astype(np.int64))
+        return {
+            "said": cost(now, self._hardware),
+            "lanes": lanes.tolist(),
+            "wavefronts": served.wavefronts,
+            "words": np.stack(columns, axis=1).tolist() if served.reason is None else [],
+            "reason": served.reason,
+        }
+
+
+def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
+    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    return [
+        {
+            "source": site.source,
+            "does": access_kind(site) if site.space == "global" else operation(site),
+            "badge": badge(site, row),
+            "excess": bool(row.excess),
+            "shared": site.space == "shared",
+            "array": site.array,
+            "bytes": site.width,
+        }
+        for site, row in zip(launch.sites, rows, strict=True)
+    ]
+
+
+def _arrays(now: Moment, where: BankLayout, room: int) -> list[Played]:
+    """Return the cells of shared arrays, row by row; ``address`` is -1 where there is no cell."""
+    found = []
+    for array in now.launch.shared_arrays:
+        cells = math.prod(array.shape)
+        if not 0 < cells <= room:
+            continue
+        room -= cells
+        grid = declared(now, array, where)
+        found.append(
+            {
+                "name": array.name,
+                "size": grid.size,
+                "columns": grid.address.shape[1],
+                "address": grid.address.ravel().tolist(),
+                "names": grid.name.ravel().tolist(),
+                "touched": grid.touched.ravel().astype(int).tolist(),
+                "titles": [grid.x_title, grid.y_title],
+            }
+        )
+    return found
+
+
+def _globals(launch: Launch) -> list[Played]:
+    """Return where the arrays in global memory lie, so that their elements can be named."""
+    return [
+        {"name": one.name, "address": one.address, "shape": one.shape, "strides": one.strides, "size": one.itemsize}
+        for one in launch.arrays
+        if one.space == "global"
+    ]
+
+
+def _files(recording: Recording, launch: Launch) -> list[Played]:
+    """Return the lines of each file the launch has sites in, with the numbers of the sites that begin there."""
+    own = recording.file_of(launch)
+    files: dict[str, list[int]] = {own: []}
+    for i, site in enumerate(launch.sites):
+        files.setdefault(recording.file_of(launch, site), []).append(i)
+    found = []
+    for file, sites in files.items():
+        text = recording.text(file)
+        kernel = launch if file == own else None
+        lines = lines_of(text)
+        found.append(
+            {
+                "name": file,
+                "lines": [
+                    [number, lines[number - 1], [i for i in sites if launch.sites[i].line == number]]
+                    for first, last in spans(file, text, kernel, [launch.sites[i] for i in sites])
+                    for number in range(first, min(last, len(lines)) + 1)
+                ],
+            }
+        )
+    return found

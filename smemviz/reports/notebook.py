@@ -1,0 +1,185 @@
+"""A recording in a notebook: a table of its launches and the banks under its worst request, in plain HTML and SVG.
+
+Nothing in it is loaded from anywhere or runs; it follows the colours of JupyterLab, VS Code, or the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from smemviz.figures.drawing.style import THEMES, Theme, blend, font, mono
+from smemviz.i18n import _, spoken
+from smemviz.model.counting.duplicates import alike
+from smemviz.model.hardware.compute_capability import device, known
+from smemviz.model.playback.bank_service import Hardware, Served, bank_layout, serve_request
+from smemviz.model.playback.request_view import Moment
+from smemviz.model.playback.worst import worst_moment
+from smemviz.recordings.data import Launch, Recording
+from smemviz.wording.grammar import sentences
+from smemviz.wording.labels import count, duration
+from smemviz.wording.sentences import Facts, degree_of, facts, headline, origin, present, rule, told
+
+_MOST_LAUNCHES = 20
+_MOST_FINDINGS = 5
+_MOST_ROWS = 16
+_CELL, _ROW, _LEFT, _BOTTOM = 20, 20, 34, 32  # pixels
+
+
+def to_html(recording: Recording) -> str:
+    """Return the recording as a piece of HTML: facts of every launch, and the banks under the worst request."""
+    hardware = _hardware(recording)
+    sums = [facts(launch, hardware) for launch in recording.launches]
+    parts = [
+        f"<p>{_origin(recording, hardware)}</p>",
+        _table(recording.launches, sums),
+        *_missing(recording),
+        *_findings(recording),
+    ]
+    if any(total.wavefronts for total in sums):
+        worst = max(range(len(sums)), key=lambda i: sums[i].excess)
+        parts.append(_picture(recording, worst_moment(recording.launches[worst], hardware), hardware))
+    return f'<div class="smemviz" lang="{spoken()}"><style>{_style()}</style>{"".join(parts)}</div>'
+
+
+def _origin(recording: Recording, hardware: Hardware) -> str:
+    said, counted = escape(origin(recording)), escape(rule(hardware, recording.launches))
+    return _("<b>{file}</b>: requests {origin}; {rule}.", file=escape(recording.file), origin=said, rule=counted)
+
+
+def _hardware(recording: Recording) -> Hardware:
+    made_on = recording.device.compute_capability if recording.device else None
+    cc = made_on if made_on in {row.cc for row in known()} else (9, 0)
+    return Hardware(cc, device(cc).bank_bytes[0])
+
+
+def _table(launches: Sequence[Launch], sums: Sequence[Facts]) -> str:
+    timed = any(launch.time for launch in launches)
+    heads = [_("launch"), _("grid"), _("block"), _("shared requests"), _("wavefronts"), _("ideal"), _("excess")]
+    heads += [_("degree"), _("sectors"), *[_("time")] * timed]
+    rows = []
+    groups = alike(launches)
+    for group in groups[:_MOST_LAUNCHES]:
+        launch, total = launches[group[0]], sums[group[0]]
+        name = launch.kernel if len(group) == 1 else f"{launch.kernel} \N{MULTIPLICATION SIGN} {len(group):,}"
+        cells = [name, *(" x ".join(map(str, sizes)) for sizes in (launch.grid, launch.block))]
+        cells += [f"{n:,}" for n in (total.requests, total.wavefronts, total.ideal, total.excess)]
+        cells += [degree_of(total), f"{total.sectors:,}"]
+        cells += [duration(launch.time.median_us) if launch.time else "-"] * timed
+        tag = "<tr class=conflict>" if total.excess else "<tr>"
+        rows.append(tag + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    more = sum(map(len, groups[_MOST_LAUNCHES:]))
+    further = _("and {more}", more=count(more, "more launch"))
+    note = f"<p>{escape(further)}</p>" if more else ""
+    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in heads)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def _missing(recording: Recording) -> Iterator[str]:
+    """Say what of the run is not in the recording."""
+    if recording.unrecorded:
+        launches = count(recording.unrecorded, "more launch")
+        yield f"<p>{escape(_('{launches} of the run not recorded, as asked', launches=launches))}</p>"
+    requests = sum(launch.missing for launch in recording.launches)
+    if requests:
+        lost = count(requests, "request")
+        yield f"<p>{escape(_('{requests} were counted and not logged one by one', requests=lost))}</p>"
+
+
+def _findings(recording: Recording) -> Iterator[str]:
+    for finding in recording.findings[:_MOST_FINDINGS]:
+        said = _("line {line}: {what}", line=finding.line, what=told(finding, recording))
+        yield f"<p class=finding>{escape(said)}</p>"
+    more = len(recording.findings) - _MOST_FINDINGS
+    if more > 0:
+        further = _("and {more}", more=count(more, "more finding"))
+        yield f"<p class=finding>{escape(further)}</p>"
+
+
+def _picture(recording: Recording, now: Moment, hardware: Hardware) -> str:
+    """Say what the worst request is and draw it: a column per bank, a row per wavefront, the lanes in the cells."""
+    if now.row is None:
+        return ""
+    where = bank_layout(now.launch, hardware)
+    served = serve_request(now, where, hardware)
+    site = now.launch.sites[now.launch.requests.site[now.row]]
+    place = f"{recording.file_of(now.launch, site)}:{site.line}"
+    title = _("{kernel}: {headline}", kernel=now.launch.kernel, headline=headline(now.launch, hardware))
+    said = _("{place}, {site}: {request}.", place=place, site=site.source, request=present(now, hardware))
+    text = f"<p><b>{escape(title)}</b><br>{escape(said)}</p>"
+    if not served.wavefronts:
+        return text
+    return text + _svg(served, where.banks, sentences(_("{sentence}.", sentence=title), said))
+
+
+def _svg(served: Served, banks: int, label: str) -> str:
+    rows = min(served.wavefronts, _MOST_ROWS)
+    width, height = _LEFT + banks * _CELL, rows * _ROW + _BOTTOM
+    cells = []
+    for bank, wavefront, lanes in _cells(served, rows):
+        x, y = _LEFT + bank * _CELL, wavefront * _ROW
+        shape = f'<rect class="b{bank}" x="{x}" y="{y}" width="{_CELL - 1}" height="{_ROW - 1}"/>'
+        cells.append(f'{shape}<text x="{x + _CELL / 2 - 0.5}" y="{y + 14}">{escape(lanes)}</text>')
+    idle = (
+        f'<rect class="idle" x="{_LEFT}" y="{row * _ROW}" width="{banks * _CELL - 1}" height="{_ROW - 1}"/>'
+        for row in range(rows)
+    )
+    edges = "".join(f"M{_LEFT + bank * _CELL - 0.5} 0V{rows * _ROW}" for bank in range(1, banks))
+    ticks = [f'<path d="{edges}"/>']
+    ticks += [f'<text x="{_LEFT - 6}" y="{row * _ROW + 14}" class="row">{row + 1}</text>' for row in range(rows)]
+    ticks += [
+        f'<text x="{_LEFT + bank * _CELL + _CELL / 2}" y="{rows * _ROW + 12}" class="axis">{bank}</text>'
+        for bank in range(0, banks, 4)
+    ]
+    shown = _("lanes by bank (across) and wavefront (down)")
+    if rows < served.wavefronts:
+        total = served.wavefronts
+        shown = _("lanes by bank (across) and wavefront (down), the first {rows} of {total}", rows=rows, total=total)
+    ticks.append(f'<text x="{_LEFT}" y="{height - 4}" class="note">{escape(shown)}</text>')
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="{escape(label)}">{"".join(idle)}{"".join(cells)}{"".join(ticks)}</svg>'
+    )
+
+
+def _cells(served: Served, rows: int) -> Iterator[tuple[int, int, str]]:
+    """Return bank, wavefront and lanes of every cell that serves one: ``7``, or ``0+`` for lanes 0 and others."""
+    places: dict[tuple[int, int], list[int]] = {}
+    for bank, wavefront, lane in zip(served.bank, served.wavefront, served.lane, strict=True):
+        if wavefront < rows:
+            places.setdefault((int(bank), int(wavefront)), []).append(int(lane))
+    for (bank, wavefront), lanes in places.items():
+        alone = len(set(lanes)) == 1
+        yield bank, wavefront, str(lanes[0]) if alone else f"{min(lanes)}+"
+
+
+def _style() -> str:
+    """Return the style sheet: light, dark where the system is, and either where the notebook says so."""
+    light, dark = (_colours(THEMES[name]) for name in ("light", "dark"))
+    as_light = "body[data-jp-theme-light=true] .smemviz,body.vscode-light .smemviz"
+    as_dark = "body[data-jp-theme-light=false] .smemviz,body.vscode-dark .smemviz"
+    return (
+        f".smemviz{{{light}}}@media(prefers-color-scheme:dark){{.smemviz{{{dark}}}}}{as_light}{{{light}}}{as_dark}{{{dark}}}"
+        f".smemviz{{background:var(--paper);color:var(--ink);font:13px/1.45 {font()};padding:8px 12px;overflow-x:auto}}"
+        ".smemviz p{margin:6px 0}"
+        ".smemviz table{border-collapse:collapse;margin:6px 0;background:none;color:inherit;font-size:13px}"
+        ".smemviz th,.smemviz td{padding:3px 10px;text-align:right;background:none;border:0;white-space:nowrap}"
+        ".smemviz th{color:var(--muted);font-weight:500;border-bottom:1px solid var(--unused)}"
+        f".smemviz td:first-child{{font-family:{mono()}}}"
+        ".smemviz th:first-child,.smemviz td:first-child{text-align:left}"
+        ".smemviz .conflict td:nth-child(n+7):nth-child(-n+8),.smemviz .finding{color:var(--conflict);font-weight:600}"
+        ".smemviz svg{display:block;max-width:none}.smemviz path{stroke:var(--paper)}"
+        f".smemviz text{{font:600 11px {mono()};text-anchor:middle;fill:var(--ink)}}"
+        f".smemviz .axis,.smemviz .row,.smemviz .note{{font:400 11px {font()};fill:var(--muted)}}"
+        ".smemviz .row{text-anchor:end}.smemviz .note{text-anchor:start}.smemviz .idle{fill:var(--idle)}"
+        + "".join(f".smemviz .b{bank}{{fill:var(--b{bank})}}" for bank in range(_BANKS))
+    )
+
+
+_BANKS = max(row.banks for row in known())
+
+
+def _colours(theme: Theme) -> str:
+    names = ("paper", "ink", "muted", "idle", "unused", "conflict")
+    banks = (f"--b{i}:{colour}" for i, colour in enumerate(blend(theme.ramp, _BANKS)))
+    return ";".join((*(f"--{name}:{getattr(theme, name)}" for name in names), *banks))

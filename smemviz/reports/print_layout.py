@@ -1,0 +1,256 @@
+"""A figure made ready for print: laid out for its width on paper, with text that is the size asked for or fits.
+
+A figure is drawn for a screen 700 pixels wide and more. For paper it is laid out on a narrower sheet with its own type
+sizes, and the whole sheet is then scaled to the width asked for, so that all proportions stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from smemviz.errors import InputError
+from smemviz.figures.drawing.style import THEMES, ThemeName
+from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
+from smemviz.reports.vectors import in_vectors
+
+_BODY = 12  # pixels: the type of a figure as it is drawn
+_LEAST_POINTS = 3.5  # on paper; a text in a cell that would be smaller is left out, as the figures do on a screen
+_CHARACTER, _MONO = 0.62, 0.605  # widths, in font sizes: of a bold digit, of any letter
+_SCREEN, _FLATTEST = 700, 0.65  # pixels a plot is wide on a screen; rows of cells become no flatter than that
+_NARROWEST = 120  # pixels of a plot, in which nothing overlaps
+_BETWEEN = 1.5  # pixels free between the texts of two cells
+_STROKE, _INSIDE = 0.1, 0.9  # of a cell: its frame is as wide at most, and so far apart are the frame's two sides
+_LOWER = 0.12  # font sizes by which numerals in the middle of a line stand above the middle of its cell
+_AVERAGE = 0.54  # of the letters of a sentence
+_CAPTION, _CAPTION_LINE = 11, 15
+_KEY_LINE, _KEY_ENTRY, _KEY_TYPE = 19, 42, 11.5  # pixels: a row of the key, its symbol with its gaps, its type
+# What stays on one line, with the space behind it: a word; a Chinese letter with marks that may not begin a line.
+_PIECE = re.compile(r"[\u3400-\u9fff][\u3001-\u3011\uff00-\uff5e.,;:)]*\s*|[^\s\u3400-\u9fff]+\s*|\s+")
+_POINT, _CENTIMETRE = 96 / 72, 96 / 2.54  # CSS pixels
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """How a figure goes to paper: width in cm, type in points; ``background`` paints the theme's paper behind it."""
+
+    width_cm: float = 8.0
+    points: float = 7.0
+    background: bool = False
+
+    @property
+    def scale(self) -> float:
+        """CSS pixels on paper for one of the figure."""
+        return self.points * _POINT / _BODY
+
+    @property
+    def pixels(self) -> int:
+        """The width the figure is laid out at."""
+        return round(self.width_cm * _CENTIMETRE / self.scale)
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """A figure laid out for paper, ``width`` and ``height`` in its pixels, each of which is ``scale`` CSS pixels."""
+
+    figure: go.Figure
+    width: int
+    height: int
+    scale: float
+
+
+def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: str = "") -> Pressed:
+    """Lay a figure out for paper; the figure given stays as it is.
+
+    Raises:
+        InputError: when the sheet is too narrow for the figure.
+    """
+    printed = go.Figure(figure)
+    width = sheet.pixels
+    margin = printed.layout.margin
+    names = printed.layout.yaxis.ticktext
+    if names is not None and len(names):
+        margin.l = min(margin.l, 8 + _CAPTION * 0.6 * max(map(characters, names)))
+    plot = width - margin.l - margin.r
+    if plot < _NARROWEST:
+        raise _too_narrow()
+    smallest = _LEAST_POINTS * _POINT / sheet.scale
+    if any(trace.type == "heatmap" for trace in printed.data):
+        rows = printed.layout.height - margin.t - margin.b
+        printed.layout.height -= rows - rows * min(max(plot / _SCREEN, _FLATTEST), 1)
+    stroke = _thin(printed, plot)
+    for trace in printed.data:
+        _fit(trace, printed.layout, plot, smallest, stroke)
+    _fit_pairs(printed, plot)
+    _close_up(printed)
+    printed = in_vectors(printed, plot)
+    _lower(printed)
+    top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot) - 1))
+    lines = _wrapped(caption, width)
+    below = len(lines) * _CAPTION_LINE + 10 if lines else 0
+    height = round(printed.layout.height + top - margin.t + below)
+    if lines:
+        printed.add_annotation(
+            text="<br>".join(map(escape, lines)),
+            x=0,
+            y=0,
+            xref="paper",
+            yref="paper",
+            xanchor="left",
+            yanchor="top",
+            xshift=4 - margin.l,
+            yshift=-margin.b - 2,
+            align="left",
+            showarrow=False,
+            font={"size": _CAPTION, "color": THEMES[theme].muted},
+        )
+    printed.update_layout(
+        width=width,
+        height=height,
+        margin={"t": top, "b": margin.b + below},
+        paper_bgcolor=THEMES[theme].paper if sheet.background else "rgba(0,0,0,0)",
+    )
+    return Pressed(printed, width, height, sheet.scale)
+
+
+def _thin(figure: go.Figure, plot: float) -> float:
+    """Draw frames round cells with strokes that leave room for what stands in them; return the widest, 0 for none."""
+    if figure.layout.xaxis.range is None or all(trace.type != "heatmap" for trace in figure.data):
+        return 0
+    most = _STROKE * plot / abs(figure.layout.xaxis.range[1] - figure.layout.xaxis.range[0])
+    frames = [t for t in figure.data if t.type == "scatter" and t.mode == "lines" and t.line.width]
+    for trace in frames:
+        trace.line.width = min(trace.line.width, most)
+    return max((trace.line.width for trace in frames), default=0)
+
+
+def _close_up(figure: go.Figure) -> None:
+    """Let lines of text stand as close as their type is small."""
+    sizes = [trace.textfont.size for trace in figure.data if trace.meta == CHARACTERS]
+    if sizes:
+        margin = figure.layout.margin
+        lines = figure.layout.height - margin.t - margin.b
+        figure.layout.height -= lines * (1 - min(max(sizes) / _BODY, 1))
+
+
+def _lower(figure: go.Figure) -> None:
+    """Put the numerals of cells, which have nothing below the line, into the middle of their cells."""
+    layout = figure.layout
+    if layout.yaxis.range is None:
+        return
+    down = (layout.yaxis.range[0] - layout.yaxis.range[1]) / (layout.height - layout.margin.t - layout.margin.b)
+    for trace in figure.data:
+        if trace.type == "scatter" and trace.mode == "text" and trace.textposition in (None, "middle center"):
+            trace.y = np.asarray(trace.y, float) + _LOWER * trace.textfont.size * down
+
+
+def _fit(trace: Any, layout: Any, plot: float, smallest: float, stroke: float) -> None:
+    """Shrink the texts of a trace to the cells or characters they stand in; ``stroke`` is the width of their frames."""
+    is_cells = trace.type == "heatmap" and trace.texttemplate
+    is_text = trace.type == "scatter" and trace.mode == "text" and trace.text is not None and len(trace.text) > 0
+    if not (is_cells or is_text) or layout.xaxis.range is None:
+        return
+    unit = plot / abs(layout.xaxis.range[1] - layout.xaxis.range[0])
+    if trace.meta == CHARACTERS:
+        trace.textfont.size = _possible(min(trace.textfont.size, unit / _MONO))
+    elif is_cells or trace.textposition in (None, "middle center"):
+        texts = [str(t) for row in trace.text for t in row] if is_cells else [str(t) for t in trace.text]
+        room = unit - _BETWEEN if not stroke else _INSIDE * unit - stroke
+        size = min(trace.textfont.size, _largest(texts, room))
+        if size < smallest and trace.meta == LANES:  # numbers alone: cells this small have no others in them
+            trace.text = [text.removeprefix("L") for text in texts]
+            size = min(trace.textfont.size, _largest(trace.text, room))
+        trace.textfont.size = max(size, 1)
+        if size < smallest:
+            trace.update(texttemplate="") if is_cells else trace.update(visible=False)
+
+
+def _largest(texts: Sequence[str], room: float) -> float:
+    """Return the size at which texts fit side by side into ``room`` pixels each."""
+    return room / (_CHARACTER * (max(map(characters, texts), default=0) or 1))
+
+
+def _fit_pairs(figure: go.Figure, plot: float) -> None:
+    """Shrink labels that stand at both ends of one row until they do not meet."""
+    labels = [t for t in figure.data if t.type == "scatter" and t.mode == "text" and t.meta != CHARACTERS]
+    ends = [[t for t in labels if t.textposition == f"middle {side}"] for side in ("right", "left")]
+    for left in ends[0]:
+        for right in ends[1]:
+            if list(left.y) != list(right.y):
+                continue
+            longest = max(
+                characters(_letters(a), _AVERAGE) + characters(_letters(b), _AVERAGE) + 2
+                for a, b in zip(left.text, right.text, strict=True)
+            )
+            size = min(left.textfont.size, plot / (_AVERAGE * longest))
+            left.textfont.size = right.textfont.size = _possible(size)
+
+
+def _possible(size: float) -> float:
+    """Return a size of type that there can be, in pixels."""
+    if size < 1:
+        raise _too_narrow()
+    return size
+
+
+def _too_narrow() -> InputError:
+    return InputError("the sheet is too narrow for this figure; take a larger --width or a smaller --font-size")
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"<[^>]*>", "", text)
+
+
+def _wrap_key(figure: go.Figure, plot: float) -> int:
+    """Break the key into rows that fit, each a legend of its own; returns how many there are."""
+    if not figure.layout.showlegend:
+        return 1
+    shown = [t for t in figure.data if t.name and t.showlegend is not False]
+    rows: list[list[Any]] = [[]]
+    room = plot
+    for trace in shown:
+        need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * characters(trace.name, _AVERAGE)
+        if need > room and rows[-1]:
+            rows.append([])
+            room = plot
+        rows[-1].append(trace)
+        room -= need
+    height = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    own = figure.layout.legend.to_plotly_json()
+    for number, row in enumerate(rows):
+        name = "legend" if number == 0 else f"legend{number + 1}"
+        lift = (len(rows) - 1 - number) * _KEY_LINE / height
+        figure.update_layout({name: {**own, "y": 1 + lift, "font": {**own["font"], "size": _KEY_TYPE}}})
+        for trace in row:
+            trace.legend = name
+    return len(rows)
+
+
+def _wrapped(caption: str, width: float) -> list[str]:
+    columns = max(int((width - 8) / (_AVERAGE * _CAPTION)), 20)
+    return [line for paragraph in caption.splitlines() for line in _lines(paragraph, columns)]
+
+
+def _lines(text: str, columns: int) -> list[str]:
+    """Break a text between words, between Chinese letters, and within words that are longer than a line."""
+    lines = [""]
+    for piece in (part for word in _PIECE.findall(text) for part in _parts(word, columns)):
+        if lines[-1] and characters(lines[-1] + piece.rstrip(), _AVERAGE) > columns:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    return [line.rstrip() for line in lines]
+
+
+def _parts(word: str, columns: int) -> Iterator[str]:
+    """Yield a word in parts that each fit a line; most words are one."""
+    while characters(word.rstrip(), _AVERAGE) > columns:
+        fitting = next(i for i in range(len(word), 0, -1) if i == 1 or characters(word[:i], _AVERAGE) <= columns)
+        yield word[:fitting]
+        word = word[fitting:]
+    yield word

@@ -1,0 +1,255 @@
+"""What a recording counted, as plain data and as tables; both say the same."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.model.counting.duplicates import alike
+from smemviz.model.counting.global_traffic import Traffic, traffic_of
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.compute_capability import Basis, known
+from smemviz.model.hardware.operations import basis, predictable, weakest_basis
+from smemviz.model.layout.layout_fix import Cure, Pad, Swizzle
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.printable import printable
+from smemviz.recordings.data import Launch, Recording, Site, SiteHardware, Timing
+from smemviz.wording.explanations import Explained, explain
+from smemviz.wording.sentences import told
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCHEMA = 1
+_PLACE = ("line", "column", "source", "function", "calls", "array", "space", "op", "width")
+_COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
+_TRAFFIC = ("sectors_per_request", "efficiency")
+_WIDTH_UNSEEN = 160  # columns, where the output is no terminal
+
+
+def facts(recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> dict[str, Any]:
+    """Return the counts of a recording on a compute capability, ready for JSON.
+
+    Raises:
+        InputError: for an unknown compute capability or bank mode.
+    """
+    return {
+        "schema": SCHEMA,
+        "engine": recording.engine,
+        "device": recording.device and asdict(recording.device),
+        "file": recording.file,
+        "date": recording.date,
+        "cc": list(cc),
+        "basis": weakest_basis(recording.launches, cc),
+        "bank_bytes": bank_bytes,
+        "constants": dict(recording.constants),
+        "unrecorded": recording.unrecorded,
+        "launches": _launches_facts(recording, Hardware(cc, bank_bytes)),
+        "findings": [asdict(finding) for finding in recording.findings],
+    }
+
+
+def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, Any]]:
+    """Return the facts of every launch, worked out once for those that are alike."""
+    found: dict[int, dict[str, Any]] = {}
+    for group in alike(recording.launches):
+        found |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], counted))
+    return [found[number] for number in range(len(recording.launches))]
+
+
+def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> dict[str, Any]:
+    hardware = launch.hardware or (None,) * len(launch.sites)
+    explained = explain(launch, counted, loaded_sites(recording, launch))
+    summary = summarize(launch, counted.cc, counted.bank_bytes)
+    bases = [_basis(site, counted.cc) for site in launch.sites]
+    rows = zip(launch.sites, summary, hardware, explained, bases, strict=True)
+    data = {
+        "kernel": launch.kernel,
+        "file": recording.file_of(launch),
+        "grid": launch.grid,
+        "block": launch.block,
+        "dynamic_shared": launch.dynamic_shared,
+        "shared_bytes": launch.shared_bytes,
+        "sites": [_site_facts(*row) | _traffic_facts(traffic_of(launch, i)) for i, row in enumerate(rows)],
+    }
+    if launch.missing:
+        data["missing"] = launch.missing
+    if launch.time:
+        data["time"] = {name: value for name, value in time_facts(launch.time).items() if name != "samples_us"}
+    if launch.counters:
+        data["counters"] = dict(launch.counters)
+        data["unaccounted"] = launch.unaccounted
+    return data
+
+
+def time_facts(time: Timing) -> dict[str, Any]:
+    """Return a time as plain data, what follows from the rest included."""
+    return asdict(time) | {"net_us": time.net_us}
+
+
+def _site_facts(
+    site: Site, summary: SiteSummary, hardware: SiteHardware | None, explained: Explained, rests_on: Basis | None
+) -> dict[str, Any]:
+    """Return a site with its counts; ``complete`` and ``reason`` are there only when they limit what the counts say.
+
+    ``file`` is there only when it is another than the launch's. ``basis`` is what the wavefronts rest on.
+    """
+    counts = asdict(summary)
+    if summary.complete:
+        del counts["complete"]
+    if summary.reason is None:
+        del counts["reason"]
+    data = {name: getattr(site, name) for name in _PLACE} | counts
+    data |= {"basis": rests_on and rests_on.kind, "explanation": _explanation(explained)}
+    if site.file:
+        data["file"] = site.file
+    if hardware is None:
+        return data
+    counted = asdict(hardware)
+    said = {name: counted.pop(name) for name in ("verdict", "because")}
+    return data | {"hardware": counted} | said
+
+
+def _basis(site: Site, cc: tuple[int, int]) -> Basis | None:
+    """Return what the wavefronts of a site rest on, None where there are none."""
+    counted = site.space == "shared" and predictable(site.op, site.dtype, cc)
+    return basis(site.op, site.width, cc) if counted else None
+
+
+def _traffic_facts(traffic: Traffic | None) -> dict[str, Any]:
+    """Return what a global site made of the sectors it moved, None for a shared one.
+
+    ``efficiency`` is ``bytes_used`` over bytes moved. Where part of the requests was not logged both are of the rest,
+    ``efficiency_requests`` of them.
+    """
+    if traffic is None:
+        return {"sectors_per_request": None, "bytes_used": None, "efficiency": None}
+    counts = {
+        "sectors_per_request": traffic.sectors_per_request,
+        "bytes_used": traffic.used,
+        "efficiency": traffic.efficiency,
+    }
+    return counts if traffic.complete else counts | {"efficiency_requests": traffic.logged}
+
+
+def _explanation(explained: Explained) -> dict[str, Any]:
+    """Return why a site costs what it costs: names and sentences, and the same as numbers."""
+    return {
+        "pattern": explained.pattern,
+        "because": explained.because,
+        "cure": explained.cure,
+        "patterns": [asdict(pattern) | {"requests": requests} for pattern, requests in explained.patterns],
+        "pad": _cure_facts(explained.pad),
+        "swizzle": _cure_facts(explained.swizzle),
+    }
+
+
+def _cure_facts(cure: Cure[Pad] | Cure[Swizzle] | None) -> dict[str, Any] | None:
+    """Return a layout with the excess at all accesses to its array, before and after."""
+    if cure is None:
+        return None
+    before, after = (sum(score.excess for score in scores) for scores in (cure.before, cure.after))
+    return asdict(cure.layout) | {"more_bytes": cure.more_bytes, "excess_before": before, "excess_after": after}
+
+
+def own_cc(recording: Recording) -> tuple[int, int]:
+    """Return the compute capability a recording was made on, or 9.0 where that is not known."""
+    made_on = recording.device.compute_capability if recording.device else None
+    return made_on if made_on in {row.cc for row in known()} else (9, 0)
+
+
+def print_recording(
+    recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4, *, as_json: bool = False
+) -> None:
+    """Print the counts of a recording to standard output, as one JSON document or as a table for each launch."""
+    data = facts(recording, cc, bank_bytes)
+    if as_json:
+        json.dump(data, sys.stdout, indent=1)
+        print()
+        return
+    from smemviz.reports.console_table import launch_tables
+
+    console = output_console()
+    for line in _header(data):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for group in alike(recording.launches):
+        launch = data["launches"][group[0]]
+        mistaken = {finding.line for finding in recording.findings if finding.launch in group}
+        console.print()
+        for table in launch_tables(data["file"], launch, mistaken, len(group), console.width):
+            console.print(table, crop=False)
+        for note in _notes(launch, cc):
+            console.print(note, markup=False, highlight=False, soft_wrap=True)
+    if recording.findings:
+        console.print()
+    for finding in recording.findings:
+        file = recording.file_of_finding(finding)
+        sentence = f"{file}:{finding.line}: {told(finding, recording)}"
+        console.print(sentence, markup=False, highlight=False, style="bold", soft_wrap=True)
+
+
+def _header(data: dict[str, Any]) -> list[str]:
+    device = data["device"]
+    by = "lockstep engine, no GPU"
+    if device:
+        capability = ".".join(map(str, device["compute_capability"]))
+        by = f"{device['name']} (compute capability {capability}, driver {device['driver']}, {device['runtime']})"
+    return [
+        f"{data['file']}: recorded by {data['engine'] + ' engine on ' if device else ''}{by}, {data['date']}",
+        "constants: " + (", ".join(f"{name} = {value}" for name, value in data["constants"].items()) or "none"),
+        f"counted for compute capability {'.'.join(map(str, data['cc']))} with banks of {data['bank_bytes']} bytes, "
+        + ("by rules that are partly assumed" if data["basis"] == "assumed" else f"by {data['basis']} rules"),
+        *([f"{data['unrecorded']} more launches were made and not recorded, as asked"] if data["unrecorded"] else []),
+    ]
+
+
+def _notes(launch: dict[str, Any], cc: tuple[int, int]) -> list[str]:
+    """Say what the numbers of a table do not: the time, what they do not cover, and which rules are assumed."""
+    notes = []
+    time = launch.get("time")
+    if time:
+        median, low, high, floor = (f"{time[f'{name}_us']:.3f}" for name in ("median", "low", "high", "floor"))
+        cold = ", cold" if time["cold"] else ""
+        notes.append(f"kernel time {median} us ({low} to {high}, 95 %), an empty kernel {floor} us{cold}")
+    notes.extend(launch.get("unaccounted", ()))
+    if "missing" in launch:
+        notes.append(f"{launch['missing']} requests were counted but not logged one by one")
+    for site in launch["sites"]:
+        if not site.get("complete", True):
+            notes.append(f"line {site['line']}, {site['source']}: counts cover only the requests that were logged")
+        if "efficiency_requests" in site:
+            which = f"{site['efficiency_requests']:,} of {site['requests']:,} requests"
+            notes.append(f"line {site['line']}, {site['source']}: efficiency of {which}, those that were logged")
+        if "reason" in site:
+            notes.append(f"line {site['line']}, {site['source']}: {site['reason']}")
+        if site["basis"] == "assumed":
+            source = basis(site["op"], site["width"], cc).source
+            notes.append(f"line {site['line']}, {site['source']}: its rule is assumed. {source}")
+        if site["excess"]:
+            said = site["explanation"]
+            notes.append(f"line {site['line']}, {site['source']}: {said['because']} {said['cure']}")
+    return notes
+
+
+def output_console() -> Console:
+    """Return a console on standard output, wide where that is no terminal."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            """Let nothing that a recording holds reach the terminal as a command."""
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    console = Output(emoji=False, markup=False)  # "file.py:100:" is a place, "[/a]" text
+    if not console.is_terminal:
+        console.width = _WIDTH_UNSEEN
+    return console

@@ -1,0 +1,153 @@
+"""Which launch and which request of a recording is meant: what the command line names, each name checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.errors import InputError
+from smemviz.model.counting.duplicates import alike
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.playback.request_view import Moment, blocks, playback_order
+from smemviz.model.playback.worst import excess_of
+from smemviz.recordings.data import Launch, Recording
+from smemviz.wording.sentences import facts
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for; None leaves the choice to the worst. ``launch`` counts the launches of a kernel from 0.
+
+    ``line`` and ``column`` name the sites that begin there, ``step`` is a request's place among those of its warp.
+    """
+
+    kernel: str | None = None
+    launch: int | None = None
+    line: int | None = None
+    column: int | None = None
+    block: int | None = None
+    warp: int | None = None
+    step: int | None = None
+
+
+def numbered(recording: Recording) -> list[tuple[Launch, int]]:
+    """Return one launch of each group of those alike, with its number among the launches of its kernel."""
+    seen: dict[str, int] = {}
+    numbers = []
+    for launch in recording.launches:
+        numbers.append(seen.get(launch.kernel, 0))
+        seen[launch.kernel] = numbers[-1] + 1
+    return [(recording.launches[group[0]], numbers[group[0]]) for group in alike(recording.launches)]
+
+
+def launches(recording: Recording, wanted: Wanted) -> list[tuple[Launch, int]]:
+    """Return the launches a kernel's name and a number pick, each with its number; without them one of each alike.
+
+    Raises:
+        InputError: when there is none.
+    """
+    if not recording.launches:
+        raise InputError(f"{recording.file}: the recording has no launch; there is nothing to export")
+    if wanted.kernel is None and wanted.launch is None:
+        return numbered(recording)
+    kernels = list(dict.fromkeys(launch.kernel for launch in recording.launches))
+    if wanted.kernel is not None and wanted.kernel not in kernels:
+        raise InputError(f"{recording.file}: no launch of {wanted.kernel!r}; it has: {', '.join(kernels)}")
+    of = [launch for launch in recording.launches if wanted.kernel in (None, launch.kernel)]
+    if wanted.kernel is None and len(kernels) > 1:
+        raise InputError(f"{recording.file}: --launch counts the launches of one kernel; name it with --kernel")
+    if wanted.launch is None:
+        return [pair for pair in numbered(recording) if pair[0].kernel == wanted.kernel]
+    if not 0 <= wanted.launch < len(of):
+        raise InputError(f"{recording.file}: {of[0].kernel} has launches 0 to {len(of) - 1}, not {wanted.launch}")
+    return [(of[wanted.launch], wanted.launch)]
+
+
+def every_launch(recording: Recording, wanted: Wanted) -> list[tuple[int, Launch]]:
+    """Return the same with every one of those alike, in order, each with its number in the recording."""
+    found = [launch for launch, _ in launches(recording, wanted)]
+    kernels = {launch.kernel for launch in found}
+    return [
+        (number, launch)
+        for number, launch in enumerate(recording.launches)
+        if (launch.kernel in kernels if wanted.launch is None else any(launch is one for one in found))
+    ]
+
+
+def launch_name(launch: Launch, number: int) -> str:
+    """Name a launch by its kernel, with its number among those of the kernel from the second on."""
+    return launch.kernel if number == 0 else f"{launch.kernel} ({number + 1})"
+
+
+def choose(
+    recording: Recording, wanted: Wanted, hardware: Hardware = H200, space: str | None = None
+) -> tuple[Launch, Moment]:
+    """Return the launch and the request that are meant; of several that are, the first that wastes the most.
+
+    ``space`` prefers one kind of memory where the names leave a choice.
+
+    Raises:
+        InputError: when nothing fits the names.
+    """
+    found = [launch for launch, _ in launches(recording, wanted)]
+    if wanted.line is not None:
+        found = [launch for launch in found if _sites(launch, wanted)]
+        if not found:
+            lines = sorted({site.line for one, _ in launches(recording, wanted) for site in one.sites})
+            place = f"{wanted.line}" if wanted.column is None else f"{wanted.line}:{wanted.column}"
+            raise InputError(
+                f"{recording.file}: no access begins at {place}; accesses are in lines {_listed(lines) or 'none'}"
+            )
+    launch = max(found, key=lambda one: (any(s.space == space for s in one.sites), facts(one, hardware).excess))
+    return launch, _moment(recording, launch, wanted, hardware, space)
+
+
+def _moment(recording: Recording, launch: Launch, wanted: Wanted, hardware: Hardware, space: str | None) -> Moment:
+    """Return the request of a launch that is meant."""
+    logged = blocks(launch)
+    where = f"{recording.file}: {launch.kernel}"
+    if wanted.block is not None and wanted.block not in logged:
+        raise InputError(f"{where}: block {wanted.block} is not in the log; it has {_listed(logged) or 'none'}")
+    requests = launch.requests
+    rows = np.arange(len(requests), dtype=np.intp)
+    sites = _sites(launch, wanted) if wanted.line is not None else range(len(launch.sites))
+    preferred = [i for i in sites if launch.sites[i].space == space] or list(sites)
+    rows = rows[np.isin(requests.site, preferred)]
+    for name in ("block", "warp", "step"):
+        value = getattr(wanted, name)
+        if value is not None:
+            has = np.unique(getattr(requests, name)[rows]).tolist()
+            if value not in has:
+                raise InputError(f"{where}: no such request in {name} {value}; there are {_listed(has) or 'none'}")
+            rows = rows[getattr(requests, name)[rows] == value]
+    if not len(rows):
+        return Moment(launch, logged[0] if logged else 0, playback_order(launch, logged[0] if logged else 0), -1)
+    row = rows[np.argmax(_waste(launch, rows, hardware))]
+    block = int(requests.block[row])
+    order = playback_order(launch, block)
+    return Moment(launch, block, order, int(np.flatnonzero(order == row)[0]))
+
+
+def _waste(launch: Launch, rows: NDArray[np.intp], hardware: Hardware) -> NDArray[np.int64]:
+    """Return the wavefronts, and of global sites the sectors, that each request takes beyond those that would do."""
+    waste = np.zeros(len(rows), np.int64)
+    for i in np.unique(launch.requests.site[rows]).tolist():
+        at = launch.requests.site[rows] == i
+        waste[at] = excess_of(launch.sites[i], launch.requests.addresses[rows[at]], hardware)
+    shared = np.array([launch.sites[i].space == "shared" for i in launch.requests.site[rows].tolist()], bool)
+    return np.where(shared, waste + 1, 0) if shared.any() else waste
+
+
+def _sites(launch: Launch, wanted: Wanted) -> list[int]:
+    return [
+        i for i, site in enumerate(launch.sites) if site.line == wanted.line and wanted.column in (None, site.column)
+    ]
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    """Write numbers as a list of which the end may be left out."""
+    texts = [str(number) for number in numbers]
+    return ", ".join(texts if len(texts) <= 16 else [*texts[:15], "...", texts[-1]])

@@ -1,0 +1,176 @@
+"""What was suggested and how it was verified, as plain data and as a table."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
+from smemviz.model.layout.layout_fix import Pad
+from smemviz.printable import printable
+from smemviz.recordings.data import Recording, Timing
+from smemviz.reports.recording import output_console, own_cc, time_facts
+from smemviz.suggest import Answer, Refused, Rewrite, Suggestion, Verified
+from smemviz.wording.layout_changes import change_said
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_ENGINES = {"lockstep": "in lockstep", "gpu": "on the GPU"}
+
+
+def suggested_in_words(one: Suggestion) -> str:
+    """Say what to change: ``pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)``."""
+    rewrite = one.rewrite or Rewrite(())
+    return change_said(one.array, one.layout, one.more_bytes, rewrite.constants, written=bool(rewrite.edits))
+
+
+def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, as_json: bool) -> None:
+    """Print an answer."""
+    if as_json:
+        json.dump(answer_facts(recording, found, notes), sys.stdout, indent=1)
+        print()
+        return
+    console = output_console()
+
+    def say(text: str, style: str = "") -> None:
+        console.print(text, markup=False, highlight=False, style=style, soft_wrap=True)
+
+    if not found.suggested and not found.refused:
+        say(f"{recording.file}: no shared array has excess; there is nothing to change")
+        return
+    say(f"{recording.file}: wavefronts of every access to an array; predicted from the recording, then counted")
+    if found.suggested:
+        console.print(_table(found.suggested))
+    for one in found.suggested:
+        if one.problem:
+            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: failed {one.problem}", "bold")
+        resident = _resident(recording, one.suggestion)
+        if resident[0] != resident[1]:
+            told = f"{resident[0]} -> {resident[1]} blocks per multiprocessor"
+            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: {told}")
+        if one.suggestion.reason:
+            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: not written: {one.suggestion.reason}")
+        if not one.suggestion.complete:
+            say(f"{one.suggestion.kernel}: counts are of the requests that were logged")
+        for note in dict.fromkeys(note for check in one.checks for note in check.notes):
+            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: {note}")
+    for refused in found.refused:
+        say(f"{refused.kernel}, {refused.array.name}: {refused.excess:,} in excess; {refused.reason}")
+    for note in notes:
+        say(note)
+    if found.diff:
+        sys.stdout.flush()
+        # What goes to a file is applied, as it is.
+        print(f"\n{printable(found.diff) if sys.stdout.isatty() else found.diff}", end="")
+
+
+def answer_facts(recording: Recording, found: Answer, notes: Sequence[str]) -> dict[str, Any]:
+    """Return an answer ready for JSON."""
+    return {
+        "schema": 1,
+        "engine": recording.engine,
+        "device": recording.device and asdict(recording.device),
+        "file": recording.file,
+        "sha256": recording.sha256,
+        "cc": list(own_cc(recording)),
+        "constants": dict(recording.constants),
+        "suggestions": [_suggestion_facts(recording, one) for one in found.suggested],
+        "refused": [_refused_facts(one) for one in found.refused],
+        "notes": list(notes),
+        "diff": found.diff,
+    }
+
+
+def _suggestion_facts(recording: Recording, one: Verified) -> dict[str, Any]:
+    suggestion, layout = one.suggestion, one.suggestion.layout
+    return {
+        "kernel": suggestion.kernel,
+        "array": suggestion.array.name,
+        "line": suggestion.array.line,
+        "layout": {"kind": "pad" if isinstance(layout, Pad) else "swizzle", **asdict(layout)},
+        "text": suggested_in_words(suggestion),
+        "more_bytes": suggestion.more_bytes,
+        "blocks_per_multiprocessor": _resident(recording, suggestion),
+        "instructions": suggestion.rewrite.instructions if suggestion.rewrite else None,
+        "constants": dict(suggestion.rewrite.constants) if suggestion.rewrite else {},
+        "reason": suggestion.reason,
+        "complete": suggestion.complete,
+        "wavefronts": suggestion.before,
+        "predicted": suggestion.after,
+        "excess_left": suggestion.excess,
+        "verified": {
+            check.engine: {
+                "wavefronts": sum(check.counted) if check.counted else None,
+                "problem": check.problem,
+                "notes": list(check.notes),
+            }
+            for check in one.checks
+        },
+        "time": [
+            {"before": time_facts(before), "after": time_facts(after)}
+            for before, after in zip(one.before, one.after, strict=False)
+        ],
+        "diff": one.diff,
+        "sites": [_promise_facts(recording, one, number) for number in range(len(suggestion.promises))],
+    }
+
+
+def _resident(recording: Recording, one: Suggestion) -> list[int]:
+    """Return how many blocks share a multiprocessor before and after, as shared memory and threads decide it."""
+    launch = recording.launches[one.promises[0].launch]
+    threads = math.prod(launch.block)
+    sizes = (launch.shared_bytes, launch.shared_bytes + one.more_bytes)
+    return [blocks_per_multiprocessor(size, own_cc(recording), threads) for size in sizes]
+
+
+def _promise_facts(recording: Recording, one: Verified, number: int) -> dict[str, Any]:
+    promise = one.suggestion.promises[number]
+    site = recording.launches[promise.launch].sites[promise.site]
+    place = {name: getattr(site, name) for name in ("line", "column", "source", "op", "width")}
+    counted = {check.engine: check.counted[number] for check in one.checks if check.counted}
+    costs = {"wavefronts": promise.before.wavefronts, "predicted": promise.after.wavefronts, "counted": counted}
+    return {"launch": promise.launch, **place, **costs}
+
+
+def _refused_facts(one: Refused) -> dict[str, Any]:
+    return {
+        "kernel": one.kernel,
+        "array": one.array.name,
+        "line": one.array.line,
+        "excess": one.excess,
+        "reason": one.reason,
+    }
+
+
+def _table(suggested: Sequence[Verified]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    engines = list(dict.fromkeys(check.engine for one in suggested for check in one.checks))
+    timed = any(one.after for one in suggested)
+    table = Table()
+    for name in ("kernel", "array", "change"):
+        table.add_column(name, overflow="fold")
+    for name in ("now", "predicted", *(_ENGINES[name] for name in engines), *(["time"] if timed else [])):
+        table.add_column(name, justify="right")
+    for one in suggested:
+        change = suggested_in_words(one.suggestion)
+        counted = {check.engine: f"{sum(check.counted):,}" for check in one.checks if check.counted}
+        row = [one.suggestion.kernel, one.suggestion.array.name, change]
+        row += [f"{one.suggestion.before:,}", f"{one.suggestion.after:,}", *(counted.get(name, "") for name in engines)]
+        row += [_times(one.before, one.after)] if timed else []
+        table.add_row(*map(Text, row), style="bold" if one.problem else "")
+    return table
+
+
+def _times(before: Sequence[Timing], after: Sequence[Timing]) -> str:
+    """Write what the launches of a kernel take together, in microseconds."""
+    if not after:
+        return ""
+    was, now = (sum(time.median_us for time in times) for times in (before, after))
+    return f"{was:.3f} -> {now:.3f} us"

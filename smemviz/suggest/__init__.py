@@ -1,0 +1,28 @@
+"""Another layout for a shared array, as text: edits of the kernel file, and the proof that they keep their promise."""
+
+from smemviz.suggest.answering import Answer, Verified, answer
+from smemviz.suggest.edits import Edit, edited, unified_diff
+from smemviz.suggest.find import Promise, Refused, Suggestion, suggestions
+from smemviz.suggest.rewriting import Rewrite, Rewriting, rewritten
+from smemviz.suggest.uses import NotRewrittenError
+from smemviz.suggest.verify import Check, Verifier, times
+
+__all__ = [
+    "Answer",
+    "Check",
+    "Edit",
+    "NotRewrittenError",
+    "Promise",
+    "Refused",
+    "Rewrite",
+    "Rewriting",
+    "Suggestion",
+    "Verified",
+    "Verifier",
+    "answer",
+    "edited",
+    "rewritten",
+    "suggestions",
+    "times",
+    "unified_diff",
+]

@@ -1,0 +1,171 @@
+"""The whole answer to "what should I change?": suggestions, each verified as far as this machine can, and one diff."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from smemviz.engines.api import Progress
+from smemviz.errors import SmemvizError
+from smemviz.frontends.numba.program import Program
+from smemviz.recordings.data import Recording, Timing
+from smemviz.suggest.edits import unified_diff
+from smemviz.suggest.find import Refused, Suggestion, suggestions
+from smemviz.suggest.rewriting import rewritten
+from smemviz.suggest.verify import Check, EngineName, Verifier, times
+
+_MOST_THREADS = 1 << 22  # in all launches; where there is a GPU, more is left to it
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A suggestion with what each engine made of it, and the times of its kernel's launches before and after.
+
+    ``diff`` writes it into the kernel file, empty where it cannot be written or is what the file has.
+    """
+
+    suggestion: Suggestion
+    diff: str = ""
+    checks: tuple[Check, ...] = ()
+    before: tuple[Timing, ...] = ()
+    after: tuple[Timing, ...] = ()
+
+    @property
+    def problem(self) -> str | None:
+        """Say what was not as promised, None when everything was."""
+        return next((f"{check.engine}: {check.problem}" for check in self.checks if check.problem), None)
+
+    @property
+    def cost(self) -> tuple[int, float]:
+        """What a choice goes by: wavefronts, then, where it is known, time."""
+        return self.suggestion.after, sum(one.median_us for one in self.after)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Everything that is to be said of a recording.
+
+    ``diff`` writes the cheapest suggestion of each array into the file, those that were refuted left out; of those that
+    take as many wavefronts that is the fastest, without a clock the one of fewest bytes and instructions. ``notes`` say
+    what was not done, and why.
+    """
+
+    suggested: tuple[Verified, ...]
+    refused: tuple[Refused, ...]
+    diff: str
+    notes: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether no suggestion failed verification."""
+        return all(one.problem is None for one in self.suggested)
+
+
+def answer(
+    recording: Recording,
+    program: Program,
+    kernel: str | None,
+    engines: Sequence[EngineName],
+    cc: tuple[int, int],
+    progress: Progress | None = None,
+) -> Answer:
+    """Suggest, verify and time.
+
+    Args:
+        recording: of the program.
+        program: the kernel file with its constants.
+        kernel: the one kernel to look at, None for every kernel.
+        engines: what runs the rewritten files; none leaves the suggestions unverified.
+        cc: the compute capability that counts.
+        progress: called as ``progress(done, total, text)``.
+    """
+    found = list(suggestions(recording, program, kernel, cc))
+    refused = tuple(one for one in found if isinstance(one, Refused))
+    suggested = [one for one in found if isinstance(one, Suggestion)]
+    writable = [one for one in suggested if one.rewrite]
+    notes: list[str] = []
+    kernels = {one.kernel for one in writable}
+    verifiers = _verifiers(recording, program, engines, kernels, cc, notes, progress) if kernels else []
+    clock = any(one.engine == "gpu" for one in verifiers)
+    before = times(program, kernels, progress) if clock else ()
+    launched = [one.kernel for one in recording.launches if one.kernel in kernels]
+    verified = []
+    for number, one in enumerate(suggested):
+        if progress:
+            progress(number, len(suggested), one.kernel)
+        if one.rewrite is None:
+            verified.append(Verified(one))
+            continue
+        changed = rewritten(program, (one.rewrite,))
+        diff = unified_diff(program.source, changed.source, program.file)
+        checks = tuple(verifier.check([one]) for verifier in verifiers)
+        own = tuple(t for name, t in zip(launched, before, strict=False) if name == one.kernel)
+        kept = clock and not any(check.problem for check in checks)
+        after = times(changed, {one.kernel}, progress) if kept else ()
+        verified.append(Verified(one, diff, checks, own, after))
+    chosen = _together(verified, verifiers, program, notes)
+    text = rewritten(program, tuple(one.rewrite for one in chosen if one.rewrite)).source
+    return Answer(tuple(verified), refused, unified_diff(program.source, text, program.file), tuple(notes))
+
+
+def _verifiers(
+    recording: Recording,
+    program: Program,
+    engines: Sequence[EngineName],
+    kernels: Collection[str],
+    cc: tuple[int, int],
+    notes: list[str],
+    progress: Progress | None,
+) -> list[Verifier]:
+    """Return what can run this file; what cannot is noted."""
+    threads = sum(math.prod(one.grid) * math.prod(one.block) for one in recording.launches)
+    verifiers: list[Verifier] = []
+    for engine in engines:
+        verifier = Verifier(program, recording, engine, kernels, cc, progress)
+        if engine == "lockstep" and "gpu" in engines and threads > _MOST_THREADS:
+            notes.append(f"not run in lockstep: its launches have {threads:,} threads")
+            continue
+        if engine == "gpu" and any(one.unsafe for one in verifiers):
+            notes.append("not run on the GPU: the file makes a mistake that may harm it")
+            continue
+        try:
+            verifier.start()
+        except SmemvizError as error:
+            notes.append(f"not verified by {engine}: {error}")
+            continue
+        verifiers.append(verifier)
+    return verifiers
+
+
+def _together(
+    verified: Sequence[Verified], verifiers: Sequence[Verifier], program: Program, notes: list[str]
+) -> list[Suggestion]:
+    """Return the best suggestion of each array that was not refuted, leaving out what does not go with the others."""
+    first: dict[tuple[str, str, int], Suggestion] = {}
+    for one in sorted(verified, key=lambda one: one.cost):
+        array = one.suggestion.array
+        if one.suggestion.rewrite and one.problem is None:
+            first.setdefault((one.suggestion.kernel, array.name, array.line), one.suggestion)
+    chosen = list(first.values())
+    if _clash(chosen, verifiers, program) is None:
+        return chosen
+    kept: list[Suggestion] = []
+    for suggestion in chosen:
+        clash = _clash([*kept, suggestion], verifiers, program)
+        if clash is None:
+            kept.append(suggestion)
+        else:
+            notes.append(f"{suggestion.kernel}, {suggestion.array.name}: left out of the diff; with the others {clash}")
+    return kept
+
+
+def _clash(chosen: Sequence[Suggestion], verifiers: Sequence[Verifier], program: Program) -> str | None:
+    """Say what goes wrong when suggestions are made together, None when nothing does."""
+    try:
+        rewritten(program, tuple(one.rewrite for one in chosen if one.rewrite))
+    except SmemvizError as error:
+        return str(error)
+    if len(chosen) < 2 or not verifiers:
+        return None
+    return verifiers[0].check(chosen).problem

@@ -1,0 +1,237 @@
+"""What to suggest: for every shared array with excess, the layouts that save most, and the edits that make them so.
+
+Predicted from the requests that were recorded; nothing is run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.messages import said
+from smemviz.model.counting.pattern import mostly_irregular
+from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.operations import is_atomic
+from smemviz.model.layout.layout_fix import (
+    Access,
+    Cure,
+    Layout,
+    Score,
+    accesses,
+    pads,
+    row_lengths,
+    score,
+    smallest_cure,
+    swizzles,
+)
+from smemviz.recordings.data import ArrayInfo, Launch, Recording
+from smemviz.recordings.operation_names import POPULATION_COUNT
+from smemviz.suggest.rewriting import Rewrite, Rewriting
+from smemviz.suggest.uses import NotRewrittenError
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a site of one launch costs as recorded, and what it will cost. ``launch`` numbers the recording's."""
+
+    launch: int
+    site: int
+    before: Score
+    after: Score
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A layout for a shared array of a kernel, over all its launches.
+
+    ``rewrite`` is how to write it, ``reason`` why it cannot be written; one of them is None. ``complete`` is False when
+    requests were not logged, and the promise is about those that were.
+    """
+
+    kernel: str
+    array: ArrayInfo
+    layout: Layout
+    promises: tuple[Promise, ...]
+    more_bytes: int
+    rewrite: Rewrite | None = None
+    reason: str | None = None
+    complete: bool = True
+
+    @property
+    def before(self) -> int:
+        """Wavefronts of all accesses to the array as recorded."""
+        return sum(one.before.wavefronts for one in self.promises)
+
+    @property
+    def after(self) -> int:
+        """Wavefronts of all accesses to the array in the layout."""
+        return sum(one.after.wavefronts for one in self.promises)
+
+    @property
+    def price(self) -> tuple[int, int, int]:
+        """What suggestions are ordered by: wavefronts, then bytes, then instructions of the index."""
+        return self.after, self.more_bytes, self.rewrite.instructions if self.rewrite else 0
+
+    @property
+    def excess(self) -> int:
+        """The excess that is left."""
+        return sum(one.after.excess for one in self.promises)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A shared array with excess that nothing is suggested for, and why."""
+
+    kernel: str
+    array: ArrayInfo
+    excess: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Every access to one array of a kernel, with the number of its launch."""
+
+    kernel: str
+    array: ArrayInfo
+    cc: tuple[int, int]
+    accesses: tuple[tuple[int, Access], ...]
+
+    def scores(self, layout: Layout | None = None) -> list[Score]:
+        """Count every access in a layout, None for the one recorded."""
+        return [score(access, self.array.itemsize, layout, self.cc) for _, access in self.accesses]
+
+
+def suggestions(
+    recording: Recording, program: Program, kernel: str | None = None, cc: tuple[int, int] = (9, 0)
+) -> Iterator[Suggestion | Refused]:
+    """Give what is to be said of each array with excess: its layouts, the cheapest first, or one refusal.
+
+    Args:
+        recording: of the kernel file.
+        program: the kernel file as it was recorded.
+        kernel: the one kernel to look at.
+        cc: the compute capability that counts.
+    """
+    for name in dict.fromkeys(launch.kernel for launch in recording.launches):
+        if kernel in (None, name):
+            launches = [(i, one) for i, one in enumerate(recording.launches) if one.kernel == name]
+            for array in {(a.name, a.line): a for _, one in launches for a in one.shared_arrays}.values():
+                yield from _of_array(recording, program, launches, array, cc)
+
+
+def _of_array(
+    recording: Recording,
+    program: Program,
+    launches: Sequence[tuple[int, Launch]],
+    array: ArrayInfo,
+    cc: tuple[int, int],
+) -> Iterator[Suggestion | Refused]:
+    """Give the suggestions for one array, in all launches of its kernel."""
+    first = launches[0][1]
+    places = [
+        (number, launch, index)
+        for number, launch in launches
+        for index, one in enumerate(launch.arrays)
+        if one.space == "shared" and (one.name, one.line) == (array.name, array.line)
+    ]
+    found = tuple((number, one) for number, launch, index in places for one in accesses(launch, index, cc))
+    asked = _Asked(first.kernel, array, cc, found)
+    excess = sum(one.excess for one in asked.scores())
+    if excess == 0:
+        return
+    reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first, recording)
+    if reason is None:
+        complete = not any(launch.missing for _, launch in launches)
+        made = _cures(program, asked, first, complete)
+        yield from made
+        reason = None if made else _nothing_helps(asked, first)
+    if reason:
+        yield Refused(first.kernel, array, excess, reason)
+
+
+def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch, recording: Recording) -> str | None:
+    """Say why no layout can be found for an array, None when one can be looked for."""
+    if len({(one.shape, one.dtype) for one in arrays}) > 1:
+        return said("its launches give it different sizes")
+    others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
+    if others:
+        return said("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
+    loaded = loaded_sites(recording, launch)
+    costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
+    if all(one.site in loaded and mostly_irregular(one.offsets, one.times) for one in costly):
+        return said("data decides which words collide, so no pad or swizzle is sure to help")
+    return None
+
+
+def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
+    """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
+    rewriting, reason = None, said("its kernel stands in {file}", file=launch.file)
+    if not launch.file:
+        try:
+            rewriting = Rewriting(program, asked.array)
+        except NotRewrittenError as error:
+            reason = error.said
+    limit, shared_bytes = device(asked.cc).static_shared, launch.shared_bytes
+
+    def why_not(layout: Layout) -> str | None:
+        more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
+        if shared_bytes <= limit < shared_bytes + more:
+            return said(
+                "a block would take {taken:,} bytes, more than the {limit:,} of static shared memory",
+                taken=shared_bytes + more,
+                limit=limit,
+            )
+        return rewriting.refuses(layout) if rewriting else reason
+
+    made = []
+    for layouts in _kinds(asked):
+        cure = _cure(asked, layouts, lambda layout: why_not(layout) is None) or _cure(asked, layouts)
+        reason_here = why_not(cure.layout) if cure else None
+        if cure is not None:
+            made.append(_suggestion(asked, cure, rewriting if reason_here is None else None, reason_here, complete))
+    kept: list[Suggestion] = []
+    for one in sorted(made, key=lambda one: (one.rewrite is None, one.price)):
+        if not any(_beats(other, one) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _kinds(asked: _Asked) -> Iterator[Sequence[Layout]]:
+    """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
+    found = [access for _, access in asked.accesses]
+    yield list(pads(asked.array, found))
+    mixed, rows = list(swizzles(asked.array, found)), row_lengths(asked.array, found)
+    yield [one for one in mixed if one.row in rows]
+    yield [one for one in mixed if one.row not in rows]
+
+
+def _cure(
+    asked: _Asked, layouts: Sequence[Layout], possible: Callable[[Layout], bool] | None = None
+) -> Cure[Layout] | None:
+    """Return the first layout that leaves no excess, else the first that leaves least."""
+    found = [access for _, access in asked.accesses]
+    return smallest_cure(asked.array, found, iter(layouts), None, asked.cc, possible=possible)
+
+
+def _suggestion(
+    asked: _Asked, cure: Cure[Layout], rewriting: Rewriting | None, reason: str | None, complete: bool
+) -> Suggestion:
+    pairs = zip(asked.accesses, cure.before, cure.after, strict=True)
+    promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)
+    rewrite = rewriting.rewrite(cure.layout) if rewriting else None
+    return Suggestion(asked.kernel, asked.array, cure.layout, promises, cure.more_bytes, rewrite, reason, complete)
+
+
+def _beats(one: Suggestion, other: Suggestion) -> bool:
+    """Whether it is nowhere worse."""
+    return all(mine <= theirs for mine, theirs in zip(one.price, other.price, strict=True))
+
+
+def _nothing_helps(asked: _Asked, launch: Launch) -> str:
+    ops = {launch.sites[access.site].op for _, access in asked.accesses}
+    if any(is_atomic(op) and op != POPULATION_COUNT for op in ops):
+        return said("lanes that update the same element collide wherever it lies")
+    return said("no pad and no swizzle helps")

@@ -1,0 +1,277 @@
+"""Whether suggestions keep their promise: the rewritten kernel file is run, and everything compared.
+
+A suggestion is kept when every launch leaves the same arrays, every site of its kernel takes exactly the wavefronts
+promised, and no new mistake is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from smemviz.engines import lockstep
+from smemviz.engines.api import Progress, gpu_engine
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.output_hashes import Left, hashed
+from smemviz.engines.selection import Picker, selection
+from smemviz.errors import SmemvizError
+from smemviz.frontends.numba.program import Program
+from smemviz.messages import said
+from smemviz.model.counting.summary import summarize, totals_of
+from smemviz.recordings.data import MAIN_FAILED, Finding, Launch, Recording, Timing
+from smemviz.suggest.find import Suggestion
+from smemviz.suggest.rewriting import rewritten
+
+EngineName = Literal["lockstep", "gpu"]
+
+_UNSAFE = ("out_of_bounds", "barrier_divergence")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one engine makes of a suggestion.
+
+    ``counted`` are wavefronts, one number per promise. ``problem`` says what was not as promised, None when all was;
+    ``notes`` are what else changed.
+    """
+
+    engine: EngineName
+    counted: tuple[int, ...]
+    problem: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """One run of a kernel file by one engine."""
+
+    launches: tuple[Launch, ...]
+    findings: tuple[Finding, ...]
+    left: tuple[Left, ...]
+
+    def of(self, kernels: Collection[str]) -> _Ran:
+        """Return what is of some kernels."""
+        return _Ran(
+            tuple(one for one in self.launches if one.kernel in kernels),
+            tuple(one for one in self.findings if one.kernel in kernels),
+            tuple(one for one in self.left if one.kernel in kernels),
+        )
+
+
+class Verifier:
+    """A kernel file as it is, run once by an engine, beside which rewritten ones are held.
+
+    ``recording`` is what the suggestions are made from. In lockstep every kernel is looked at; on the GPU, where each
+    has to be compiled, only ``kernels``.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        recording: Recording,
+        engine: EngineName,
+        kernels: Collection[str],
+        cc: tuple[int, int],
+        progress: Progress | None = None,
+    ) -> None:
+        self.program = program
+        self.recording = recording
+        self.engine = engine
+        self.kernels = kernels
+        self.cc = cc
+        self.progress = progress
+
+    @cached_property
+    def _before(self) -> _Ran:
+        ran = _run(self.program, self.engine, self.kernels, self.progress)
+        if self.engine == "lockstep":
+            return ran
+        again = _left_on_device(self.program, self.kernels)  # atomics of floats give another sum each time
+        return replace(ran, left=tuple(map(_same, ran.left, again)))
+
+    def start(self) -> None:
+        """Run the file as it is.
+
+        Raises:
+            SmemvizError: when this engine cannot.
+        """
+        _ = self._before
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether the file makes a mistake that may harm a device."""
+        return any(finding.kind in _UNSAFE for finding in self._before.findings)
+
+    def check(self, suggested: Sequence[Suggestion]) -> Check:
+        """Run the file with suggestions written into it and compare.
+
+        Raises:
+            SmemvizError: when the file as it is cannot be run by this engine, or the suggestions do not go together.
+        """
+        program = rewritten(self.program, tuple(one.rewrite for one in suggested if one.rewrite))
+        kernels = {one.kernel for one in suggested}
+        before = self._before if self.engine == "lockstep" else self._before.of(kernels)
+        try:
+            after = _run(program, self.engine, kernels, self.progress)
+        except SmemvizError as error:
+            return Check(self.engine, (), said("it does not run: {what}", what=error))
+        if [one.kernel for one in before.launches] != [one.kernel for one in after.launches]:
+            return Check(self.engine, (), said("{main} makes other launches", main="main()"))
+        notes: list[str] = []
+        problem = _new_mistake(before, after)
+        if problem is None:
+            problem, notes = self._outputs(before, after)
+        places = {number: place for place, number in enumerate(self._numbers(kernels))}
+        numbers: list[int] = []
+        promised = [promise for one in suggested for promise in one.promises]
+        for number in sorted({promise.launch for promise in promised}):
+            was, now = before.launches[places[number]], after.launches[places[number]]
+            blocks = _logged_blocks(self.recording.launches[number])
+            if len(was.sites) != len(now.sites):
+                return Check(self.engine, (), said("{kernel} has other accesses", kernel=now.kernel))
+            if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
+                note = said("not counted: {engine} logs other blocks", engine=self.engine)
+                return Check(self.engine, (), problem, (*notes, note))
+            wanted, counts = (list(_counts(launch, self.cc, blocks)) for launch in (was, now))
+            own = [promise for promise in promised if promise.launch == number]
+            for promise in own:
+                wanted[promise.site] = promise.after.wavefronts
+            problem = problem or _not_as_promised(now, wanted, counts)
+            numbers += [counts[promise.site] or 0 for promise in own]
+        return Check(self.engine, tuple(numbers), problem, (*notes, *self._elsewhere(before, after, kernels)))
+
+    def _outputs(self, before: _Ran, after: _Ran) -> tuple[str | None, list[str]]:
+        """Say in which kernel the arrays come out otherwise, or, in a note, why that cannot be told."""
+        other = _other_output(before, after)
+        if other is None or self.engine != "lockstep":  # on the GPU it was run twice, for atomics of floats
+            return other, []
+        again = self._again.left
+        if [one.kernel for one in again] != [one.kernel for one in before.left]:
+            return said("{main} makes other launches each time it runs; seed its random numbers", main="main()"), []
+        steady = replace(before, left=tuple(map(_same, before.left, again)))
+        return _other_output(steady, after), list(_unsteady(steady))
+
+    @cached_property
+    def _again(self) -> _Ran:
+        """The file as it is, run once more: what then differs differs by itself."""
+        return _run(self.program, self.engine, self.kernels, self.progress)
+
+    def _numbers(self, kernels: Collection[str]) -> list[int]:
+        """Return which launches of the recording are run here, in order."""
+        launches = enumerate(self.recording.launches)
+        return [number for number, one in launches if self.engine == "lockstep" or one.kernel in kernels]
+
+    def _elsewhere(self, before: _Ran, after: _Ran, kernels: Collection[str]) -> list[str]:
+        """Say which other kernels take more or fewer wavefronts."""
+        changed = {}
+        for one, other in zip(before.launches, after.launches, strict=True):
+            if one.kernel not in kernels:
+                was, now = (sum(n or 0 for n in _counts(launch, self.cc)) for launch in (one, other))
+                if was != now:
+                    values = {"kernel": one.kernel, "before": was, "after": now}
+                    changed[one.kernel] = said("changes {kernel} too: {before:,} -> {after:,} wavefronts", **values)
+        return list(changed.values())
+
+
+def times(program: Program, kernels: Collection[str], progress: Progress | None = None) -> tuple[Timing, ...]:
+    """Time every launch of kernels on the GPU.
+
+    Raises:
+        MissingError: when there is none.
+    """
+    from smemviz.measure.time.timing import time_program
+
+    return time_program(program, progress=progress, kernels=kernels).times
+
+
+def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _Ran:
+    if engine == "lockstep":
+        left: list[Left] = []
+
+        def keep(kernel: str, arguments: Sequence[object]) -> None:
+            left.append(Left(kernel, hashed(arguments)))
+
+        launches, findings = lockstep.run(program, progress, after=keep)
+        return _Ran(launches, findings, tuple(left))
+    picker = Picker(selection(kernels=sorted(kernels)))
+    launches, findings = gpu_engine().run(program, progress, LOG_BYTES, picker)
+    return _Ran(launches, findings, _left_on_device(program, kernels))
+
+
+def _left_on_device(program: Program, kernels: Collection[str]) -> tuple[Left, ...]:
+    from smemviz.measure.time.outputs import outputs
+
+    return outputs(program, kernels)
+
+
+def _same(one: Left, other: Left) -> Left:
+    """Return what two runs of a launch left alike; the hash of what differs is empty."""
+    return Left(one.kernel, tuple(a if a == b else "" for a, b in zip(one.arrays, other.arrays, strict=True)))
+
+
+def _logged_blocks(launch: Launch) -> frozenset[int] | None:
+    """Return the blocks whose requests a promise is about, None where it is about all."""
+    return _blocks(launch) if launch.missing else None
+
+
+def _blocks(launch: Launch) -> frozenset[int]:
+    return frozenset(np.unique(launch.requests.block).tolist())
+
+
+def _counts(launch: Launch, cc: tuple[int, int], blocks: frozenset[int] | None = None) -> tuple[int | None, ...]:
+    """Return the wavefronts of each site, in all blocks or in some that were logged.
+
+    None stands for a site in global memory and for one whose wavefronts cannot be told.
+    """
+    rows = summarize(launch, cc)
+    if blocks is None:
+        return tuple(row.wavefronts for row in rows)
+    requests = launch.requests.select(np.isin(launch.requests.block, sorted(blocks)))
+    logged = totals_of(launch.sites, requests, cc).wavefronts
+    return tuple(int(n) if row.wavefronts is not None else None for n, row in zip(logged, rows, strict=True))
+
+
+def _new_mistake(before: _Ran, after: _Ran) -> str | None:
+    known = {(finding.kind, finding.kernel) for finding in before.findings}
+    for finding in after.findings:
+        if (finding.kind, finding.kernel) not in known:
+            if finding.kind == MAIN_FAILED:
+                return finding.message
+            where = {"kernel": finding.kernel, "line": finding.line}
+            return said("{kernel}, line {line}: {what}", what=finding.message, **where)
+    return None
+
+
+def _other_output(before: _Ran, after: _Ran) -> str | None:
+    for one, other in zip(before.left, after.left, strict=True):
+        if any(was and was != now for was, now in zip(one.arrays, other.arrays, strict=True)):
+            return said("{kernel} leaves something else in its arrays", kernel=one.kernel)
+    return None
+
+
+def _unsteady(ran: _Ran) -> Iterator[str]:
+    """Say which kernels leave something else each time the file runs as it is."""
+    for kernel in dict.fromkeys(one.kernel for one in ran.left if "" in one.arrays):
+        yield said(
+            "{kernel} leaves something else each time the file runs as it is, so that was not compared; seed its "
+            "random numbers",
+            kernel=kernel,
+        )
+
+
+def _not_as_promised(launch: Launch, wanted: Sequence[int | None], counted: Sequence[int | None]) -> str | None:
+    for site, promised, found in zip(launch.sites, wanted, counted, strict=True):
+        if promised != found:
+            return said(
+                "{kernel}, line {line}: {source} takes {found} wavefronts; {promised} were promised",
+                kernel=launch.kernel,
+                line=site.line,
+                source=site.source,
+                found=found,
+                promised=promised,
+            )
+    return None

@@ -1,0 +1,151 @@
+"""The page of ``--smem-report``: one HTML file without scripts that loads nothing from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from smemviz.figures.drawing.style import FONT, MONO, THEMES, Theme
+from smemviz.testing.witness import Drawing, Witness
+from smemviz.wording.labels import count
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A test that failed: its witnesses, or else what pytest says of it, and the recordings it made, by file name."""
+
+    test: str
+    witnesses: tuple[Witness, ...]
+    said: str
+    files: tuple[str, ...]
+
+    @staticmethod
+    def read(data: Mapping[str, Any]) -> Failure:
+        """Build it again from ``dataclasses.asdict``."""
+        witnesses = tuple(
+            Witness(**one | {"drawing": one["drawing"] and Drawing(**one["drawing"])}) for one in data["witnesses"]
+        )
+        return Failure(data["test"], witnesses, data["said"], data["files"])
+
+
+def page(failures: Sequence[Failure]) -> str:
+    """Write the page about the tests that failed."""
+    title = f"{count(len(failures), 'test')} failed" if failures else "No test failed"
+    sections = "\n".join(_section(failure) for failure in failures)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>smemviz: {title}</title>
+<style>
+{_style()}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{sections}
+</main>
+</body>
+</html>
+"""
+
+
+def _section(failure: Failure) -> str:
+    said = f"{_pre(f'What pytest says of {failure.test}')}{escape(failure.said)}</pre>" if failure.said else ""
+    witnesses = "\n".join(_witness(one, failure.test) for one in failure.witnesses)
+    links = ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in failure.files)
+    files = f'<p class="files">Recorded: {links}</p>' if links else ""
+    return f"<section>\n<h2>{escape(failure.test)}</h2>\n{said}{witnesses}\n{files}\n</section>"
+
+
+def _witness(witness: Witness, test: str) -> str:
+    parts = [f"<h3>{escape(witness.headline)}</h3>"]
+    parts += [f'<p class="detail">{escape(line)}</p>' for line in witness.details]
+    if witness.source:
+        parts.append(_source(witness, test))
+    if witness.drawing:
+        parts.append(_table(witness.drawing, witness.headline))
+    parts += [f"<p><strong>Why.</strong> {escape(witness.why)}</p>"] if witness.why else []
+    parts += [f"<p><strong>To pass.</strong> {escape(_sentence(witness.to_pass))}</p>"] if witness.to_pass else []
+    return "\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _source(witness: Witness, test: str) -> str:
+    """Show the lines around the place, that of the access marked."""
+    marked = int(witness.headline.split(": ")[0].rsplit(":", 1)[1])
+    lines = [
+        f"<{tag}>{number:5} {escape(text)}</{tag}>"
+        for number, text in enumerate(witness.source, witness.source_from)
+        for tag in ["mark" if number == marked else "span"]
+    ]
+    return _pre(f"Source of {test}") + "\n".join(lines) + "</pre>"
+
+
+def _pre(label: str) -> str:
+    """Open a box of text that scrolls, which the keyboard can reach."""
+    return f'<pre tabindex="0" role="region" aria-label="{escape(label)}">'
+
+
+def _table(drawing: Drawing, name: str) -> str:
+    """Show a row per wavefront and a column per bank."""
+    banks = len(drawing.cells[0])
+    crowded = [sum(row[bank] != "." for row in drawing.cells) > 1 for bank in range(banks)]
+    head = "".join(f'<th scope="col">{bank}</th>' for bank in range(banks))
+    rows = [
+        f'<tr><th scope="row">wavefront {number}</th>'
+        + "".join(_cell(cell, full) for cell, full in zip(row, crowded, strict=True))
+        + "</tr>"
+        for number, row in enumerate(drawing.cells, drawing.first)
+    ]
+    more = f"; {count(drawing.more, 'wavefront')} more are not shown" if drawing.more else ""
+    caption = f"The lane that each bank serves in each wavefront, * for several lanes on one word{more}"
+    return (
+        f'<div class="scroller" tabindex="0" role="region" aria-label="Banks: {escape(name)}">'
+        f'<table>\n<caption>{caption}</caption>\n<thead><tr><th scope="col">bank</th>{head}</tr></thead>\n<tbody>\n'
+        + "\n".join(rows)
+        + "\n</tbody></table></div>"
+    )
+
+
+def _cell(cell: str, crowded: bool) -> str:
+    if cell == ".":
+        return "<td></td>"
+    return f'<td class="{"conflict" if crowded else "served"}">{cell}</td>'
+
+
+def _style() -> str:
+    return f""":root {{ color-scheme: light dark; {_colours(THEMES["light"])} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {_colours(THEMES["dark"])} }} }}
+body {{ margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 {FONT}; }}
+main {{ max-width: 72rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }}
+h1 {{ font-size: 1.6rem; }}
+section {{ border-top: 1px solid var(--unused); margin-top: 2rem; }}
+h2, h3, pre, table {{ font-family: {MONO}; }}
+h2 {{ font-size: 1rem; color: var(--muted); overflow-wrap: anywhere; }}
+h3 {{ font-size: 1.05rem; overflow-wrap: anywhere; }}
+p {{ max-width: 60rem; }}
+.detail {{ margin: 0.2rem 0; color: var(--muted); }}
+.scroller, pre {{ overflow-x: auto; margin: 1rem 0; }}
+pre {{ font-size: 0.85rem; line-height: 1.45; background: var(--idle); padding: 0.6rem; border-radius: 6px; }}
+pre span, pre mark {{ display: inline; background: none; color: inherit; }}
+pre mark {{ font-weight: 700; border-bottom: 2px solid var(--conflict); }}
+table {{ border-collapse: separate; border-spacing: 2px; font-size: 0.75rem; }}
+caption {{ text-align: left; font-family: {FONT}; color: var(--muted); padding-bottom: 0.4rem; }}
+th {{ font-weight: 400; color: var(--muted); text-align: right; white-space: nowrap; padding-right: 0.3rem; }}
+td {{ min-width: 1.6em; height: 1.7em; text-align: center; background: var(--idle); border-radius: 3px; }}
+td.served {{ background: var(--bank); }}
+td.conflict {{ background: var(--bank); font-weight: 800; box-shadow: inset 0 0 0 2px var(--conflict); }}
+a {{ color: inherit; }}"""
+
+
+def _colours(theme: Theme) -> str:
+    names = ("paper", "ink", "muted", "idle", "unused", "conflict")
+    return "".join(f"--{name}: {getattr(theme, name)}; " for name in names) + f"--bank: {theme.ramp[2]};"

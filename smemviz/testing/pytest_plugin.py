@@ -1,0 +1,76 @@
+"""The pytest plugin: the fixture ``smem``, the marker ``smem_budget`` and the option ``--smem-report``.
+
+Nothing of smemviz is imported before a test asks for it, so that a session without such tests does not wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from smemviz.testing.fixture import Smem
+
+_MARKER = "smem_budget"
+_SMEM = pytest.StashKey["Smem"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the option."""
+    parser.getgroup("smemviz").addoption(
+        "--smem-report",
+        metavar="DIR",
+        help="write what tests recorded with the fixture smem to DIR, and index.html about those that failed",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker, and start the report if there is to be one."""
+    config.addinivalue_line(
+        "markers",
+        f"{_MARKER}(max_degree, excess, sectors_per_request, findings, kernel, cc): "
+        "limits for every launch that the test records with the fixture smem",
+    )
+    folder = config.getoption("smem_report")
+    if folder is not None:
+        from smemviz.testing.session_report import Report
+
+        config.option.smem_report = str(Path(folder).absolute())  # so that workers write to the same place
+        config.pluginmanager.register(Report(config, _SMEM), "smemviz-report")
+
+
+@pytest.fixture
+def smem(request: pytest.FixtureRequest) -> Smem:
+    """Record kernels, load recordings, and assert what they may cost."""
+    from smemviz.testing.fixture import Smem
+
+    recorder = Smem(request.node.path, request.config.rootpath)
+    request.node.stash[_SMEM] = recorder
+    return recorder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Hold what a test that passed recorded against its budgets."""
+    yield
+    for marker in item.iter_markers(_MARKER):
+        _check(item, marker)
+
+
+def _check(item: pytest.Item, marker: pytest.Mark) -> None:
+    __tracebackhide__ = True
+    from smemviz.errors import SmemvizError
+    from smemviz.testing.budget import check_budget
+
+    recorder = item.stash.get(_SMEM, None)
+    if recorder is None:
+        pytest.fail(f"{_MARKER}: the test does not use the fixture smem, so nothing was recorded", pytrace=False)
+    try:
+        problem = check_budget(recorder, marker.args, marker.kwargs)
+    except SmemvizError as error:
+        problem = str(error)
+    if problem is not None:
+        pytest.fail(problem, pytrace=False)

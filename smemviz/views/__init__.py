@@ -1,0 +1,1 @@
+"""The rows and cells of every table and picture, as plain data."""

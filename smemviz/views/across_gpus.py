@@ -1,0 +1,208 @@
+"""One access on every GPU, in words: what it costs, why that differs, and what the count rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from smemviz.errors import InputError
+from smemviz.i18n import N_, _, ngettext
+from smemviz.model.hardware.compute_capability import BasisKind, ComputeCapability, device
+from smemviz.model.hardware.operations import came_with, unpredictable
+from smemviz.model.layout.across_gpus import Access, Cost, Part, Step, cost_on, on_every_part
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.recordings.data import Calibration, CalibrationRow
+from smemviz.recordings.operation_names import MATRICES
+from smemviz.wording.grammar import capital, items, names, sentences
+from smemviz.wording.labels import count, day, operation_name, ways
+
+GPU_HEADS = (N_("wavefronts"), N_("ideal"), N_("degree"), N_("difference"), N_("rests on"))
+_EVERY_ACCESS = ("number of banks", "bytes of a bank")  # what a calibration says of all of them
+
+
+@dataclass(frozen=True)
+class GpuRow:
+    """A family in one bank mode, or a card of it that was calibrated.
+
+    ``numbers`` are wavefronts, ideal and degree, empty where they cannot be told; ``difference`` is to the reference.
+    ``kind`` is what the numbers rest on, None without any; ``basis`` says it in a sentence.
+    ``quoted`` is what an error or a calibration says further, in English.
+    """
+
+    name: str
+    capabilities: str
+    hardware: Hardware
+    numbers: tuple[str, ...]
+    difference: str
+    kind: BasisKind | None
+    basis: str
+    reference: bool
+    card: bool = False
+    quoted: str = ""
+
+
+def gpu_rows(access: Access, reference: Hardware, calibrations: Sequence[Calibration] = ()) -> tuple[GpuRow, ...]:
+    """Count an access on every part, the newest first, each followed by its cards that were calibrated."""
+    compared = comparable(access, reference)
+    rows: list[GpuRow] = []
+    for part in on_every_part(access, (compared.cc, compared.bank_bytes) if compared else None):
+        rows.append(_row(part, compared, access))
+        for one in calibrations:
+            here = one.device.compute_capability in {row.cc for row in part.rows}
+            if here and part.cost and part.bank_bytes == part.rows[0].bank_bytes[0]:
+                rows.append(_card(rows[-1 - _cards_before(rows)], one, access))
+    return tuple(rows)
+
+
+def comparable(access: Access, reference: Hardware) -> Hardware | None:
+    """Return the part to compare with: the one that is meant, or the H200 where that one cannot be counted."""
+    for hardware in (reference, H200):
+        try:
+            cost_on(access, hardware.cc, hardware.bank_bytes)
+        except InputError:
+            continue
+        return hardware
+    return None
+
+
+def gpus_headline(rows: Sequence[GpuRow]) -> str:
+    """Say how far the GPUs differ."""
+    numbers = {int(row.numbers[0].replace(",", "")) for row in rows if row.numbers}
+    if not numbers:
+        return _("It cannot be counted on any GPU")
+    if len(numbers) == 1:
+        return _("{wavefronts} on every GPU that supports it", wavefronts=count(min(numbers), "wavefront"))
+    return _("{fewest:,} to {most}, depending on the GPU", fewest=min(numbers), most=count(max(numbers), "wavefront"))
+
+
+def _cards_before(rows: Sequence[GpuRow]) -> int:
+    """Return how many of the last rows are cards."""
+    return next(i for i, row in enumerate(reversed(rows)) if not row.card)
+
+
+def _row(part: Part, compared: Hardware | None, access: Access) -> GpuRow:
+    first = part.rows[0]
+    hardware = Hardware(first.cc, part.bank_bytes)
+    is_reference = compared is not None and compared.bank_bytes == part.bank_bytes
+    is_reference = is_reference and compared is not None and compared.cc in {row.cc for row in part.rows}
+    modes = len(first.bank_bytes) > 1
+    name = _("{family}, {bytes}-byte banks", family=first.family, bytes=part.bank_bytes) if modes else first.family
+    capabilities = names(*(row.name for row in part.rows))
+    if part.cost is None or part.basis is None:
+        reason = _reason(access, first)
+        quoted = "" if reason else part.reason or ""
+        return GpuRow(name, capabilities, hardware, (), reason, None, "", False, quoted=quoted)
+    difference = _("Reference.") if is_reference else _difference(part, compared, access)
+    kind, source = part.basis.kind, _(part.basis.source)
+    return GpuRow(name, capabilities, hardware, _numbers(part.cost), difference, kind, source, is_reference)
+
+
+def _reason(access: Access, row: ComputeCapability) -> str:
+    """Say why an access cannot be counted on a part, "" where only its error tells."""
+    unknown = unpredictable(access.op, access.dtype, row.cc)
+    if unknown is not None:
+        return _(unknown)
+    if access.op not in MATRICES or row.cc >= came_with(access.op):
+        return ""
+    return _(
+        "{op} does not exist on compute capability {name}; it came with {since}",
+        op=access.op,
+        name=row.name,
+        since=device(came_with(access.op)).name,
+    )
+
+
+def _numbers(cost: Cost) -> tuple[str, ...]:
+    return (f"{cost.wavefronts:,}", f"{cost.ideal:,}", ways(cost.degree))
+
+
+def _difference(part: Part, compared: Hardware | None, access: Access) -> str:
+    """Say which rules differ, those that change the count first."""
+    if compared is None or not part.steps:
+        return _("The same rules.")
+    then = device(compared.cc)
+    said, idle = [], []
+    for step in part.steps:
+        rule = _rule_said(step, then, part, access)
+        if step.before == step.after:
+            idle.append(rule)
+        else:
+            said.append(capital(_("{rule}: {effect}.", rule=rule, effect=_effect(step))))
+    if idle and said:
+        said.append(_("No difference here: {rules}.", rules=items(*idle)))
+    elif idle:
+        said.append(_("No difference: {rules}.", rules=items(*idle)))
+    return sentences(*said)
+
+
+def _effect(step: Step) -> str:
+    if step.before.wavefronts != step.after.wavefronts:
+        before, after = step.before.wavefronts, step.after.wavefronts
+        return ngettext("{before:,} → {n:,} wavefront", "{before:,} → {n:,} wavefronts", after, before=before)
+    if step.before.ideal != step.after.ideal:
+        return _("ideal {before:,} → {after:,}", before=step.before.ideal, after=step.after.ideal)
+    return f"{ways(step.before.degree)} → {ways(step.after.degree)}"
+
+
+def _rule_said(step: Step, then: ComputeCapability, part: Part, access: Access) -> str:
+    """Say in what the part's rule differs."""
+    now = part.rows[0]
+    match step.respect:
+        case "banks":
+            return _("{now} banks, not {then}", now=now.banks, then=then.banks)
+        case "bank width" if part.bank_bytes == 8:
+            return _("bank mode: banks of 8 bytes, two words side by side are one")
+        case "bank width" if len(now.bank_bytes) > 1:
+            return _("bank mode: words 32 apart in one segment of 64 do not conflict")
+        case "bank width":
+            return _("bank mode: banks of 4 bytes, every word is its own")
+        case "phases":
+            return _(
+                "phases: {width}-byte accesses are served {now} lanes at a time, not {then}",
+                width=access.width,
+                now=now.phases[access.width],
+                then=then.phases[access.width],
+            )
+        case "splitting" if now.splits_wide:
+            return _("phases: 8- and 16-byte accesses are split into 4-byte requests")
+        case "splitting":
+            return _("phases: 8- and 16-byte accesses are not split into 4-byte requests")
+        case "ways" if now.more_ways:
+            return _("phases: an access of 16 bytes takes one wavefront more for every 8 lanes")
+        case "ways":
+            return _("phases: an access of 16 bytes takes no wavefront more for every 8 lanes")
+        case "merging" if now.merges_wide_loads:
+            return _("merge rule: phases double for 8- and 16-byte loads whose lanes pair up")
+        case "merging":
+            return _("merge rule: phases never double for 8- and 16-byte loads whose lanes pair up")
+
+
+def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
+    """Say what a calibration found of the rules that count this access."""
+    found = [row for row in calibration.rows if _concerns(row, access)]
+    when = day(datetime.fromisoformat(calibration.date))
+    asked = _("{operation} of {width} bytes", operation=operation_name(access.op), width=access.width)
+    deviating = [row for row in found if not row.agrees]
+    quoted = ""
+    if deviating:
+        difference, basis = _("This card deviates, so that the count may not hold."), _("Measured, {date}.", date=when)
+        quoted = "; ".join(f"{row.what}: {row.card}, the model has {row.model}" for row in deviating) + "."
+    elif len(found) > len(_EVERY_ACCESS):
+        difference = ""
+        basis = _(
+            "By the card's clock, {date}: all {number} assumptions about {kind} hold.",
+            date=when,
+            number=len(found),
+            kind=asked,
+        )
+    else:
+        difference = ""
+        basis = _("smemviz calibrate, {date}, did not ask for {kind}; banks are as assumed.", date=when, kind=asked)
+    name, capability = calibration.device.name, device(calibration.device.compute_capability).name
+    kind: BasisKind = "measured" if deviating or len(found) > len(_EVERY_ACCESS) else "assumed"
+    return GpuRow(name, capability, of.hardware, of.numbers, difference, kind, basis, False, True, quoted)
+
+
+def _concerns(row: CalibrationRow, access: Access) -> bool:
+    return row.what in _EVERY_ACCESS or row.what.startswith(f"{access.op}, {access.width} bytes: ")

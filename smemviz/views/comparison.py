@@ -1,0 +1,210 @@
+"""Launches side by side as data: a row each, for the pictures, the table and the CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smemviz.i18n import _, speaking
+from smemviz.model.counting.element_counts import kind_of
+from smemviz.model.counting.global_traffic import Traffic as Moved
+from smemviz.model.counting.global_traffic import add_traffic, traffic_of
+from smemviz.model.counting.summary import summarize
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.printable import spreadsheet_cell
+from smemviz.recordings.data import Launch
+from smemviz.wording.impact import Matter, Measured, matter
+from smemviz.wording.labels import count, duration
+
+KINDS = ("store", "load", "update")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A launch to compare: its name in pictures, what its wavefronts are counted for, and where they come from."""
+
+    name: str
+    file: str
+    launch: Launch
+    hardware: Hardware
+    origin: str
+    measured: Measured | None = None
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Wavefronts of one kind of access, and how few could have done."""
+
+    wavefronts: int
+    ideal: int
+
+    @property
+    def excess(self) -> int:
+        """The wavefronts beyond the ideal."""
+        return self.wavefronts - self.ideal
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is compared of one launch.
+
+    ``traffic`` and ``moved`` have a row per kind of access of ``KINDS``, for shared and for global memory.
+    ``uncounted`` shared sites are left out, for their wavefronts depend on the data. ``against_best`` is the median as
+    a multiple of the least among those compared.
+    """
+
+    entry: Entry
+    traffic: dict[str, Traffic]
+    moved: dict[str, Moved]
+    excess: int
+    degree: int
+    sectors: int
+    uncounted: int
+    matter: Matter | None
+    against_best: float | None
+
+
+def compared(entries: Sequence[Entry]) -> tuple[Row, ...]:
+    """Count and compare launches, one row each, in order."""
+    measured = [entry.measured for entry in entries if entry.measured]
+    best = min((one.time.median_us for one in measured), default=0.0)
+    return tuple(_row(entry, measured, best) for entry in entries)
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """Say the one thing to know: the slowest against the fastest, or else the most wavefronts."""
+    timed = [row for row in rows if row.against_best is not None and row.entry.measured]
+    if len(timed) > 1:
+        slow = max(timed, key=lambda row: row.against_best or 0)
+        fast = min(timed, key=lambda row: row.against_best or 0)
+        return _(
+            "{slow} takes {times:.2f} times as long as {fast}",
+            slow=slow.entry.name,
+            times=slow.against_best,
+            fast=fast.entry.name,
+        )
+    most, least = max(rows, key=wavefronts), min(rows, key=wavefronts)
+    if wavefronts(most) == 0 and any(row.sectors for row in rows):
+        many, few = (choose(rows, key=lambda row: row.sectors) for choose in (max, min))
+        if many.sectors == few.sectors:
+            return _("{sectors} each", sectors=count(many.sectors, "sector"))
+        return _(
+            "{one} moves {sectors}, {other} {fewer:,}",
+            one=many.entry.name,
+            sectors=count(many.sectors, "sector"),
+            other=few.entry.name,
+            fewer=few.sectors,
+        )
+    if wavefronts(most) == wavefronts(least):
+        return _("{wavefronts} each", wavefronts=count(wavefronts(most), "wavefront"))
+    return _(
+        "{one} takes {wavefronts}, {other} {fewer:,}",
+        one=most.entry.name,
+        wavefronts=count(wavefronts(most), "wavefront"),
+        other=least.entry.name,
+        fewer=wavefronts(least),
+    )
+
+
+def wavefronts(row: Row) -> int:
+    """Return the wavefronts of all kinds."""
+    return sum(traffic.wavefronts for traffic in row.traffic.values())
+
+
+def all_moved(row: Row) -> Moved:
+    """Return what the requests of all kinds moved in global memory."""
+    return add_traffic(row.moved.values())
+
+
+def time_origin(measured: Measured) -> str:
+    """Say what a time was measured on."""
+    found = {"card": measured.device.name, "driver": measured.device.driver, "date": measured.time.date}
+    if measured.here:
+        return _("measured here on {card}, driver {driver}, {date}", **found)
+    return _("measured on {card}, driver {driver}, {date}", **found)
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """Write the rows as CSV (RFC 4180), times in microseconds; what was not measured is left empty.
+
+    It speaks English, and so should who compares the rows.
+    """
+    text = io.StringIO()
+    with speaking("en"):
+        writer = csv.DictWriter(text, fieldnames=list(_record(rows[0])), lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows({name: spreadsheet_cell(cell) for name, cell in _record(row).items()} for row in rows)
+    return text.getvalue()
+
+
+def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
+    summary = summarize(entry.launch, entry.hardware.cc, entry.hardware.bank_bytes)
+    shared = [pair for pair in zip(entry.launch.sites, summary, strict=True) if pair[0].space == "shared"]
+    traffic = {}
+    for kind in KINDS:
+        rows = [row for site, row in shared if kind_of(site.op) == kind]
+        traffic[kind] = Traffic(sum(row.wavefronts or 0 for row in rows), sum(row.ideal or 0 for row in rows))
+    time = entry.measured.time.median_us if entry.measured else None
+    return Row(
+        entry,
+        traffic,
+        {kind: _moved(entry.launch, kind) for kind in KINDS},
+        sum(row.excess for row in traffic.values()),
+        max((row.max_degree or 0 for _, row in shared), default=0),
+        sum(row.sectors or 0 for row in summary),
+        sum(row.wavefronts is None for _, row in shared),
+        matter(entry.measured, measured) if entry.measured else None,
+        time / best if time is not None and best else None,
+    )
+
+
+def _moved(launch: Launch, kind: str) -> Moved:
+    found = [traffic_of(launch, i) for i, site in enumerate(launch.sites) if kind_of(site.op) == kind]
+    return add_traffic(one for one in found if one is not None)
+
+
+def _record(row: Row) -> dict[str, object]:
+    entry, measured = row.entry, row.entry.measured
+    time = measured.time if measured else None
+    judged = row.matter
+    found: dict[str, object] = {
+        "file": entry.file,
+        "launch": entry.name,
+        "grid": "x".join(map(str, entry.launch.grid)),
+        "block": "x".join(map(str, entry.launch.block)),
+        "counted_for": entry.hardware.name,
+    }
+    for kind in KINDS:
+        found |= {f"{kind}_wavefronts": row.traffic[kind].wavefronts, f"{kind}_ideal": row.traffic[kind].ideal}
+    found |= {
+        "excess": row.excess,
+        "max_degree": row.degree,
+        "data_dependent_sites": row.uncounted,
+        "shared_bytes": entry.launch.shared_bytes,
+        "sectors": row.sectors,
+        "sectors_per_request": _number(all_moved(row).sectors_per_request),
+        "efficiency": _number(all_moved(row).efficiency),
+        "requests_from": entry.origin,
+    }
+    for name in ("median_us", "low_us", "high_us", "p5_us", "p95_us", "floor_us", "net_us", "samples", "nodes"):
+        found[name] = _number(getattr(time, name)) if time else None
+    return found | {
+        "against_best": _number(row.against_best),
+        "excess_cycles": _number(judged.cost.cycles) if judged else None,
+        "excess_us": _number(judged.cost.lost_us) if judged else None,
+        "excess_share_of_net": _number(judged.share) if judged else None,
+        "does_it_matter": judged.sentence if judged else None,
+        "time_from": time_origin(measured) if measured else "not measured",
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """Round to what is worth writing."""
+    return None if value is None else round(value, 4)
+
+
+def time_text(row: Row) -> str:
+    """Write a launch's median, or that there is none."""
+    return duration(row.entry.measured.time.median_us) if row.entry.measured else _("not measured")

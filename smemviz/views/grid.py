@@ -1,0 +1,156 @@
+"""Shared memory laid out in rows of cells, as the program declares it or as the banks have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.i18n import _
+from smemviz.model.playback.bank_service import BankLayout, Served
+from smemviz.model.playback.request_view import Moment, contents, element_addresses
+from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.wording.labels import lane_ranges, number
+
+_FOLD = 32  # a vector up to this long is one row
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells in rows; every array is (rows, columns).
+
+    ``address`` is a cell's first byte, -1 where there is no cell, ``size`` its bytes; ``value`` and ``thread`` are
+    what it holds and who stored that, as in ``Contents``; ``touched`` is False where no request of the launch goes;
+    ``longest`` is the length of the longest value that is ever stored.
+    """
+
+    address: NDArray[np.int64]
+    size: int
+    value: NDArray[np.float64]
+    thread: NDArray[np.int64]
+    name: NDArray[np.object_]
+    touched: NDArray[np.bool_]
+    longest: int
+    x_title: str
+    y_title: str
+
+    def window(self, rows: slice, columns: slice) -> Grid:
+        """Return a part of the grid."""
+        part = (rows, columns)
+        return Grid(
+            self.address[part],
+            self.size,
+            self.value[part],
+            self.thread[part],
+            self.name[part],
+            self.touched[part],
+            self.longest,
+            self.x_title,
+            self.y_title,
+        )
+
+
+def declared(now: Moment, array: ArrayInfo, where: BankLayout) -> Grid:
+    """Lay out one array by its own indices, its last axis along a row; a long vector is folded at a row of banks."""
+    addresses = element_addresses(array)
+    held = contents(now, array)
+    width = array.shape[-1]
+    x_title, y_title = (_("column"), _("row")) if len(array.shape) > 1 else (_("element"), "")
+    if len(array.shape) == 1 and width > _FOLD:
+        width = max(where.banks * where.width // array.itemsize, 1)
+        x_title, y_title = _("element, folded at {width}", width=width), _("row")
+    places = zip(*(i.tolist() for i in np.indices(array.shape).reshape(len(array.shape), -1)), strict=True)
+    names = np.array([f"{array.name}[{', '.join(map(str, place))}]" for place in places], dtype=object)
+
+    def fold(flat: NDArray[Any], fill: object) -> NDArray[Any]:
+        return np.append(flat, np.full(-len(flat) % width, fill, flat.dtype)).reshape(-1, width)
+
+    return Grid(
+        fold(addresses, -1),
+        array.itemsize,
+        fold(held.values, np.nan),
+        fold(held.threads, -1),
+        fold(names, ""),
+        fold(touched(now.launch, addresses, array.itemsize), True),
+        longest_value(now),
+        x_title,
+        y_title,
+    )
+
+
+def physical(now: Moment, arrays: Sequence[ArrayInfo], where: BankLayout) -> Grid:
+    """Lay out the words of all shared arrays, a row of banks a line; a cell of several elements shows the last."""
+    row_bytes = where.banks * where.width
+    first = min(array.address for array in arrays)
+    start = first - (first - where.origin) % row_bytes
+    end = max(array.address + array.nbytes for array in arrays)
+    words = max(-(-(end - start) // row_bytes), 1) * where.banks
+    address = start + np.arange(words, dtype=np.int64) * where.width
+    value, thread = np.full(words, np.nan), np.full(words, -1, np.int64)
+    name = np.full(words, _("outside every array"), dtype=object)
+    reached = touched(now.launch, address, where.width)
+    place_in = _("{array} + {bytes} bytes")
+    for array in arrays:
+        elements = element_addresses(array)
+        held = contents(now, array)
+        inside = (address >= array.address) & (address < array.address + array.nbytes)
+        name[inside] = [
+            place_in.format(array=array.name, bytes=byte - array.address) for byte in address[inside].tolist()
+        ]
+        stored = held.threads >= 0
+        place = (elements[stored] - start) // where.width
+        value[place], thread[place] = held.values[stored], held.threads[stored]
+        if now.launch.missing:
+            reached |= inside
+    shape = (-1, where.banks)
+    return Grid(
+        address.reshape(shape),
+        where.width,
+        value.reshape(shape),
+        thread.reshape(shape),
+        name.reshape(shape),
+        reached.reshape(shape),
+        longest_value(now),
+        _("bank"),
+        _("row of {banks} banks", banks=where.banks),
+    )
+
+
+def longest_value(now: Moment) -> int:
+    """Return the length of the longest value that the block stores, so that text keeps its size as cells fill."""
+    values = np.unique(now.launch.requests.values[now.rows])
+    return max((len(number(value)) for value in values[~np.isnan(values)].tolist()), default=0)
+
+
+def touched(launch: Launch, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    """Tell which cells any request of the launch reaches; all of them where the log is incomplete."""
+    if launch.missing:
+        return np.ones(len(addresses), bool)
+    requests = launch.requests
+    reached = np.zeros(len(addresses), bool)
+    for width in {site.width for site in launch.sites if site.space == "shared"}:
+        of_width = np.array([site.space == "shared" and site.width == width for site in launch.sites])
+        starts = np.unique(requests.addresses[of_width[requests.site]])
+        low = np.searchsorted(starts, addresses - width, side="right")
+        high = np.searchsorted(starts, addresses + size, side="left")
+        reached |= high > np.maximum(low, np.searchsorted(starts, 0))  # -1 is a lane that is off
+    return reached
+
+
+def lanes_in(grid: Grid, served: Served) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+    """Write into each cell the lanes that the request has there, and tell in which cells a lane is in conflict."""
+    lanes: dict[tuple[int, int], list[int]] = {}
+    conflict = np.zeros(grid.address.shape, bool)
+    for lane, address, conflicting in zip(*(a.tolist() for a in served.lanes()), strict=True):
+        overlaps = (grid.address < address + served.width) & (grid.address + grid.size > address)
+        overlaps &= grid.address >= 0
+        conflict |= overlaps & conflicting
+        for cell in zip(*(i.tolist() for i in np.nonzero(overlaps)), strict=True):
+            lanes.setdefault(cell, []).append(lane)
+    labels = np.full(grid.address.shape, "", dtype=object)
+    for cell, those in lanes.items():
+        labels[cell] = lane_ranges(those)
+    return labels, conflict

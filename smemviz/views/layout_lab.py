@@ -1,0 +1,229 @@
+"""A set-up of the layout lab: an array, the accesses to it and the hardware that counts, and one request of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.errors import InputError
+from smemviz.i18n import N_, _, pgettext
+from smemviz.model.counting.banks import count as count_wavefronts
+from smemviz.model.hardware.compute_capability import BasisKind, device
+from smemviz.model.hardware.operations import weakest
+from smemviz.model.layout.accesses import Access, Lanes, Totals, lanes, requests, totals
+from smemviz.model.layout.layouts import Layout
+from smemviz.model.playback.bank_service import BankLayout, Hardware, Served, serve_lanes
+from smemviz.recordings.operation_names import MATRICES
+from smemviz.wording.grammar import items
+from smemviz.wording.labels import count, lane_ranges, operation_name, ways
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """An array in shared memory, what warps ask of it, and the part whose rules count."""
+
+    layout: Layout
+    accesses: tuple[Access, ...]
+    hardware: Hardware
+
+    @property
+    def where(self) -> BankLayout:
+        """Where a byte lies."""
+        return BankLayout(device(self.hardware.cc).banks, self.hardware.bank_bytes, 0)
+
+    @property
+    def basis(self) -> BasisKind:
+        """The weakest that the counts rest on."""
+        asked = ((access.op, access.bytes_per_lane(self.layout)) for access in self.accesses)
+        return weakest(asked, self.hardware.cc)
+
+    def totals(self, access: int) -> Totals:
+        """Count an access.
+
+        Raises:
+            InputError: when the array cannot be accessed so, or the part cannot do it.
+        """
+        return totals(self.accesses[access], self.layout, self.hardware.cc, self.hardware.bank_bytes)
+
+
+@dataclass(frozen=True)
+class Pictured:
+    """One request of a set-up: of which access, and its number among ``count`` requests, from 0."""
+
+    setup: SetUp
+    access: int
+    request: int
+    count: int
+
+    @property
+    def kind(self) -> Access:
+        """The access it belongs to."""
+        return self.setup.accesses[self.access]
+
+    @property
+    def step(self) -> int:
+        """The step it is made at."""
+        return self.request // self.kind.warps
+
+    @property
+    def warp(self) -> int:
+        """The warp that makes it."""
+        return self.request % self.kind.warps
+
+    @property
+    def width(self) -> int:
+        """Bytes per lane."""
+        return self.kind.bytes_per_lane(self.setup.layout)
+
+    def lanes(self) -> Lanes:
+        """Tell who asks for what, and when it is served."""
+        hardware = self.setup.hardware
+        return lanes(self.kind, self.setup.layout, self.step, self.warp, hardware.cc, hardware.bank_bytes)
+
+    def served(self) -> Served:
+        """Serve it."""
+        return serve_lanes(self.lanes().address, self.width, self.kind.op, self.setup.where, self.setup.hardware)
+
+
+def picture(setup: SetUp, access: int | None = None, request: int | None = None) -> Pictured:
+    """Choose the request to show: what is not there gives way to what wastes the most.
+
+    Raises:
+        InputError: when no access can be counted.
+    """
+    if access is None or not 0 <= access < len(setup.accesses):
+        access = int(np.argmax([setup.totals(i).excess for i in range(len(setup.accesses))]))
+    wasted = excess_of(setup, access)
+    if request is None or not 0 <= request < len(wasted):
+        request = int(np.argmax(wasted))
+    return Pictured(setup, access, request, len(wasted))
+
+
+def excess_of(setup: SetUp, access: int) -> NDArray[np.int64]:
+    """Return the wavefronts in excess of every request of an access, (n,).
+
+    Raises:
+        InputError: when the array cannot be accessed so, or the part cannot do it.
+    """
+    one = setup.accesses[access]
+    asked = requests(one, setup.layout).reshape(-1, 32)
+    width = one.bytes_per_lane(setup.layout)
+    counts = count_wavefronts(asked, width, one.op, setup.hardware.cc, setup.hardware.bank_bytes)
+    return counts.wavefronts - counts.ideal
+
+
+def access_said(access: Access) -> str:
+    """Name an access: ``column load, 16 bytes``."""
+    op = operation_name(access.op)
+    if access.pattern == "matrices":
+        return op
+    if access.width and access.op not in MATRICES:
+        wide = count(access.width, "byte")
+        return pgettext("access", "{pattern} {operation}, {bytes}", pattern=access.pattern, operation=op, bytes=wide)
+    return pgettext("access", "{pattern} {operation}", pattern=access.pattern, operation=op)
+
+
+def headline(setups: Mapping[str, SetUp], *, named: bool) -> str:
+    """Say what the accesses of each set-up cost, by its name where there is another."""
+    if not named:
+        return items(*map(_costs, setups.values()))
+    return items(*(_("{name}: {costs}", name=name, costs=_costs(setup)) for name, setup in setups.items()))
+
+
+def _costs(setup: SetUp) -> str:
+    found = [setup.totals(i) for i in range(len(setup.accesses))]
+    wavefronts, ideal = sum(one.wavefronts for one in found), sum(one.ideal for one in found)
+    if wavefronts == ideal:
+        return _("no conflict, {wavefronts}", wavefronts=count(wavefronts, "wavefront"))
+    return _(
+        "{degree}-way conflict, {wavefronts} where {ideal:,} would do",
+        degree=max(one.max_degree for one in found),
+        wavefronts=count(wavefronts, "wavefront"),
+        ideal=ideal,
+    )
+
+
+def request_said(shown: Pictured) -> str:
+    """Say what the pictured request costs."""
+    found = shown.lanes()
+    values = {
+        "warp": shown.warp,
+        "step": shown.step,
+        "lanes": count(int((found.address >= 0).sum()), "lane"),
+        "wavefronts": count(found.wavefronts, "wavefront"),
+    }
+    if found.wavefronts == found.ideal:
+        return _("Warp {warp}, step {step}: {lanes}, {wavefronts}, as few as can be.", **values)
+    return _(
+        "Warp {warp}, step {step}: {lanes}, {degree}-way: {wavefronts} where {ideal:,} would do.",
+        degree=found.degree,
+        ideal=found.ideal,
+        **values,
+    )
+
+
+LANE_HEADS = (N_("lane"), N_("element"), N_("address"), N_("bank"), N_("wavefront"))
+
+
+def lane_rows(shown: Pictured) -> list[list[str]]:
+    """Write each lane that is on: its element, byte address, banks and wavefronts; wavefronts count from 1."""
+    found, layout = shown.lanes(), shown.setup.layout
+    rows = []
+    for lane in np.flatnonzero(found.address >= 0).tolist():
+        bank, wavefront = found.bank[lane], found.wavefront[lane]
+        if (wavefront < 0).all():  # past the last matrix
+            continue
+        element = element_said(layout, int(found.element[lane]))
+        rows.append(
+            [str(lane), element, f"{found.address[lane]:,}", lane_ranges(bank.tolist()), lane_ranges(wavefront + 1)]
+        )
+    return rows
+
+
+def element_said(layout: Layout, element: int) -> str:
+    """Write the index of an element: ``[3, 16]``."""
+    return f"[{', '.join(str(int(i)) for i in np.unravel_index(element, layout.shape))}]"
+
+
+COUNT_HEADS = (N_("access"), N_("requests"), N_("wavefronts"), N_("ideal"), N_("degree"), N_("bytes wasted"))
+
+
+def count_rows(setup: SetUp) -> list[list[str]]:
+    """Write what each access costs, and all together; what cannot be counted says why."""
+    rows, found = [], []
+    for i, access in enumerate(setup.accesses):
+        try:
+            one = setup.totals(i)
+        except InputError as error:
+            rows.append([access_said(access), str(error)])
+            continue
+        found.append(one)
+        rows.append([access_said(access), *_cells(one)])
+    if len(found) > 1:
+        every = Totals(*(sum(column) for column in zip(*found, strict=True)))
+        rows.append(
+            [pgettext("accesses", "all"), *_cells(every._replace(max_degree=max(one.max_degree for one in found)))]
+        )
+    return rows
+
+
+def _cells(one: Totals) -> list[str]:
+    counts = [f"{n:,}" for n in (one.requests, one.wavefronts, one.ideal, one.bytes_wasted)]
+    return [*counts[:3], ways(one.max_degree), counts[3]]
+
+
+def array_said(setup: SetUp) -> str:
+    """Say what the array takes."""
+    layout = setup.layout
+    taken, name = count(layout.nbytes, "byte"), setup.hardware.name
+    if layout.unused_bytes:
+        return _(
+            "{bytes} of shared memory, {unused} of them unused; banks by the rule for {hardware}.",
+            bytes=taken,
+            unused=count(layout.unused_bytes, "byte"),
+            hardware=name,
+        )
+    return _("{bytes} of shared memory; banks by the rule for {hardware}.", bytes=taken, hardware=name)

@@ -1,0 +1,104 @@
+"""What the search for a layout found, as rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smemviz.i18n import N_, _, pgettext
+from smemviz.model.layout.layouts import Layout
+from smemviz.model.layout.search import Suggestion, asked, search, suggest
+from smemviz.recordings.data import WARP_SIZE
+from smemviz.views.layout_lab import SetUp
+from smemviz.wording.grammar import clauses
+
+_MOST_ROWS = 10
+
+
+@dataclass(frozen=True)
+class FoundRow:
+    """One layout: what it costs, its name, the cells of its row, its code to copy, and whether it is there now."""
+
+    suggestion: Suggestion
+    name: str
+    cells: tuple[str, ...]
+    code: str
+    present: bool
+
+
+def found_heads(setup: SetUp) -> tuple[str, ...]:
+    """Return what stands above the cells; accesses go by their numbers."""
+    several = range(1, len(setup.accesses) + 1) if len(setup.accesses) > 1 else ()
+    each = tuple(_("access {number}", number=number) for number in several)
+    return (*each, _("wavefronts"), _("excess"), _("bytes"), _("blocks a multiprocessor"), _("more instructions"))
+
+
+def found(setup: SetUp) -> tuple[FoundRow, ...]:
+    """Search layouts for all accesses of a set-up: the one there is, then the others, the cheapest first.
+
+    Of one kind (pads, XOR, ``Swizzle``) only those are told that no other beats in wavefronts, bytes and
+    instructions, and that beat the plain array.
+
+    Raises:
+        InputError: when the array cannot be accessed so, or the part cannot do it.
+    """
+    layout, hardware = setup.layout, setup.hardware
+    wanted = [asked(access, layout) for access in setup.accesses]
+    best: list[Suggestion] = []
+    for one in search(layout, wanted, hardware.cc, hardware.bank_bytes):
+        if not any(_kind(one) == _kind(other) and _beats(other, one) for other in best):
+            best.append(one)
+    now = suggest(layout, wanted, hardware.cc, hardware.bank_bytes)
+    plain = next(one for one in best if one.layout == layout.plain)
+    others = [one for one in best if one.layout != layout and (one is plain or one.wavefronts < plain.wavefronts)]
+    return tuple(_row(setup, one) for one in (now, *others[:_MOST_ROWS]))
+
+
+def _kind(one: Suggestion) -> tuple[type, bool]:
+    return type(one.layout.swizzle), bool(one.layout.pad)
+
+
+def _beats(one: Suggestion, other: Suggestion) -> bool:
+    """Whether it is nowhere worse; the search gives the simpler of two alike first."""
+    return all(mine <= theirs for mine, theirs in zip(one.price, other.price, strict=True))
+
+
+def layout_said(layout: Layout) -> str:
+    """Name what a layout does to the plain array: ``pad 1``, ``xor 5 0 0``."""
+    if layout.pad and layout.swizzle:
+        return clauses(_("pad {pad}", pad=layout.pad), layout.swizzle.text)
+    if layout.swizzle:
+        return layout.swizzle.text
+    return _("pad {pad}", pad=layout.pad) if layout.pad else pgettext("layout", "plain")
+
+
+def found_said(rows: Sequence[FoundRow]) -> str:
+    """Say what the cheapest layout saves."""
+    now, best = rows[0].suggestion, min((row.suggestion for row in rows), key=lambda one: one.price)
+    if best.wavefronts == now.wavefronts:
+        return _("No pad and no swizzle takes fewer wavefronts than the layout there is.")
+    more = best.layout.nbytes - now.layout.nbytes
+    if more > 0:
+        message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in {bytes:,} bytes more.")
+    elif more < 0:
+        message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in {bytes:,} bytes less.")
+    else:
+        message = N_("The cheapest, {name}, takes {best:,} wavefronts instead of {now:,}, in as many bytes.")
+    return _(message, name=layout_said(best.layout), best=best.wavefronts, now=now.wavefronts, bytes=abs(more))
+
+
+def _row(setup: SetUp, one: Suggestion) -> FoundRow:
+    threads = WARP_SIZE * max(access.warps for access in setup.accesses)
+    each = [f"{score.wavefronts:,}" for score in one.scores] if len(one.scores) > 1 else []
+    blocks = one.blocks_per_multiprocessor(setup.hardware.cc, threads)
+    code = one.code()
+    cells = (
+        *each,
+        f"{one.wavefronts:,}",
+        f"{one.excess:,}",
+        f"{one.layout.nbytes:,}",
+        str(blocks),
+        str(one.operations),
+    )
+    lines = "\n".join((code.declaration, code.store, code.load))
+    return FoundRow(one, layout_said(one.layout), cells, lines, one.layout == setup.layout)

@@ -1,0 +1,182 @@
+"""The matrix products of one size as data: a row per kernel, for the table and the roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from smemviz.i18n import N_, _
+from smemviz.model.counting.matmul import Counted, Size, Traffic, intensity, scaled, shares
+from smemviz.recordings.sweep import CUBLAS, LOOPS, Point, Sweep
+from smemviz.wording.grammar import items, names
+from smemviz.wording.labels import number, percent
+
+Where = Literal["lockstep", "card", "scaled"]
+
+MERGED = N_(
+    "Shares of shared memory count the loads of the source; the compiler merges neighbouring ones, so that they may "
+    "exceed 100 %."
+)
+HALVES = N_(
+    "Some kernels move 16 bytes as a complex number: one instruction does so in shared memory, but two of 8 bytes in "
+    "global memory, where the hardware counts twice the requests, and twice the sectors, that stand here."
+)
+# Read from the machine code that ptxas 13.0 makes of paired_lanes for 9.0: 64 multiply-adds in all, 128 registers.
+HELD_BACK = N_(
+    "Why the fastest kernel here stays below cuBLAS: paired_lanes takes 128 registers a thread, so only 16 warps fit "
+    "on a multiprocessor to hide latency, an occupancy of 25 %; its loop over k is not unrolled, so each step waits "
+    "for its own loads from shared memory; and Numba offers neither asynchronous copies nor 16-byte loads from global "
+    "memory."
+)
+REGISTERS = N_(
+    "Registers count beside conflicts. tiled_transposed_swizzled has no conflict, but the bound of its inner loop, "
+    "min(TILE, a.shape[1] - first), keeps the compiler from unrolling it. Bounded by TILE like the others, it was "
+    "measured at 4096 on an H200 with 31.97 ms instead of 48.78 ms in tiles of 8, and 23.09 ms instead of 33.26 ms in "
+    "tiles of 16. In tiles of 32, unrolling takes 64 registers a thread instead of 32: one block of 1,024 threads fits "
+    "a multiprocessor instead of two, and it takes 28.32 ms instead of 26.41 ms."
+)
+NO_INTEGER_BLAS = N_("cuBLAS multiplies no 32-bit integers, so the kernels of integers have no ratio to it.")
+_NAMES = {LOOPS: N_("three loops")}  # of what is timed beside the kernels; the others are called alike everywhere
+
+
+@dataclass(frozen=True)
+class Product:
+    """One kernel at one size: what was counted and what was measured of it; ``counted`` says where.
+
+    Counts may be scaled from a smaller size that was counted in lockstep, where they follow from it.
+    ``formula`` is how many elements it should load, None where its grid is not known. ``of_cublas`` is its rate against
+    that of cuBLAS on the same card. ``filled`` is the size up to which zeros filled its matrices, where they did.
+    """
+
+    kernel: str
+    size: Size
+    moved: Traffic | None
+    counted: Where | None
+    formula: int | None
+    point: Point | None
+    of_cublas: float | None
+    filled: Size | None = None
+
+    @property
+    def intensity(self) -> float | None:
+        """Operations per byte moved between global memory and the threads."""
+        return intensity(self.size, self.moved) if self.moved else None
+
+    def ratio_text(self) -> str:
+        """Say how fast it is against cuBLAS, which was timed in float32; another type stands for itself."""
+        if self.of_cublas is not None:
+            return percent(self.of_cublas)
+        if self.point and self.point.time and self.point.dtype != "float32":
+            return self.point.dtype
+        return _("not known")
+
+    def error_text(self) -> str:
+        """Say how far it is from the product in float64."""
+        if self.point is None or self.point.error is None:
+            return _("not measured")
+        return _("exact") if self.point.error == 0 else error_of(self.point)
+
+
+def error_of(point: Point) -> str:
+    """Write the largest error that was measured, and the largest element that it is an error of."""
+    # TRANSLATORS: 1.5e-04 of 100: the largest error, and the largest element of the product.
+    return _("{error:.1e} of {largest}", error=point.error, largest=number(point.largest or 0))
+
+
+def name_of(kernel: str) -> str:
+    """Name a kernel, or what is timed beside the kernels."""
+    return _(_NAMES[kernel]) if kernel in _NAMES else kernel
+
+
+def products(size: Size, tile: int, lockstep: Mapping[str, Counted], sweep: Sweep | None) -> tuple[Product, ...]:
+    """Put together what is known of each kernel at a size and tile.
+
+    ``lockstep`` was counted here, at this size or a smaller one; counts are taken or scaled from there, else from the
+    card.
+    """
+    points = points_at(sweep, size, tile) if sweep else {}
+    cublas = points.get(CUBLAS)
+    names = [*lockstep, *(name for name in points if name not in lockstep and points[name].tile is not None)]
+    return tuple(_product(name, size, lockstep.get(name), points.get(name), cublas) for name in names)
+
+
+def _product(kernel: str, size: Size, known: Counted | None, point: Point | None, cublas: Point | None) -> Product:
+    moved, counted, grid, filled = _counts(size, known, point)
+    formula = None
+    if moved and grid:
+        formula = (filled or size).loads(grid[0], grid[1]) if moved.shares else size.loads()
+    same = point and cublas and point.rate and cublas.rate and point.dtype == cublas.dtype
+    ratio = point.rate / cublas.rate if same and point and cublas and point.rate and cublas.rate else None
+    return Product(kernel, size, moved, counted, formula, point, ratio, filled)
+
+
+def _counts(
+    size: Size, known: Counted | None, point: Point | None
+) -> tuple[Traffic | None, Where | None, tuple[int, ...], Size | None]:
+    """Return what a kernel moves at a size, where that was counted, its grid, and the size of its filled matrices."""
+    if known and known.size == size:
+        return known.moved, "lockstep", known.grid, known.filled
+    if known:
+        grid = point.grid if point else tuple(size.m // known.size.m * blocks for blocks in known.grid[:2])
+        moved = scaled(known, size, grid)
+        if moved:  # of whole blocks, which nothing has to fill
+            return moved, "scaled", grid, None
+    return (point.moved, "card", point.grid, point.filled) if point and point.moved else (None, None, (), None)
+
+
+def points_at(sweep: Sweep, size: Size, tile: int) -> dict[str, Point]:
+    """Return what was measured of a size with tiles of ``tile``, by kernel, and of what has no tile."""
+    return {point.kernel: point for point in sweep.points if point.size == size and point.tile in (None, tile)}
+
+
+def nearest_ceiling(one: Product, sweep: Sweep) -> tuple[str, float] | None:
+    """Return the ceiling that a kernel comes closest to, and how close; None where nothing is known."""
+    if one.point is None or one.point.time is None:
+        return None
+    rates = {ceiling.name: ceiling.rate for ceiling in sweep.ceilings}
+    if one.point.dtype != "float32":
+        rates.pop("float32", None)
+    used = shares(one.size, one.moved, one.point.time.median_us * 1e-6, rates)
+    return max(used.items(), key=lambda pair: pair[1], default=None)
+
+
+def filled_note(rows: Sequence[Product]) -> str:
+    """Say which kernels got matrices filled with zeros, and that those are counted; "" where none did."""
+    kernels: dict[Size, list[str]] = {}
+    for row in rows:
+        if row.filled:
+            kernels.setdefault(row.filled, []).append(row.kernel)
+    if not kernels:
+        return ""
+    filled = (
+        _("to {size} for {kernels}", size=size.name, kernels=names(*of_size)) for size, of_size in kernels.items()
+    )
+    return _(
+        "Kernels without bounds checks get their matrices filled up with zeros, {filled}. The zeros are counted too.",
+        filled=items(*filled),
+    )
+
+
+def headline(rows: Sequence[Product], tile: int) -> str:
+    """Say the one thing to know: how near the fastest comes to cuBLAS, or else what tiles save."""
+    by_name = {row.kernel: row for row in rows}
+    rated = [row for row in rows if row.of_cublas is not None]
+    if rated:
+        best = max(rated, key=lambda row: row.of_cublas or 0)
+        share = percent(best.of_cublas or 0)
+        naive = by_name.get("naive")
+        if naive is None or naive.of_cublas is None:
+            return _("{kernel} reaches {share} of cuBLAS", kernel=best.kernel, share=share)
+        return _(
+            "{kernel} reaches {share} of cuBLAS, {slow_kernel} {slow_share}",
+            kernel=best.kernel,
+            share=share,
+            slow_kernel=naive.kernel,
+            slow_share=percent(naive.of_cublas),
+        )
+    naive, tiled = by_name.get("naive"), by_name.get("tiled")
+    if naive and tiled and naive.moved and tiled.moved and tiled.moved.load_sectors:
+        fewer = number(naive.moved.load_sectors / tiled.moved.load_sectors)
+        return _("Tiles of {tile} by {tile}: {times} times fewer sectors to load", tile=tile, times=fewer)
+    return _("Matrix product of size {size}", size=rows[0].size.name) if rows else _("Nothing is known of this size")

@@ -1,0 +1,251 @@
+"""What others published of the work that kernels of the gallery do, and what was recorded for it, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from smemviz.i18n import N_, _
+from smemviz.model.counting.matmul import traffic
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.recordings.data import Launch, Recording
+from smemviz.wording.grammar import sentences
+from smemviz.wording.impact import clock_mhz
+from smemviz.wording.labels import count, duration, listed, number, percent
+
+_NOT_NAMED = N_("hardware not named")
+_NSIGHT = N_("Nsight Compute on compute capability 7.5 or later")
+_KEPLER = ((3, 5), 8)
+_BOOK = N_("a book, of compute capability 3.x")
+
+_CHASES = (
+    (N_("one step, registers"), "register", 1, N_("Ours is a product that waits for the one before it.")),
+    (N_("one step, shared memory"), "shared_memory", 5, ""),
+    (N_("one step, constant memory"), "constant_memory", 5, ""),
+    (N_("one step, L1"), "l1_cache", None, ""),
+    (N_("one step, L2"), "l2_cache", None, ""),
+    (N_("one step, global memory"), "global_memory", 500, N_("Ours is past L2.")),
+)
+_TRANSPOSING = (
+    ("set_row_read_col", N_("conflicts on the load only")),
+    ("set_row_read_col_dyn", N_("conflicts on the load only")),
+    ("set_row_read_col_pad", N_("no conflict")),
+    ("set_row_read_col_dyn_pad", N_("no conflict")),
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure that was published, on what, and ours for the same; ``note`` says why they differ where they do."""
+
+    what: str
+    published: str
+    hardware: str
+    ours: str
+    note: str = ""
+
+
+def published(recording: Recording) -> tuple[Published, ...]:
+    """Return what was published of a kernel file of the gallery beside what its recording holds; () of another file."""
+    rows = _FILES.get(PurePath(recording.file).stem)
+    try:
+        return rows(recording) if rows else ()
+    except KeyError:  # a file of the same name that holds other kernels
+        return ()
+
+
+def _latencies(recording: Recording) -> tuple[Published, ...]:
+    return tuple(
+        Published(
+            _(what),
+            _("none") if said is None else count(said, "cycle"),
+            "" if said is None else _(_NOT_NAMED),
+            _cycles(recording, kernel),
+            _(note) if note else "",
+        )
+        for what, kernel, said, note in _CHASES
+    )
+
+
+def _cycles(recording: Recording, kernel: str) -> str:
+    """Return the cycles of a step: the short chase taken off the long one, at the clock that both ran at."""
+    times = [launch.time for launch in recording.launches if launch.kernel == kernel]
+    long, short = (recording.constants[name] for name in ("LONG", "SHORT"))
+    match long, short, times:
+        case int(), int(), [first, second] if first and second and long != short and (mhz := clock_mhz(first)):
+            return count(round((second.median_us - first.median_us) * mhz / (long - short)), "cycle")
+    return _("not measured")
+
+
+def _square(recording: Recording) -> tuple[Published, ...]:
+    by_columns, by_rows = recording["set_col_read_col"].time, recording["set_row_read_row"].time
+    slower = _("not measured")
+    if by_columns and by_rows:
+        slower = _("{times:.2g} times", times=by_columns.median_us / by_rows.median_us)
+    said = (
+        ("set_row_read_row", listed(["32", "32"])),
+        ("set_col_read_col", listed(["1,024", "1,024"])),
+        *((kernel, _(text)) for kernel, text in _TRANSPOSING),
+    )
+    return (
+        *(
+            Published(
+                _("{kernel}, wavefronts of store and load", kernel=kernel),
+                text,
+                _(_NSIGHT),
+                _store_and_load(recording[kernel]),
+            )
+            for kernel, text in said
+        ),
+        Published(
+            _("time by columns against time by rows"),
+            _("about 2 times"),
+            _("the same"),
+            slower,
+            _("Ours are medians."),
+        ),
+        _declared(recording, "set_row_read_col", "set_row_read_col_dyn", _("no difference"), _(_NSIGHT)),
+        _overhead(recording, "set_row_read_col", "set_row_read_col_dyn"),
+        _scopes(),
+    )
+
+
+def _reverse(recording: Recording) -> tuple[Published, ...]:
+    return _declared(recording, "static_reverse", "dynamic_reverse", _("none"), ""), _scopes()
+
+
+def _declared(recording: Recording, static: str, dynamic: str, said: str, where: str) -> Published:
+    """Compare what the two ways to declare a shared array cost."""
+    one, other = (_store_and_load(recording[kernel]) for kernel in (static, dynamic))
+    return Published(
+        _("{static} against {dynamic}, wavefronts", static=static, dynamic=dynamic),
+        said,
+        where,
+        _("no difference") if one == other else _("{one} against {other}", one=one, other=other),
+        _("Static declaration: {wavefronts}.", wavefronts=one),
+    )
+
+
+def _overhead(recording: Recording, static: str, dynamic: str) -> Published:
+    """Compare the times of the two ways to declare a shared array."""
+    one, other = recording[static].time, recording[dynamic].time
+    ours, note = _("not measured"), ""
+    if one and other:
+        ours = _("{one} against {other}", one=duration(one.median_us), other=duration(other.median_us))
+        note = _("{share} more for the dynamic array.", share=percent(other.median_us / one.median_us - 1))
+    return Published(
+        _("{static} against {dynamic}, time", static=static, dynamic=dynamic),
+        _("dynamic has little overhead"),
+        _("the same"),
+        ours,
+        note,
+    )
+
+
+def _scopes() -> Published:
+    """Say where a shared array can be declared."""
+    return Published(
+        _("declared in the file or in the kernel"),
+        _("either, in CUDA C++"),
+        "",
+        _("in the kernel"),
+        _(
+            "Numba declares shared arrays in functions only; "
+            "in CUDA C++ the scope decides who knows the name, and no address."
+        ),
+    )
+
+
+def _rectangle(recording: Recording) -> tuple[Published, ...]:
+    older = next(iter(summarize(recording["set_col_read_col"], *_KEPLER)), None)
+    note = sentences(
+        _(
+            "{wavefronts} is what compute capability 3.x counts, in either bank mode; since 5.0 the 32 rows that a "
+            "warp reads lie in 2 banks: 16-way.",
+            wavefronts=_each(older) if older else 0,
+        ),
+        _("The source repeats the figure of its book; its own GPU, of 7.5 or later, cannot have counted it."),
+    )
+    said = (
+        ("set_row_read_row", listed(["1", "1"]), _NSIGHT, ""),
+        ("set_col_read_col", listed(["8", "8"]), _BOOK, note),
+        *((kernel, _(text), _NSIGHT, "") for kernel, text in _TRANSPOSING),
+    )
+    return tuple(
+        Published(
+            _("{kernel}, wavefronts per store and load", kernel=kernel),
+            text,
+            _(where),
+            _each_of(recording[kernel]),
+            why,
+        )
+        for kernel, text, where, why in said
+    )
+
+
+def _submatrix(recording: Recording) -> tuple[Published, ...]:
+    alone, shared = recording["from_global_memory"], recording["by_sub_matrices"]
+    before, after = traffic(alone), traffic(shared)
+    side = int(str(recording.constants["TILE"]))
+    claimed = _("1 / (block size x block size), here 1/{n}", n=side * side)
+    asked = before.elements_loaded, after.elements_loaded
+    hardware = tuple(_sectors_counted(launch) for launch in (alone, shared))
+    return (
+        Published(
+            _("accesses to global memory with sub-matrices, elements"),
+            claimed,
+            _(_NOT_NAMED),
+            _left(*asked),
+            _("A block loads each element once for as many threads as it is wide: 1 / block size."),
+        ),
+        Published(
+            _("accesses to global memory with sub-matrices, sectors"),
+            claimed,
+            _(_NOT_NAMED),
+            _left(*hardware),
+            _("Counted by the hardware. Lanes of a warp that ask for the same sector shared it before."),
+        ),
+    )
+
+
+def _sectors_counted(launch: Launch) -> int | None:
+    """Return the sectors that the hardware counted for the loads of a launch, None where it was not asked."""
+    loads = [i for i, site in enumerate(launch.sites) if site.space == "global" and site.op == "load"]
+    counted = [launch.hardware[i].sectors for i in loads] if launch.hardware else []
+    return sum(n for n in counted if n is not None) if counted and None not in counted else None
+
+
+def _left(before: int | None, after: int | None) -> str:
+    if not before or not after:
+        return _("not measured")
+    return _("1/{times}, {before:,} → {after:,}", times=number(before / after), before=before, after=after)
+
+
+def _store_and_load(launch: Launch) -> str:
+    return _listed([f"{row.wavefronts:,}" for row in _shared(launch)])
+
+
+def _each_of(launch: Launch) -> str:
+    return _listed([_each(row) for row in _shared(launch)])
+
+
+def _listed(words: list[str]) -> str:
+    return listed(words) if words else ""
+
+
+def _each(row: SiteSummary) -> str:
+    return f"{(row.wavefronts or 0) // max(row.requests, 1)}"
+
+
+def _shared(launch: Launch) -> list[SiteSummary]:
+    return [row for site, row in zip(launch.sites, summarize(launch), strict=True) if site.space == "shared"]
+
+
+_FILES: dict[str, Callable[[Recording], tuple[Published, ...]]] = {
+    "latency": _latencies,
+    "square": _square,
+    "rectangle": _rectangle,
+    "reverse": _reverse,
+    "submatrix": _submatrix,
+}

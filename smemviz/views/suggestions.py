@@ -1,0 +1,120 @@
+"""Suggestions in words: rows of a table from what ``smemviz suggest --json`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from smemviz.i18n import N_, _
+from smemviz.messages import say
+from smemviz.model.counting.summary import summarize
+from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.recordings.data import Launch
+from smemviz.wording.grammar import clauses
+from smemviz.wording.labels import duration
+from smemviz.wording.layout_changes import change_said
+
+
+class Note(NamedTuple):
+    """What else is to be known: a text, and what it quotes in English behind it, "" for nothing."""
+
+    text: str
+    quoted: str = ""
+
+
+class Row(NamedTuple):
+    """One suggestion: counts as texts, ``notes`` what else is to be known, ``diff`` of the kernel file.
+
+    ``measured`` is whether the file has the rewritten kernel, too, and it was recorded on a GPU.
+    """
+
+    change: str
+    now: str
+    predicted: str
+    counted: str
+    time: str
+    notes: tuple[Note, ...]
+    diff: str
+    measured: bool
+
+
+def excess_in(launch: Launch, cc: tuple[int, int]) -> bool:
+    """Whether a shared array of a launch has excess."""
+    return any(row.excess for row in summarize(launch, cc))
+
+
+def suggested_rows(facts: Mapping[str, Any], launches: Sequence[Launch]) -> list[Row]:
+    """Return the rows of one kernel, whose launches these are, in order."""
+    return [_row(one, launches, facts) for one in facts["suggestions"] if one["kernel"] == launches[0].kernel]
+
+
+def refused_notes(facts: Mapping[str, Any], kernel: str) -> list[Note]:
+    """Say for which arrays of a kernel nothing is suggested, and why."""
+    refused = [one for one in facts["refused"] if one["kernel"] == kernel]
+    return [_noted(one["reason"], N_("{subject}: {said}."), N_("{subject}:"), one["array"]) for one in refused]
+
+
+def _row(one: Mapping[str, Any], launches: Sequence[Launch], facts: Mapping[str, Any]) -> Row:
+    hardware = one.get("hardware")
+    counted = [_counted(engine, check) for engine, check in one["verified"].items()]
+    if hardware:
+        counted.append(_("{wavefronts:,} by Nsight Compute", wavefronts=hardware["after"]["ncu_wavefronts"]))
+    change = _change(one, launches)
+    return Row(
+        change,
+        f"{one['wavefronts']:,}",
+        f"{one['predicted']:,}",
+        clauses(*counted) if counted else _("not written"),
+        _time(one["time"], hardware),
+        tuple(_notes(one, change)),
+        one["diff"],
+        hardware is not None,
+    )
+
+
+def _change(one: Mapping[str, Any], launches: Sequence[Launch]) -> str:
+    """Say what to change in the spoken language; the text of the facts is English."""
+    place = one["array"], one["line"]
+    array = next(info for launch in launches for info in launch.shared_arrays if (info.name, info.line) == place)
+    kinds: dict[str, type[Pad | Swizzle]] = {"pad": Pad, "swizzle": Swizzle}
+    layout = kinds[one["layout"]["kind"]](**{name: n for name, n in one["layout"].items() if name != "kind"})
+    return change_said(array, layout, one["more_bytes"], one["constants"], written=bool(one["diff"]))
+
+
+def _counted(engine: str, check: Mapping[str, Any]) -> str:
+    if check["problem"]:
+        return _("failed in lockstep") if engine == "lockstep" else _("failed on the GPU")
+    if engine == "lockstep":
+        return _("{wavefronts:,} in lockstep", wavefronts=check["wavefronts"])
+    return _("{wavefronts:,} on the GPU", wavefronts=check["wavefronts"])
+
+
+def _time(times: list[Mapping[str, Any]], hardware: Mapping[str, Any] | None) -> str:
+    """Write the time of a kernel's launches before and after."""
+    if times:
+        before, after = (sum(time[when]["median_us"] for time in times) for when in ("before", "after"))
+    elif hardware:
+        before, after = (hardware[when]["median_us"] for when in ("before", "after"))
+    else:
+        return _("not timed")
+    return f"{duration(before)} → {duration(after)}"
+
+
+def _notes(one: Mapping[str, Any], change: str) -> Iterator[Note]:
+    if one["reason"]:
+        whole, lead = N_("{subject}: not written, {said}."), N_("{subject}: not written,")
+        yield _noted(one["reason"], whole, lead, change)
+    for check in one["verified"].values():
+        if check["problem"]:
+            yield _noted(check["problem"], N_("{subject}: {said}."), N_("{subject}:"), change)
+    for check in one["verified"].values():
+        for note in check["notes"]:
+            yield _noted(note, N_("{subject} {said}."), N_("{subject}:"), change)
+    if not one["complete"]:
+        yield Note(_("Counts are of the requests that were logged."))
+
+
+def _noted(text: str, whole: str, lead: str, subject: str) -> Note:
+    """Say a text of the facts of a subject, in ``whole``; one that is of no known message is quoted behind ``lead``."""
+    said = say(text)
+    return Note(_(lead, subject=subject), f"{text}.") if said is None else Note(_(whole, subject=subject, said=said))

@@ -1,0 +1,1 @@
+"""Sentences, labels and explanations: words, and no pictures."""

@@ -1,0 +1,248 @@
+"""Why each site of a launch costs what it costs, and what would cure it: from the recorded requests, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.i18n import _, ngettext, spoken
+from smemviz.model.counting.banks import Counts
+from smemviz.model.counting.banks import count as count_wavefronts
+from smemviz.model.counting.pattern import Pattern, find_patterns, index_steps, mostly_irregular
+from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.counting.sectors import bytes_used, sectors
+from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.operations import is_atomic, unpredictable
+from smemviz.model.layout.layout_fix import (
+    Access,
+    Cure,
+    Pad,
+    Swizzle,
+    accesses,
+    different,
+    pads,
+    smallest_cure,
+    swizzles,
+)
+from smemviz.model.playback.bank_service import H200, Hardware, Served, bank_layout, serve_request
+from smemviz.model.playback.request_view import moment
+from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.operation_names import POPULATION_COUNT
+from smemviz.wording.grammar import capital, clause, clauses, items, sentences
+from smemviz.wording.labels import count
+from smemviz.wording.layout_changes import cure_said
+from smemviz.wording.patterns import described, name, reason
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One site: its patterns, costliest first, each with how many requests have it, and three things to say.
+
+    ``pattern`` names it, ``because`` is one sentence, ``cure`` what to change, None where nothing need be changed.
+    ``pad`` and ``swizzle`` are the cure's two forms where there are such.
+    """
+
+    patterns: tuple[tuple[Pattern, int], ...]
+    pattern: str
+    because: str
+    cure: str | None = None
+    pad: Cure[Pad] | None = None
+    swizzle: Cure[Swizzle] | None = None
+
+
+def explain(launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset()) -> tuple[Explained, ...]:
+    """Explain every site of a launch, in order, as a compute capability serves it.
+
+    ``loaded`` numbers the sites whose index is loaded data, as ``frontends.numba.sites.loaded_sites`` tells them.
+    """
+    explaining = Explaining(launch, hardware, loaded)
+    return tuple(explaining.site(i) for i in range(len(launch.sites)))
+
+
+class Explaining:
+    """A launch with what explanations share: offsets into arrays, the cures of each array, and what is explained."""
+
+    def __init__(self, launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset()) -> None:
+        self.launch = launch
+        self.hardware = hardware
+        self.loaded = loaded
+        self._sites: dict[tuple[str, int], Explained] = {}  # by the language they are explained in
+        self._cures: dict[int, tuple[Cure[Pad] | None, Cure[Swizzle] | None]] = {}
+
+    @cached_property
+    def _relative(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        return relative_addresses(self.launch)
+
+    def site(self, i: int) -> Explained:
+        """Explain one site by its costliest request."""
+        key = spoken(), i
+        if key not in self._sites:
+            self._sites[key] = self._explain(i)
+        return self._sites[key]
+
+    def _explain(self, i: int) -> Explained:
+        site = self.launch.sites[i]
+        rows = np.flatnonzero(self.launch.requests.site == i)
+        if not len(rows):
+            return Explained((), _("unknown"), _("None of its requests was logged."))
+        offsets = self._offsets(rows)
+        first, alike = different(offsets)[:2]
+        found, numbers = find_patterns(offsets[first])
+        named = [self._known(i, pattern) for pattern in found]
+        which, cost = numbers[alike], self.cost(site, rows)
+        order = sorted(range(len(named)), key=lambda p: _worst_first(named[p], cost[which == p]))
+        times = np.bincount(which)
+        patterns = tuple((named[p], int(times[p])) for p in order)
+        here = which == order[0]
+        row = int(rows[here][np.argmax(cost[here])])
+        because = self.because(row, None if len(patterns) == 1 else (int(times[order[0]]), len(rows)))
+        said, pad, swizzle = (None, None, None)
+        if site.space == "shared" and cost.max() > 0:
+            said, pad, swizzle = self._cure(site, row, patterns[0][0])
+        return Explained(patterns, _named([pattern for pattern, _ in patterns]), because, said, pad, swizzle)
+
+    def because(self, row: int, share: tuple[int, int] | None = None) -> str:
+        """Say in a sentence what one request asks for and why that costs what it costs.
+
+        ``share`` is how many requests of how many have its pattern, None where that need not be said.
+        """
+        number = int(self.launch.requests.site[row])
+        site, offsets = self.launch.sites[number], self._offsets(np.array([row]))
+        pattern = self._known(number, find_patterns(offsets).patterns[0])
+        array = self.array_of(row)
+        steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
+        asked, why = described(pattern, steps, site.width), self._why(site, row, pattern)
+        if share is None:
+            return capital(_("{pattern}: {reason}.", pattern=asked, reason=why))
+        times, among = share
+        requests = count(among, "request")
+        return _("In {n:,} of {requests}, {pattern}: {reason}.", n=times, requests=requests, pattern=asked, reason=why)
+
+    def _why(self, site: Site, row: int, pattern: Pattern) -> str:
+        addresses = self.launch.requests.addresses[row]
+        if site.space == "global":
+            lanes, moved = int((addresses >= 0).sum()), int(sectors(addresses, site.width))
+            needed = count(int(bytes_used(addresses, site.width)), "byte")
+            return clauses(
+                ngettext("{n:,} lane needs {needed}", "{n:,} lanes need {needed}", lanes, needed=needed),
+                ngettext("{n:,} sector moves", "{n:,} sectors move", moved),
+            )
+        unknown = unpredictable(site.op, site.dtype, self.hardware.cc)
+        if unknown is not None:
+            return clause(_(unknown))
+        return reason(pattern, site, self.served(row), int(self._counts(site, addresses).degree), self.hardware.cc)
+
+    def served(self, row: int) -> Served:
+        """Serve one request."""
+        requests = self.launch.requests
+        block, warp, step, site = (int(getattr(requests, name)[row]) for name in ("block", "warp", "step", "site"))
+        now = moment(self.launch, block, warp, step, site)
+        return serve_request(now, bank_layout(self.launch, self.hardware), self.hardware)
+
+    def cost(self, site: Site, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the wavefronts in excess of requests, 0 where they cannot be told, or their sectors."""
+        addresses = self.launch.requests.addresses[rows]
+        if site.space == "global":
+            return sectors(addresses, site.width)
+        if unpredictable(site.op, site.dtype, self.hardware.cc) is not None:
+            return np.zeros(len(rows), np.int64)
+        counts = self._counts(site, addresses)
+        return counts.wavefronts - counts.ideal
+
+    def _counts(self, site: Site, addresses: NDArray[np.int64]) -> Counts:
+        return count_wavefronts(addresses, site.width, site.op, self.hardware.cc, self.hardware.bank_bytes)
+
+    def _offsets(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return byte offsets into the array, or the addresses themselves where a lane is outside of every array."""
+        addresses, offsets = self.launch.requests.addresses[rows], self._relative[1][rows]
+        outside = np.any((offsets < 0) & (addresses >= 0), axis=1)
+        return np.where(outside[:, None], addresses, offsets) if outside.any() else offsets
+
+    def array_of(self, row: int) -> int | None:
+        """Return which array of the launch a request goes to, None for one that leaves its array."""
+        which = self._relative[0][row][self.launch.requests.addresses[row] >= 0]
+        return int(which[0]) if len(which) and which[0] >= 0 and np.all(which == which[0]) else None
+
+    def steady(self, array: int) -> tuple[Access, ...]:
+        """Return the accesses to an array that data does not decide: what a layout can be made for."""
+        found = accesses(self.launch, array, self.hardware.cc, self._relative)
+        return tuple(
+            access
+            for access in found
+            if access.site not in self.loaded or not mostly_irregular(access.offsets, access.times)
+        )
+
+    def _known(self, site: int, pattern: Pattern) -> Pattern:
+        """Return a pattern with what the source tells of it: whether it is data that makes it irregular."""
+        if pattern.kind == "irregular" and site in self.loaded:
+            return replace(pattern, kind="data-dependent")
+        return pattern
+
+    def _cure(
+        self, site: Site, row: int, pattern: Pattern
+    ) -> tuple[str | None, Cure[Pad] | None, Cure[Swizzle] | None]:
+        if pattern.kind == "data-dependent":
+            said = _("No pad or swizzle is sure to help where data decides which words are asked for.")
+            return said, None, None
+        index = self.array_of(row)
+        if index is None:
+            return _("No pad or swizzle helps an access that leaves its array."), None, None
+        pad, swizzle = self.cures(index)
+        return self.cure_said(index, pad, swizzle) or _nothing_helps(site), pad, swizzle
+
+    def cure_said(self, index: int, pad: Cure[Pad] | None, swizzle: Cure[Swizzle] | None) -> str | None:
+        """Say what to change in an array, and what that rests on and takes; None where there is nothing to change."""
+        said = cure_said(self.launch.arrays[index], pad, swizzle)
+        if said is None:
+            return None
+        logged = _("Based on the logged requests only.") if self.launch.missing else ""
+        return sentences(said, logged, self._too_large(pad) if pad else "")
+
+    def _too_large(self, pad: Cure[Pad]) -> str:
+        """Say that a block with a pad takes more than static shared memory, "" where it does not."""
+        limit, taken = device(self.hardware.cc).static_shared, self.launch.shared_bytes + pad.more_bytes
+        if not taken > limit >= self.launch.shared_bytes:
+            return ""
+        return _(
+            "With the pad a block takes {taken:,} bytes, more than the {limit:,} of static shared memory.",
+            taken=taken,
+            limit=limit,
+        )
+
+    def cures(self, index: int) -> tuple[Cure[Pad] | None, Cure[Swizzle] | None]:
+        """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""
+        if index not in self._cures:
+            array, found = self.launch.arrays[index], self.steady(index)
+            cc, bank_bytes = self.hardware.cc, self.hardware.bank_bytes
+            self._cures[index] = (
+                smallest_cure(array, found, pads(array, found), None, cc, bank_bytes),
+                smallest_cure(array, found, swizzles(array, found), None, cc, bank_bytes),
+            )
+        return self._cures[index]
+
+
+def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, int]:
+    """Order patterns by their costliest request; where none costs, one lane tells least."""
+    return -int(cost.max()), pattern.kind == "one lane", -len(cost)
+
+
+def _nothing_helps(site: Site) -> str:
+    if is_atomic(site.op) and site.op != POPULATION_COUNT:
+        return _("No pad or swizzle helps lanes that update the same element; give warps copies to add up later.")
+    return _("No pad and no swizzle helps.")
+
+
+def _named(patterns: list[Pattern]) -> str:
+    """Name the patterns of a site, the first few of many."""
+    names = list(dict.fromkeys(name(pattern) for pattern in patterns))
+    if len(names) == 1:
+        return names[0]
+    first, more = items(*names[:_MOST_NAMED]), len(names) - _MOST_NAMED
+    if more > 0:
+        return _("mixed: {names} and {more} more", names=first, more=more)
+    return _("mixed: {names}", names=first)

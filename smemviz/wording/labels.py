@@ -1,0 +1,169 @@
+"""Short texts in pictures: numbers, what is counted, and lanes in ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import date
+
+import numpy as np
+
+from smemviz.i18n import _, ngettext, pgettext, spoken
+from smemviz.recordings.data import ArrayInfo
+from smemviz.wording.grammar import names
+
+_UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
+
+
+def number(value: float) -> str:
+    """Write a number as briefly as it can be told: integers whole, others to four digits."""
+    if abs(value) < 1e7 and value == int(value):
+        return str(int(value))
+    return f"{value:.4g}"
+
+
+def count(value: int, noun: str) -> str:
+    """Write a count with its noun, which is one of ``COUNTED``: ``1 wavefront``, ``1,024 wavefronts``."""
+    return COUNTED[noun](value)
+
+
+def operation_name(op: str) -> str:
+    """Write an operation as a reader would: ``reduce add``; the instructions of matrices keep their names."""
+    kind, _sep, name = op.partition("_")
+    return _OPERATIONS[kind](name) if kind in _OPERATIONS else op.replace("_", " ")
+
+
+def finding_name(kind: str) -> str:
+    """Write the kind of a mistake: ``out of bounds``."""
+    return _FINDINGS[kind]() if kind in _FINDINGS else kind.replace("_", " ")
+
+
+def space_name(space: str) -> str:
+    """Write a kind of memory: ``shared``."""
+    return {"shared": pgettext("memory", "shared"), "global": pgettext("memory", "global")}[space]
+
+
+def access_name(space: str, op: str) -> str:
+    """Write what is done to which kind of memory: ``shared reduce add``."""
+    return pgettext("access", "{space} {operation}", space=space_name(space), operation=operation_name(op))
+
+
+def listed(words: Iterable[str]) -> str:
+    """Write one or more words as a sentence lists them: ``a, b and c``."""
+    *before, last = words
+    return _("{words} and {last}", words=names(*before), last=last) if before else last
+
+
+def ways(degree: int) -> str:
+    """Write the degree of a bank conflict: ``32-way``."""
+    return _("{degree}-way", degree=degree)
+
+
+def day(when: date) -> str:
+    """Write a date in full: ``21 November 2025``."""
+    if spoken() == "en":
+        return f"{when.day} {when:%B %Y}"
+    from babel.dates import format_date  # slow to import, and English needs none
+
+    return str(format_date(when, "long", locale=spoken().replace("-", "_")))
+
+
+def element_name(array: ArrayInfo, element: int) -> str:
+    """Write an element, counted in row-major order, as the source would: ``a[3, 16]``."""
+    return f"{array.name}[{', '.join(str(int(i)) for i in np.unravel_index(element, array.shape))}]"
+
+
+def duration(microseconds: float) -> str:
+    """Write a time in four digits and the unit that suits it: ``1.749 µs``, ``12.35 µs``, ``1.359 ms``."""
+    if 0 < abs(microseconds) < 0.0005:
+        return _("under {limit}", limit="0.001 µs")
+    size, unit = next((pair for pair in _UNITS if abs(microseconds) < 1000 * pair[0]), _UNITS[-1])
+    value = microseconds / size
+    return f"{value:.{3 if abs(value) < 10 else 2 if abs(value) < 100 else 1}f} {unit}"
+
+
+def percent(share: float) -> str:
+    """Write a share: ``80 %``, ``0.4 %``."""
+    if 0 < share < 0.0005:
+        return _("under {limit}", limit=_in_percent("0.1"))
+    return _in_percent(f"{100 * share:.{0 if share >= 0.0095 or share == 0 else 1}f}")
+
+
+def efficiency_text(share: float) -> str:
+    """Write a share in four digits: ``12.5 %``, ``3.125 %``."""
+    return _in_percent(f"{100 * share:.4g}")
+
+
+def _in_percent(number: str) -> str:
+    # TRANSLATORS: a share such as 80 %
+    return _("{number} %", number=number)
+
+
+def lane_ranges(lanes: Iterable[int]) -> str:
+    """Write lanes as ranges: ``0-7, 12, 16-31``."""
+    ranges: list[list[int]] = []
+    for lane in sorted(set(lanes)):
+        if ranges and lane == ranges[-1][1] + 1:
+            ranges[-1][1] = lane
+        else:
+            ranges.append([lane, lane])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
+
+
+def lanes_named(lanes: Collection[int]) -> str:
+    """Name lanes: ``lane 3``, ``lanes 0-7, 12``."""
+    return ngettext("lane {lanes}", "lanes {lanes}", len(set(lanes)), lanes=lane_ranges(lanes))
+
+
+def lanes_briefly(lanes: Collection[int]) -> str:
+    """Write lanes in at most five characters: ``3``, ``4-7``, or the first and the last with dots between."""
+    return ranges_briefly(lane_ranges(lanes))
+
+
+def ranges_briefly(text: str) -> str:
+    """Write what ``lane_ranges`` gives in at most five characters."""
+    return text if len(text) <= 5 else "…".join(re.findall(r"^\d+|\d+$", text))
+
+
+COUNTED: Mapping[str, Callable[[int], str]] = {
+    "bank": lambda n: ngettext("{n:,} bank", "{n:,} banks", n),
+    "byte": lambda n: ngettext("{n:,} byte", "{n:,} bytes", n),
+    "column": lambda n: ngettext("{n:,} column", "{n:,} columns", n),
+    "cycle": lambda n: ngettext("{n:,} cycle", "{n:,} cycles", n),
+    "element": lambda n: ngettext("{n:,} element", "{n:,} elements", n),
+    "lane": lambda n: ngettext("{n:,} lane", "{n:,} lanes", n),
+    "launch": lambda n: ngettext("{n:,} launch", "{n:,} launches", n),
+    "logged request": lambda n: ngettext("{n:,} logged request", "{n:,} logged requests", n),
+    "mistake": lambda n: ngettext("{n:,} mistake", "{n:,} mistakes", n),
+    "more finding": lambda n: ngettext("{n:,} more finding", "{n:,} more findings", n),
+    "more launch": lambda n: ngettext("{n:,} more launch", "{n:,} more launches", n),
+    "multiprocessor": lambda n: ngettext("{n:,} multiprocessor", "{n:,} multiprocessors", n),
+    "request": lambda n: ngettext("{n:,} request", "{n:,} requests", n),
+    "row": lambda n: ngettext("{n:,} row", "{n:,} rows", n),
+    "sample": lambda n: ngettext("{n:,} sample", "{n:,} samples", n),
+    "sector": lambda n: ngettext("{n:,} sector", "{n:,} sectors", n),
+    "test": lambda n: ngettext("{n:,} test", "{n:,} tests", n),
+    "wavefront": lambda n: ngettext("{n:,} wavefront", "{n:,} wavefronts", n),
+    "word": lambda n: ngettext("{n:,} word", "{n:,} words", n),
+}
+
+_OPERATIONS: Mapping[str, Callable[[str], str]] = {
+    "load": lambda _name: pgettext("operation", "load"),
+    "store": lambda _name: pgettext("operation", "store"),
+    "update": lambda _name: pgettext("operation", "update"),
+    "atomic": lambda name: pgettext("operation", "atomic {name}", name=name),
+    "reduce": lambda name: pgettext("operation", "reduce {name}", name=name),
+}
+
+_FINDINGS: Mapping[str, Callable[[], str]] = {
+    "race": lambda: _("race"),
+    "out_of_bounds": lambda: _("out of bounds"),
+    "unwritten_read": lambda: _("unwritten read"),
+    "barrier_divergence": lambda: _("barrier divergence"),
+    "misaligned": lambda: _("misaligned address"),
+    "assertion": lambda: _("failed assertion"),
+    "trap": lambda: _("trap"),
+    "raised": lambda: pgettext("mistake", "raised"),
+    "launch_refused": lambda: _("launch refused"),
+    "main_failed": lambda: _("main failed"),
+}

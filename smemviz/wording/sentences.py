@@ -1,0 +1,254 @@
+"""What the pictures show, said in words: headlines, the present request, where a number comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from smemviz.i18n import _, ngettext
+from smemviz.messages import say
+from smemviz.model.counting.banks import count as count_wavefronts
+from smemviz.model.counting.global_traffic import traffic_of
+from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.compute_capability import BasisKind
+from smemviz.model.hardware.operations import unpredictable, weakest_basis
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.playback.request_view import Moment
+from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording, Site
+from smemviz.wording.grammar import capital, names
+from smemviz.wording.labels import access_name, count, day, efficiency_text, finding_name, operation_name, ways
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The sums over a launch: requests on shared memory with what they cost, and sectors of global memory.
+
+    ``wavefronts``, ``ideal`` and ``excess`` leave out sites whose wavefronts depend on the data; ``uncounted`` says
+    how many those are.
+    """
+
+    requests: int
+    wavefronts: int
+    ideal: int
+    excess: int
+    max_degree: int
+    sectors: int
+    uncounted: int
+
+
+def facts(launch: Launch, hardware: Hardware = H200) -> Facts:
+    """Add up the sites of a launch."""
+    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    shared = [row for site, row in zip(launch.sites, rows, strict=True) if site.space == "shared"]
+    return Facts(
+        sum(row.requests for row in shared),
+        sum(row.wavefronts or 0 for row in shared),
+        sum(row.ideal or 0 for row in shared),
+        sum(row.excess or 0 for row in shared),
+        max((row.max_degree or 0 for row in shared), default=0),
+        sum(row.sectors or 0 for row in rows),
+        sum(row.wavefronts is None for row in shared),
+    )
+
+
+def headline_of(recording: Recording, launch: Launch, hardware: Hardware = H200) -> str:
+    """Say the one thing to know about a launch of a recording: a mistake met in it, else its use of shared memory."""
+    met = findings_of(recording, launch)
+    mistakes = list(dict.fromkeys((one.kind, one.line) for one in met if one.kind != MAIN_FAILED))
+    if not mistakes:
+        return headline(launch, hardware)
+    (kind, line), more = mistakes[0], len(mistakes) - 1
+    mistake = capital(finding_name(kind))
+    if not more:
+        return _("{mistake} in line {line}", mistake=mistake, line=line)
+    return ngettext(
+        "{mistake} in line {line}, and {n:,} more mistake",
+        "{mistake} in line {line}, and {n:,} more mistakes",
+        more,
+        mistake=mistake,
+        line=line,
+    )
+
+
+def headline(launch: Launch, hardware: Hardware = H200) -> str:
+    """Say the one thing to know about a launch's use of shared memory."""
+    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    pairs = [pair for pair in zip(launch.sites, rows, strict=True) if pair[0].space == "shared"]
+    if not pairs:
+        return _global_headline(launch)
+    counted = [(site, row) for site, row in pairs if row.wavefronts is not None]
+    if not counted:
+        return _("The number of wavefronts depends on the data")
+    total = facts(launch, hardware)
+    if total.excess == 0:
+        return _("No bank conflict: {wavefronts}, as few as can be", wavefronts=count(total.wavefronts, "wavefront"))
+    row = max((row for _site, row in counted), key=lambda row: row.excess or 0)
+    assert row.wavefronts is not None
+    assert row.ideal is not None
+    wavefronts = count(row.wavefronts, "wavefront")
+    if row.max_degree is not None and row.max_degree > 1:
+        return _(
+            "{degree}-way conflict: {wavefronts} where {ideal:,} would do",
+            degree=row.max_degree,
+            wavefronts=wavefronts,
+            ideal=row.ideal,
+        )
+    return _("{wavefronts} where {ideal:,} would do", wavefronts=wavefronts, ideal=row.ideal)
+
+
+def _global_headline(launch: Launch) -> str:
+    """Say the one thing to know about a launch that uses global memory alone: where it moves more than it need."""
+    found = [(site, traffic_of(launch, i)) for i, site in enumerate(launch.sites)]
+    known = [(site, traffic) for site, traffic in found if traffic is not None and traffic.logged]
+    if not known:
+        return _("No shared memory is used")
+    site, worst = max(known, key=lambda pair: pair[1].logged_sectors - pair[1].fewest)
+    if worst.logged_sectors == worst.fewest:
+        return _("No shared memory is used, and every access is coalesced: no request moves more sectors than it needs")
+    return _(
+        "{each:.4g} sectors per request of {site}, {share} of their bytes used",
+        each=worst.logged_sectors / worst.logged,
+        site=site.source,
+        share=efficiency_text(worst.used / worst.moved),
+    )
+
+
+def degree_of(total: Facts) -> str:
+    """Name the worst degree of a launch: ``32-way``, or what keeps it from having one."""
+    if total.requests == 0:
+        return _("global only")
+    return ways(total.max_degree) if total.max_degree else _("depends on data")
+
+
+def operation(site: Site) -> str:
+    """Write an operation as a reader would: ``reduce add``."""
+    return operation_name(site.op)
+
+
+def access_kind(site: Site) -> str:
+    """Name what a site does to which kind of memory: ``shared load``."""
+    return access_name(site.space, site.op)
+
+
+def badge(site: Site, row: SiteSummary) -> str:
+    """Say in a few words what a site does and costs: ``shared load · 32-way · 992 excess``."""
+    kind = access_kind(site)
+    if row.requests == 0:
+        return _("{access} · never runs", access=kind)
+    if row.sectors is not None:
+        return _(
+            "{access} · {sectors}, {each:.4g} a request",
+            access=kind,
+            sectors=count(row.sectors, "sector"),
+            each=row.sectors / row.requests,
+        )
+    if row.wavefronts is None:
+        return _("{access} · depends on the data", access=kind)
+    return _("{access} · {degree}-way · {excess:,} excess", access=kind, degree=row.max_degree, excess=row.excess)
+
+
+def present(now: Moment, hardware: Hardware = H200) -> str:
+    """Say what the present request is: ``load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do``."""
+    if now.row is None:
+        return _("No request of this block was logged")
+    requests = now.launch.requests
+    site = now.launch.sites[requests.site[now.row]]
+    return _(
+        "{access} by warp {warp}, step {step}: {cost}",
+        access=access_kind(site) if site.space == "global" else operation(site),
+        warp=requests.warp[now.row],
+        step=requests.step[now.row],
+        cost=cost(now, hardware),
+    )
+
+
+def cost(now: Moment, hardware: Hardware = H200) -> str:
+    """Say what the present request, which there has to be, costs: ``32 lanes, 32 wavefronts where 1 would do``."""
+    site = now.launch.sites[now.launch.requests.site[now.row]]
+    addresses = now.launch.requests.addresses[now.row]
+    lanes = count(int((addresses >= 0).sum()), "lane")
+    if site.space == "global":
+        moved, used = int(sectors(addresses, site.width)), bytes_used(addresses, site.width)
+        fewest = int(fewest_sectors(used))
+        taken = _("{sectors} for {bytes}", sectors=count(moved, "sector"), bytes=count(int(used), "byte"))
+    elif unpredictable(site.op, site.dtype, hardware.cc) is not None:
+        return _("{lanes}, wavefronts depend on the data", lanes=lanes)
+    else:
+        served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+        moved, fewest = int(served.wavefronts), int(served.ideal)
+        taken = count(moved, "wavefront")
+    if moved > fewest:
+        return _("{lanes}, {cost} where {ideal:,} would do", lanes=lanes, cost=taken, ideal=fewest)
+    return _("{lanes}, {cost}", lanes=lanes, cost=taken)
+
+
+def origin(recording: Recording) -> str:
+    """Say what ran the kernel, where and when."""
+    date = datetime.fromisoformat(recording.date)
+    card = recording.device
+    if card is None:
+        return _(
+            "run by the {engine} engine, {day}, {time:%H:%M} UTC", engine=recording.engine, day=day(date), time=date
+        )
+    return _("recorded on {card}, driver {driver}, {day}", card=card.name, driver=card.driver, day=day(date))
+
+
+def rule(hardware: Hardware, launches: Iterable[Launch] = (), kind: BasisKind | None = None) -> str:
+    """Say what the wavefront counts of launches rest on; ``kind`` is that of accesses that no launch made."""
+    kind = kind or weakest_basis(launches, hardware.cc)
+    if kind == "measured":
+        return _("wavefronts by the rule for compute capability {name}, measured", name=hardware.name)
+    if kind == "documented":
+        return _("wavefronts by the rule for compute capability {name}, documented", name=hardware.name)
+    return _("wavefronts by the rule for compute capability {name}, partly assumed", name=hardware.name)
+
+
+def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
+    """Return the mistakes met in a launch, and what ended ``main()``; of older recordings, those in its kernel."""
+    number = next(i for i, one in enumerate(recording.launches) if one is launch)
+    return tuple(
+        finding
+        for finding in recording.findings
+        if finding.launch == number
+        or (finding.launch is None and (finding.kernel == launch.kernel or finding.kind == MAIN_FAILED))
+    )
+
+
+def told(finding: Finding, recording: Recording) -> str:
+    """Say what was met, in which kernel, block and threads, and the message, in English where no other is known."""
+    where, message = told_where(finding, recording), say(finding.message) or finding.message
+    return _("{where}: {message}", where=where, message=message) if where else message
+
+
+def told_where(finding: Finding, recording: Recording) -> str:
+    """Say what was met, in which kernel, block and threads; a kernel's second launch is named with its number.
+
+    Of ``main()`` there is nothing to say but the message: "".
+    """
+    if finding.kind == MAIN_FAILED:
+        return ""
+    if finding.kind == LAUNCH_REFUSED:
+        return _("launch of {kernel} refused", kernel=finding.kernel)
+    before = recording.launches[: finding.launch or 0]
+    nth = sum(launch.kernel == finding.kernel for launch in before) + 1
+    return _(
+        "{mistake} in {kernel}, {who}",
+        mistake=finding_name(finding.kind),
+        kernel=finding.kernel if nth == 1 else f"{finding.kernel} ({nth})",
+        who=_who(finding),
+    )
+
+
+def _who(finding: Finding) -> str:
+    """Name the block and at most two of the threads."""
+    block, threads = finding.block, names(*map(str, finding.threads[:2]))
+    match len(finding.threads):
+        case 0:
+            return _("block {block}", block=block)
+        case 1:
+            return _("block {block}, thread {thread}", block=block, thread=threads)
+        case 2:
+            return _("block {block}, threads {threads}", block=block, threads=threads)
+    return _("block {block}, threads {threads}, ...", block=block, threads=threads)
