@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from smemviz.engines import cuda_cpp, record, recording, run
     from smemviz.model.counting.banks import wavefronts
     from smemviz.model.counting.sectors import sectors
-    from smemviz.recordings.data import Recording
     from smemviz.recordings.file import load
+    from smemviz.recordings.recording import Recording
     from smemviz.version import __version__
 
 __all__ = [

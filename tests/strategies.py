@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from smemviz.frontends.numba.program import source_sha256
-from smemviz.recordings.data import ArrayInfo, Device, Finding, Launch, Recording, Requests, Site, Totals
+from smemviz.recordings.data import ArrayInfo, Device, Finding, Launch, Requests, Site, Totals
+from smemviz.recordings.recording import Recording
 
 KERNEL = "set_row_read_col"
 SOURCE = "# 행과 열\ntile[ty, tx] = idx\nout[idx] = tile[tx, ty]\n"

@@ -25,8 +25,9 @@ from smemviz import engines, progress
 from smemviz import paths as resources
 from smemviz.cli.main import main as cli
 from smemviz.errors import KernelFileError, MissingError
-from smemviz.recordings.data import Recording
-from smemviz.recordings.file import load, save
+from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.write import save
 from smemviz.version import __version__
 
 KERNELS = resources.kernels_dir()

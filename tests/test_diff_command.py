@@ -11,7 +11,7 @@ from strategies import a_recording
 
 import smemviz
 from smemviz.cli.main import main as cli
-from smemviz.recordings.file import save
+from smemviz.recordings.write import save
 
 KERNEL = """
 import numpy as np

@@ -23,8 +23,10 @@ from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.playback.bank_service import Hardware
 from smemviz.model.playback.worst import worst_moment
 from smemviz.recordings.archive import write_archive
-from smemviz.recordings.data import Calibration, Recording, SiteHardware, Timing
-from smemviz.recordings.file import load, save
+from smemviz.recordings.data import Calibration, SiteHardware, Timing
+from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.write import save
 from smemviz.reports.figure_registry import FIGURES, VIEWS, picture
 from smemviz.reports.files import write_report, write_table, write_trace
 from smemviz.reports.notebook import to_html

@@ -15,7 +15,8 @@ from smemviz.cli.main import main as cli
 from smemviz.errors import LaunchError
 from smemviz.model.counting.element_counts import touches
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Finding, Recording
+from smemviz.recordings.data import Finding
+from smemviz.recordings.recording import Recording
 from smemviz.wording.sentences import told
 
 MISTAKES = kernels_dir() / "mistakes.py"

@@ -11,7 +11,7 @@ from strategies import a_recording, totals
 
 import smemviz
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from smemviz.errors import ConstantError, InputError, KernelFileError
-from smemviz.frontends.numba.program import parse_program, read_program
+from smemviz.frontends.reading import parse_program, read_program
 
 SOURCE = """\
 import math

@@ -14,8 +14,10 @@ from strategies import a_launch, a_recording, totals
 
 from smemviz.errors import RecordingError
 from smemviz.recordings.archive import write_archive
-from smemviz.recordings.data import Calibration, Finding, Launch, Recording, SiteHardware, Timing
-from smemviz.recordings.file import load, save
+from smemviz.recordings.data import Calibration, Finding, Launch, SiteHardware, Timing
+from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.write import save
 
 NAN, INFINITE = float("nan"), float("inf")
 DATE = "2026-01-31T12:00:00+00:00"

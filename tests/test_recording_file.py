@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 from strategies import a_launch, a_recording, recordings, requests, totals
 
 from smemviz.errors import InputError, RecordingError
-from smemviz.recordings.data import Recording
-from smemviz.recordings.file import MAX_REQUESTS, load, save
+from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.write import MAX_REQUESTS, save
 
 LIMIT_SECONDS = 1.0
 LIMIT_BYTES = 200e6

@@ -8,8 +8,8 @@ import pytest
 
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import function_of
-from smemviz.frontends.numba.program import parse_program
 from smemviz.frontends.numba.sites import find_sites
+from smemviz.frontends.reading import parse_program
 
 HEADER = """\
 import numpy as np

@@ -9,9 +9,10 @@ import pytest
 from swept import CARD, SIZES, at_rate, sweep
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.program import parse_program, read_program
+from smemviz.frontends.numba.digests import digests
+from smemviz.frontends.reading import parse_program, read_program
 from smemviz.paths import kernels_dir, sweep_for
-from smemviz.recordings.sweep import digests, joined, load_sweep, parse_sweep, save_sweep, sweep_facts
+from smemviz.recordings.sweep import joined, load_sweep, parse_sweep, save_sweep, sweep_facts
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from dash.development.base_component import Component
 from flask import request
 
 from smemviz.app import browser, working
+from smemviz.app.components.facts import NUMBERS
+from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import retold
 from smemviz.app.english import marked, marks_english
 from smemviz.app.frame import above, below, drawn
@@ -19,9 +21,9 @@ from smemviz.app.markup import markup
 from smemviz.app.pages import editor_page, gallery_page, gpus_page, numbers_page
 from smemviz.app.pages.compare import compare_page
 from smemviz.app.pages.kernel import follow as following
-from smemviz.app.pages.kernel import kernel_callbacks, measured_panels
+from smemviz.app.pages.kernel import kernel_callbacks
 from smemviz.app.pages.kernel.kernel_page import kernel_page
-from smemviz.app.pages.kernel.run_view import Query
+from smemviz.app.pages.kernel.measured import measured_panels
 from smemviz.app.pages.kernel.suggest_panel import add_callbacks as add_suggest_callbacks
 from smemviz.app.pages.layouts.lab_callbacks import add_callbacks as add_lab_callbacks
 from smemviz.app.pages.layouts.lab_page import PATH as LAB
@@ -196,7 +198,7 @@ def _page(
         return gpus_page.gpus_page()
     if place["path"] == "/editor" and library.texts:
         return editor_page.editor_page(library.texts, run)
-    if place["path"] == numbers_page.PATH:
+    if place["path"] == NUMBERS:
         return numbers_page.numbers_page()
     learning = f"{place['path']}/".startswith(f"{LEARN}/")
     if place["path"] != "/kernel" and not learning:

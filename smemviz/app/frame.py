@@ -6,8 +6,9 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.facts import NUMBERS
 from smemviz.app.components.help import help_button, help_sheet
-from smemviz.app.pages import gallery_page, gpus_page, numbers_page
+from smemviz.app.pages import gallery_page, gpus_page
 from smemviz.app.pages.layouts.lab_page import PATH as LAB
 from smemviz.app.pages.learn.learn_page import PATH as LEARN
 from smemviz.app.pages.matmul.matmul_page import PATH as MATMUL
@@ -52,7 +53,7 @@ def above(path: str, *, editor: bool) -> list[Component]:
 def below() -> Component:
     """Lay out what stands below a page."""
     about = _("smemviz {version}. Nothing on this page is loaded from, or sent to, anywhere else.", version=__version__)
-    return html.Footer([html.A(_("What the numbers mean"), href=numbers_page.PATH), html.Span(about)])
+    return html.Footer([html.A(_("What the numbers mean"), href=NUMBERS), html.Span(about)])
 
 
 def drawn() -> Component:

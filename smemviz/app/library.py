@@ -11,20 +11,22 @@ import numpy as np
 
 from smemviz.app.cache import Cache
 from smemviz.app.state import RunState
-from smemviz.app.tasks.time_limit import Patience, StoppedError
 from smemviz.app.texts import Texts
+from smemviz.app.time_limit import Patience, StoppedError
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import BusyError, InputError, KernelFileError, LaunchError, RecordingError, SmemvizError
 from smemviz.frontends.cuda import CudaProgram, is_cuda_file
-from smemviz.frontends.numba.constants import ConstantValue
-from smemviz.frontends.numba.imported_modules import forget, helper_hashes
-from smemviz.frontends.numba.program import Program, parse_program, read_source, recorded_program
+from smemviz.frontends.imported_files import forget, helper_hashes
+from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.reads import code_reads
+from smemviz.frontends.reading import parse_program, read_source, recorded_program
 from smemviz.i18n import _
 from smemviz.paths import plain_name, recording_for
-from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch, Recording
+from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
+from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 
 _MOST_BYTES = 1 << 30  # of all runs together
 COMPILED = "@compiled"  # after the name of a file of CUDA C++: its other view

@@ -7,8 +7,8 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, ctx, dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Filling
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.run_view import Filling
 from smemviz.i18n import _
 
 _MILLISECONDS = 800  # who gets an answer sooner is not told to wait

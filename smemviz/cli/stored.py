@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from smemviz.frontends.numba.program import Program
     from smemviz.progress import Callback
-    from smemviz.recordings.data import Recording
+    from smemviz.recordings.recording import Recording
 
 
 def recording_for(program: Program, path: Path | None, progress: Callback | None = None) -> Recording:
@@ -20,7 +20,7 @@ def recording_for(program: Program, path: Path | None, progress: Callback | None
     """
     from smemviz.cli.settings import require_output
     from smemviz.engines import run
-    from smemviz.engines.api import gpu_engine
+    from smemviz.engines.backend import gpu_engine
     from smemviz.errors import InputError
     from smemviz.recordings.file import load
 

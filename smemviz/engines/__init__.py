@@ -1,6 +1,7 @@
 """The engines: what turns a kernel file and its constants into a recording."""
 
-from smemviz.engines.api import Engine, cuda_cpp, record, run
+from smemviz.engines.api import cuda_cpp, record, run
+from smemviz.engines.backend import Engine
 from smemviz.engines.script import recording
 
 __all__ = ["Engine", "cuda_cpp", "record", "recording", "run"]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any, Literal, Protocol
 
-from smemviz.engines.api import Engine, Progress, assembled, chosen, gpu_engine
+from smemviz.engines.backend import Engine, Progress, assembled, chosen, gpu_engine
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.script_host import execute
@@ -18,7 +18,8 @@ from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
-from smemviz.recordings.data import Finding, Launch, Recording
+from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.recording import Recording
 
 _running: list[Literal["gpu", "lockstep"]] = []  # the engine of each recording that is under way, the innermost last
 

@@ -15,10 +15,9 @@ from smemviz.figures.drawing.text import LANES, cell_text, fitting_size, lane_ba
 from smemviz.i18n import _
 from smemviz.model.counting.element_counts import elements
 from smemviz.model.counting.global_traffic import Traffic
-from smemviz.model.counting.sectors import SECTOR_BYTES
 from smemviz.model.counting.sectors import sectors as count_sectors
 from smemviz.model.playback.request_view import Moment, moment
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import SECTOR_BYTES, Launch
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, efficiency_text, element_name, lanes_briefly, lanes_named
 from smemviz.wording.sentences import present

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -11,11 +11,11 @@ import plotly.graph_objects as go
 
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, layout, mono
 from smemviz.figures.drawing.text import CHARACTERS, characters
-from smemviz.frontends.numba.program import lines_of
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.recordings.data import Launch, Recording
-from smemviz.views.listing import spans
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import lines_of
 from smemviz.wording.sentences import badge
 
 _LINE, _BADGE, _GAP = 18, 16, 9  # pixels
@@ -37,12 +37,13 @@ class _Row:
 def source(
     recording: Recording,
     launch: Launch,
+    spans: Sequence[tuple[int, int]],
     *,
     site: int | None = None,
     hardware: Hardware = H200,
     theme: ThemeName = "light",
 ) -> go.Figure:
-    """Draw a launch's kernel, and the functions of its file that it has sites in; what ``site`` costs is bold.
+    """Draw the lines of a kernel's file from the first to the last of each span; what ``site`` costs is bold.
 
     x counts characters from the first column of the source, y pixels from the top. An access with excess has a mark.
     """
@@ -52,7 +53,7 @@ def source(
     rows = summarize(launch, hardware.cc, hardware.bank_bytes)
     numbers, code, badges = [], [], []
     y = 0.0
-    for number, ends in _shown(recording, launch, file):
+    for number, ends in ((line, line == last) for first, last in spans for line in range(first, last + 1)):
         line = lines[number - 1].rstrip()
         here = [i for i, one in enumerate(launch.sites) if (one.line, recording.file_of(launch, one)) == (number, file)]
         numbers.append(_Row(y + _LINE, str(number), 0))
@@ -87,18 +88,6 @@ def source(
             yaxis={"visible": False, "fixedrange": True, "range": [y + _LINE, 0]},
         ),
     )
-
-
-def _shown(recording: Recording, launch: Launch, file: str) -> list[tuple[int, bool]]:
-    """Return the lines to show, by number, and whether a function ends there."""
-    text = recording.text(file)
-    sites = [site for site in launch.sites if recording.file_of(launch, site) == file]
-    count = len(lines_of(text))
-    return [
-        (number, number == last)
-        for first, last in spans(file, text, launch, sites)
-        for number in range(first, min(last, count) + 1)
-    ]
 
 
 def _under(named: str, said: str, indent: int) -> list[str]:

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines import run
-from smemviz.frontends.numba.program import Program, read_program
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.reading import read_program
 from smemviz.model.playback.request_view import Moment, playback_order
 from smemviz.paths import kernels_dir, recording_for
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 
 _running = threading.Lock()
 

@@ -10,13 +10,15 @@ from smemviz.figures.lesson_bars import Bar, lesson_bars
 from smemviz.figures.matmul.loads import Saving, loads_bars
 from smemviz.figures.sectors import sectors as draw_sectors
 from smemviz.figures.source import source
+from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values
 from smemviz.lessons.words import by_recording, code
-from smemviz.model.counting.matmul import Size, traffic
-from smemviz.model.counting.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
-from smemviz.recordings.data import WARP_SIZE
+from smemviz.model.counting.matmul import traffic
+from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
+from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE
+from smemviz.recordings.sweep import Size
 from smemviz.wording.labels import number
 
 # Sectors
@@ -166,6 +168,8 @@ def _merged(values: Values) -> Stage:
             right, requests=requests, times=requests // right,
         )  # fmt: skip
 
+    lines = kernel_lines(recording, seen.launch)
+
     def panels(theme: ThemeName) -> tuple[Panel, ...]:
         bars = [Bar(_("requests of the source"), requests), Bar(_("requests of the hardware"), right, answers=True)]
         if counted.wavefronts is not None:
@@ -173,9 +177,10 @@ def _merged(values: Values) -> Stage:
             bars += [Bar(_("wavefronts of the source"), modelled)]
             bars += [Bar(_("wavefronts of the hardware"), counted.wavefronts)]
         said = _("Source and hardware. {said}", said=because)
+        picture = source(recording, seen.launch, lines, site=seen.site, theme=theme)
         return (
             Panel(_("Source and hardware"), lesson_bars(bars, "", _("count"), said, theme=theme), said, narrow=True),
-            Panel(_("The kernel"), source(recording, seen.launch, site=seen.site, theme=theme), because, narrow=True),
+            Panel(_("The kernel"), picture, because, narrow=True),
         )
 
     gpu = recording.device.name if recording.device else ""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.frontends.numba.constants import DTYPES
 from smemviz.recordings.data import ArrayInfo, Site, SiteHardware, Timing
+from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.operation_names import MATRICES, OPERATIONS, WIDTHS
 
 MAX_SHARED_BYTES = 1 << 18  # where a block's window may end; no GPU's is larger than 228 KiB

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from smemviz.recordings.data import Finding, Launch, Recording, Site
+from smemviz.recordings.data import Finding, Launch, Site
+from smemviz.recordings.recording import Recording
 
 _PLACE = re.compile(r"(\d{1,7}):(\d{1,7})(?:\.(\d{1,7}))?")
 

@@ -6,8 +6,6 @@ smemviz. A point that was not measured says why.
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -15,10 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.program import Program
-from smemviz.model.counting.matmul import Size, Traffic
 from smemviz.recordings.archive import replacing
-from smemviz.recordings.data import Device
+from smemviz.recordings.data import SECTOR_BYTES, Device
 from smemviz.recordings.decode import decode
 
 SCHEMA = 1
@@ -27,6 +23,69 @@ OF_ANOTHER = "holds what was measured on another card, or of another version of 
 SIZE_CONSTANTS = ("M", "K", "N")
 
 _MAX_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Size:
+    """The product of an ``m`` x ``k`` and a ``k`` x ``n`` matrix."""
+
+    m: int
+    k: int
+    n: int
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions: 2 S^3 for a cube."""
+        return 2 * self.m * self.k * self.n
+
+    @property
+    def elements(self) -> int:
+        """The elements of the three matrices, each counted once."""
+        return self.m * self.k + self.k * self.n + self.m * self.n
+
+    @property
+    def name(self) -> str:
+        """How the size is written: ``1024``, or ``228x240x112`` for M, K and N."""
+        return str(self.m) if self.m == self.k == self.n else f"{self.m}x{self.k}x{self.n}"
+
+    def loads(self, across: int | None = None, down: int | None = None) -> int:
+        """Return how many elements are loaded when the threads of a block share them, in a grid of blocks.
+
+        Each element of a is loaded once per column of blocks (``across``), each of b once per row of them (``down``):
+        2 S^3 / T for a cube by tiles of T x T. Without a grid every thread loads for itself: 2 S^3.
+        """
+        return self.m * self.k * (across or self.n) + self.k * self.n * (down or self.m)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a launch moved. ``elements_loaded`` is None where only requests were counted, not their lanes.
+
+    ``untold`` are requests to shared memory whose wavefronts cannot be told from their addresses; all the counts of
+    shared memory leave them out.
+
+    ``excess`` are the wavefronts of shared memory beyond the ideal, ``max_degree`` the worst conflict of any site.
+    """
+
+    load_requests: int
+    load_sectors: int
+    store_sectors: int
+    shared_loads: int
+    shared_stores: int
+    excess: int
+    max_degree: int
+    elements_loaded: int | None = None
+    untold: int = 0
+
+    @property
+    def shares(self) -> bool:
+        """Whether threads share what they load, by way of shared memory."""
+        return bool(self.shared_loads or self.untold)
+
+    @property
+    def global_bytes(self) -> int:
+        """The bytes that sectors loaded and stored move."""
+        return SECTOR_BYTES * (self.load_sectors + self.store_sectors)
 
 
 @dataclass(frozen=True)
@@ -127,22 +186,6 @@ class Sweep:
     def ceiling(self, name: str) -> Ceiling | None:
         """Return the ceiling of this name, None where it was not measured."""
         return next((one for one in self.ceilings if one.name == name), None)
-
-
-def digests(program: Program) -> dict[str, str]:
-    """Return a digest of each kernel: of its code, of the functions it may call, and of the file's other constants.
-
-    The code is written anew, without docstrings and comments: a dump of the tree differs between versions of Python.
-    """
-    shared = [_code(node) for node in program.functions.values()]
-    shared += [f"{c.name} = {c.text}" for c in program.constants.values() if c.name not in (*SIZE_CONSTANTS, "TILE")]
-    texts = {name: "\n".join([*shared, _code(node)]) for name, node in program.kernels.items()}
-    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in texts.items()}
-
-
-def _code(function: ast.FunctionDef) -> str:
-    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-    return "\n".join([function.name, *map(ast.unparse, (*function.decorator_list, function.args, *body))])
 
 
 def joined(older: Sweep, newer: Sweep) -> Sweep:

@@ -21,7 +21,8 @@ from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.printable import spreadsheet_cell
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 
 Rows = Literal["lanes", "requests", "sites"]
 ROWS: tuple[Rows, ...] = ("lanes", "requests", "sites")

@@ -12,7 +12,8 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.diff import COUNTS, LaunchPair, SitePair, new_findings
 from smemviz.model.playback.bank_service import Hardware
 from smemviz.printable import printable
-from smemviz.recordings.data import Finding, Recording, Site
+from smemviz.recordings.data import Finding, Site
+from smemviz.recordings.recording import Recording
 from smemviz.reports.recording import output_console
 from smemviz.wording.grammar import clauses, items
 from smemviz.wording.labels import access_name, duration, listed

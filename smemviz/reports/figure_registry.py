@@ -17,11 +17,13 @@ from smemviz.figures.source import source
 from smemviz.figures.tile import View, tile
 from smemviz.figures.timeline import timeline
 from smemviz.figures.warps import warps
+from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, speaking
 from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.model.playback.request_view import Moment
 from smemviz.recordings.calibration import calibration_for
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 from smemviz.reports.selection import Wanted, choose, launch_name, launches
 from smemviz.views.comparison import Entry, compared
 from smemviz.wording.grammar import clauses, sentences
@@ -116,7 +118,7 @@ def _drawn(
         return sectors(now, theme=theme)
     if name == "timeline":
         return timeline(now, hardware=hardware, theme=theme)
-    return source(recording, launch, site=site, hardware=hardware, theme=theme)
+    return source(recording, launch, kernel_lines(recording, launch), site=site, hardware=hardware, theme=theme)
 
 
 def missing(recording: Recording, shown: Sequence[Launch]) -> str:

@@ -13,7 +13,7 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.model.playback.bank_service import Hardware
 from smemviz.model.playback.request_view import blocks
 from smemviz.recordings.archive import replaceable, replacing
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import Rows, tables, write_csv, write_parquet
 from smemviz.reports.figure_registry import Picture, missing
 from smemviz.reports.html.page import figure_page

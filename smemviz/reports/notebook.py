@@ -15,7 +15,8 @@ from smemviz.model.hardware.compute_capability import device, known
 from smemviz.model.playback.bank_service import Hardware, Served, bank_layout, serve_request
 from smemviz.model.playback.request_view import Moment
 from smemviz.model.playback.worst import worst_moment
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, duration
 from smemviz.wording.sentences import Facts, degree_of, facts, headline, origin, present, rule, told

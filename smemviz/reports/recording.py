@@ -17,7 +17,8 @@ from smemviz.model.hardware.operations import basis, predictable, weakest_basis
 from smemviz.model.layout.layout_fix import Cure, Pad, Swizzle
 from smemviz.model.playback.bank_service import Hardware
 from smemviz.printable import printable
-from smemviz.recordings.data import Launch, Recording, Site, SiteHardware, Timing
+from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
+from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.sentences import told
 

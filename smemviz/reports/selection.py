@@ -13,7 +13,8 @@ from smemviz.model.counting.duplicates import alike
 from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.model.playback.request_view import Moment, blocks, playback_order
 from smemviz.model.playback.worst import excess_of
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 from smemviz.wording.sentences import facts
 
 

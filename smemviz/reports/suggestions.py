@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.layout_fix import Pad
 from smemviz.printable import printable
-from smemviz.recordings.data import Recording, Timing
+from smemviz.recordings.data import Timing
+from smemviz.recordings.recording import Recording
 from smemviz.reports.recording import output_console, own_cc, time_facts
 from smemviz.suggest import Answer, Refused, Rewrite, Suggestion, Verified
 from smemviz.wording.layout_changes import change_said

@@ -6,10 +6,11 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from smemviz.engines.api import Progress
+from smemviz.engines.backend import Progress
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
-from smemviz.recordings.data import Recording, Timing
+from smemviz.recordings.data import Timing
+from smemviz.recordings.recording import Recording
 from smemviz.suggest.edits import unified_diff
 from smemviz.suggest.find import Refused, Suggestion, suggestions
 from smemviz.suggest.rewriting import rewritten

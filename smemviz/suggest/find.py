@@ -26,8 +26,9 @@ from smemviz.model.layout.layout_fix import (
     smallest_cure,
     swizzles,
 )
-from smemviz.recordings.data import ArrayInfo, Launch, Recording
+from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.operation_names import POPULATION_COUNT
+from smemviz.recordings.recording import Recording
 from smemviz.suggest.rewriting import Rewrite, Rewriting
 from smemviz.suggest.uses import NotRewrittenError
 

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from smemviz.frontends.numba.constants import DTYPES, dotted_name
+from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.names import source_text
 from smemviz.messages import said
 from smemviz.model.layout.code import NAMES, declared_shape, with_names
 from smemviz.model.layout.layouts import Layout
+from smemviz.recordings.dtypes import DTYPES
 from smemviz.suggest.edits import Edit, replacing
 from smemviz.suggest.uses import NotRewrittenError
 

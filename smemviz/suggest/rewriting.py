@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.constants import ConstantValue
-from smemviz.frontends.numba.program import Program, parse_program
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.reading import parse_program
 from smemviz.messages import said
 from smemviz.model.layout import layouts
 from smemviz.model.layout.code import declared_shape, index_parts, operations
 from smemviz.model.layout.layout_fix import Layout, Pad, laid_out
 from smemviz.recordings.data import ArrayInfo
+from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.edits import Edit, edited
 from smemviz.suggest.indices import new_index
 from smemviz.suggest.pitch import Change, in_one_line, longer, pad_constant, size_texts

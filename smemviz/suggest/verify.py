@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from smemviz.engines import lockstep
-from smemviz.engines.api import Progress, gpu_engine
+from smemviz.engines.backend import Progress, gpu_engine
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.output_hashes import Left, hashed
 from smemviz.engines.selection import Picker, selection
@@ -22,7 +22,8 @@ from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.model.counting.summary import summarize, totals_of
-from smemviz.recordings.data import MAIN_FAILED, Finding, Launch, Recording, Timing
+from smemviz.recordings.data import MAIN_FAILED, Finding, Launch, Timing
+from smemviz.recordings.recording import Recording
 from smemviz.suggest.find import Suggestion
 from smemviz.suggest.rewriting import rewritten
 

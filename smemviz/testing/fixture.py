@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from smemviz.engines import record, run
-from smemviz.engines.api import Engine
+from smemviz.engines.backend import Engine
 from smemviz.errors import InputError, SmemvizError
-from smemviz.frontends.numba.program import lines_of
-from smemviz.recordings.data import Finding, Launch, Recording, Site
+from smemviz.recordings.data import Finding, Launch, Site
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import lines_of
 from smemviz.testing.limits import Limit, Selection, concerns, exceeded
 from smemviz.testing.places import Places, check_fresh
 from smemviz.testing.witness import Quantity, Witness

@@ -13,7 +13,8 @@ from smemviz.model.counting.banks import count
 from smemviz.model.counting.sectors import sectors
 from smemviz.model.counting.summary import SiteSummary
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import Launch, Recording, Site, Space
+from smemviz.recordings.data import Launch, Site, Space
+from smemviz.recordings.recording import Recording
 from smemviz.testing.witness import Exceeding, Quantity, Witness, witness
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from smemviz.errors import InputError
 from smemviz.frontends.numba.program import source_sha256
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 
 class Places:

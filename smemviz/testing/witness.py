@@ -8,13 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from smemviz.frontends.numba.program import lines_of
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.layout.layout_fix import Score, pads, score, smallest_cure, swizzles
 from smemviz.model.playback.bank_service import Hardware, Served
-from smemviz.recordings.data import Launch, Recording, Site
+from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import lines_of
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.labels import count, lane_ranges, number
 from smemviz.wording.patterns import fullest

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smemviz.i18n import N_, _
-from smemviz.model.counting.matmul import Counted, Size, Traffic, intensity, scaled, shares
-from smemviz.recordings.sweep import CUBLAS, LOOPS, Point, Sweep
+from smemviz.model.counting.matmul import Counted, intensity, scaled, shares
+from smemviz.recordings.sweep import CUBLAS, LOOPS, Point, Size, Sweep, Traffic
 from smemviz.wording.grammar import items, names
 from smemviz.wording.labels import number, percent
 

@@ -9,7 +9,8 @@ from pathlib import PurePath
 from smemviz.i18n import N_, _
 from smemviz.model.counting.matmul import traffic
 from smemviz.model.counting.summary import SiteSummary, summarize
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import sentences
 from smemviz.wording.impact import clock_mhz
 from smemviz.wording.labels import count, duration, listed, number, percent

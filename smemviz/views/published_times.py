@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from smemviz.i18n import N_, _
-from smemviz.model.counting.matmul import Size
-from smemviz.recordings.sweep import CUBLAS, LOOPS, Point, Sweep
+from smemviz.recordings.sweep import CUBLAS, LOOPS, Point, Size, Sweep
 from smemviz.wording.labels import duration
 
 RTX_3080 = N_("GeForce RTX 3080, kernel time by events")

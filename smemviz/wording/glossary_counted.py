@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from smemviz.i18n import N_, _
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.counting.sectors import SECTOR_BYTES
 from smemviz.model.hardware.compute_capability import BasisKind, device
 from smemviz.model.hardware.operations import weakest_basis
 from smemviz.model.layout.accesses import bytes_per_wavefront
 from smemviz.model.playback.bank_service import Hardware
-from smemviz.recordings.data import WARP_SIZE, Launch
+from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch
 from smemviz.wording.glossary_entry import Number, Section
 from smemviz.wording.labels import percent
 from smemviz.wording.sentences import facts

@@ -16,7 +16,8 @@ from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.operations import unpredictable, weakest_basis
 from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.model.playback.request_view import Moment
-from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording, Site
+from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Site
+from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import capital, names
 from smemviz.wording.labels import access_name, count, day, efficiency_text, finding_name, operation_name, ways
 

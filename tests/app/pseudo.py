@@ -19,12 +19,12 @@ from playwright.sync_api import Page
 
 from smemviz import i18n as language
 from smemviz import messages as said
-from smemviz.frontends.numba.constants import DTYPES
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import recognised
 from smemviz.model.hardware.compute_capability import known
 from smemviz.paths import assets_dir
-from smemviz.recordings.data import Recording
+from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.recording import Recording
 from smemviz.reports.html import scripts
 
 TAG = "ja"  # Babel has its dates, and nothing else here speaks it

@@ -11,10 +11,10 @@ from measured_app import write_gallery
 from pseudo import TAG, forgotten, pseudo
 
 from smemviz.app import create_app
+from smemviz.app.components.launches import Query
 from smemviz.app.library import Library
 from smemviz.app.pages.compare.compare_changes import view_changes
 from smemviz.app.pages.compare.compare_page import compare_page
-from smemviz.app.pages.kernel.run_view import Query
 from smemviz.app.state import RunState
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch

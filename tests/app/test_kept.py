@@ -12,10 +12,10 @@ from weakref import ref
 import plotly.graph_objects as go
 import pytest
 
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import view_look
-from smemviz.app.pages.kernel.run_view import Filling, Query
-from smemviz.app.pictures import Kept
+from smemviz.app.pages.kernel.pictures import Kept
 from smemviz.app.state import RunState
 from smemviz.i18n import speak
 from smemviz.paths import gallery, kernels_dir

@@ -25,8 +25,8 @@ from smemviz.app.frame import above, below, drawn
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
 from smemviz.app.pages.kernel.kernel_page import kernel_page
+from smemviz.app.pages.kernel.measured.timing_panel import view_job
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.app.pages.kernel.timing_panel import view_job
 from smemviz.app.state import RunState
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Running, Stopwatch

@@ -21,8 +21,8 @@ from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
 from smemviz.frontends.numba.program import source_sha256
 from smemviz.paths import gallery, kernels_dir, recording_for
-from smemviz.recordings.data import Recording
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 
 SQUARE = kernels_dir() / "square.py"
 

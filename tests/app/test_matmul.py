@@ -24,11 +24,11 @@ from smemviz.app.pages.matmul.matmul_view import view_counted, view_job, view_me
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError
-from smemviz.frontends.numba.program import read_program
-from smemviz.model.counting.matmul import Size
+from smemviz.frontends.numba.digests import digests
+from smemviz.frontends.reading import read_program
 from smemviz.paths import gallery, kernels_dir
 from smemviz.progress import LINES
-from smemviz.recordings.sweep import Sweep, digests, sweep_facts
+from smemviz.recordings.sweep import Size, Sweep, sweep_facts
 
 SOURCE = read_program(kernels_dir() / "matmul.py").sha256
 

@@ -13,15 +13,15 @@ from measured_app import printing
 from pseudo import forgotten, pseudo
 from swept import SIZES, at_rate, sweep
 
-from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.pages.matmul import matmul_data as module
 from smemviz.app.pages.matmul.matmul_data import PICTURED, Products, ProductState
 from smemviz.app.pages.matmul.matmul_page import matmul_page
 from smemviz.app.pages.matmul.matmul_view import view_counted, view_job, view_measured, view_saved, view_step
 from smemviz.app.tasks.jobs import Job
-from smemviz.model.counting.matmul import Size
+from smemviz.frontends.numba.digests import digests
 from smemviz.progress import LINES
-from smemviz.recordings.sweep import CUBLAS, NUMPY, Sweep, digests, sweep_facts
+from smemviz.recordings.sweep import CUBLAS, NUMPY, Size, Sweep, sweep_facts
 
 NAMES = [
     *("cuBLAS", "float32", "int32", "naive", "sgemm", "NumPy", "host", "c", "k", "S", "T", "M", "K", "N"),

@@ -17,7 +17,7 @@ from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError
 from smemviz.paths import gallery, kernels_dir, recording_for
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 
 @pytest.fixture(scope="module")

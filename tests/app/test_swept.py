@@ -8,7 +8,7 @@ import pytest
 from dash.development.base_component import Component
 
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.measured_panels import view_measured
+from smemviz.app.pages.kernel.measured.measured_panels import view_measured
 from smemviz.app.pages.matmul.matmul_data import Products
 from smemviz.app.pages.matmul.matmul_tables import quoted_table
 from smemviz.app.tasks.jobs import Job

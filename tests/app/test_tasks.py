@@ -16,7 +16,7 @@ from smemviz.app.tasks import jobs as jobs_module
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.runner import Tasks
 from smemviz.errors import InputError
-from smemviz.model.counting.matmul import Size
+from smemviz.recordings.sweep import Size
 
 BUTTONS = {
     "suggest": "suggest-panel.hidden",

@@ -14,11 +14,11 @@ from playwright.sync_api import Page, expect
 from smemviz.app import library as library_module
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
-from smemviz.app.tasks.time_limit import Patience, StoppedError
+from smemviz.app.time_limit import Patience, StoppedError
 from smemviz.app.working import view_working
 from smemviz.engines import run
 from smemviz.paths import gallery, kernels_dir
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 STATE = RunState("square", constants={"IPAD": "5"})
 STOPPED = "square.py: was stopped; load the page again to run it"

@@ -46,7 +46,7 @@ def passes(tile):
     from smemviz.engines.gpu import probes as probe
     from smemviz.engines.gpu import request_classes as classes
     from smemviz.frontends.numba.functions import function_of
-    from smemviz.frontends.numba.program import read_program
+    from smemviz.frontends.reading import read_program
 
     program = read_program(Path(FILE)).with_constants({"N": SIZE, "TILE": tile})
     namespace = {"__name__": "product", "__file__": FILE}

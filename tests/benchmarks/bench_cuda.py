@@ -46,7 +46,7 @@ def in_cpp(view):
 def in_python():
     """Return seconds and requests of the product in Python."""
     import smemviz
-    from smemviz.frontends.numba.program import read_program
+    from smemviz.frontends.reading import read_program
 
     program = read_program(HERE.parents[1] / "kernels" / "matmul.py").with_constants({})
     namespace = {"__name__": "matmul", "__file__": program.file}

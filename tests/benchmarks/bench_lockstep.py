@@ -57,7 +57,7 @@ def simulated(path, **constants):
 def measured(path, repeats=REPEATS, **constants):
     """Return lockstep's median seconds for a file, warm, and how many requests it recorded."""
     from smemviz.engines.lockstep import run
-    from smemviz.frontends.numba.program import read_program
+    from smemviz.frontends.reading import read_program
 
     program = read_program(path).with_constants(constants)
     launches, _ = run(program)
@@ -75,7 +75,7 @@ def results(path, **constants):
     from smemviz.engines.lockstep import launch
     from smemviz.engines.lockstep.host.cuda import Cuda
     from smemviz.frontends.numba.functions import function_of
-    from smemviz.frontends.numba.program import read_program
+    from smemviz.frontends.reading import read_program
 
     program = read_program(path).with_constants(constants)
 
@@ -130,7 +130,7 @@ class Expected:
 def large():
     """Run the large product here and print what it took as JSON."""
     from smemviz.engines.lockstep import batches, run
-    from smemviz.frontends.numba.program import read_program
+    from smemviz.frontends.reading import read_program
 
     batches._LONG_SECONDS = 0.0
     expected = Expected()

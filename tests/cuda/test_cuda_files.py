@@ -16,7 +16,7 @@ from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, SourceError
 from smemviz.frontends.cuda import parse_cuda
 from smemviz.frontends.cuda.launches import offered, wanted_launches
-from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 
 KERNEL = "__global__ void k(int *a) "

@@ -9,7 +9,7 @@ import pytest
 
 import smemviz
 from smemviz.errors import UnsupportedError
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 
 def run(folder: Path, body: str, launch: str, view: str = "source", more: str = "") -> Recording:

@@ -10,7 +10,7 @@ from same_requests import relative_requests
 
 import smemviz
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul")
 

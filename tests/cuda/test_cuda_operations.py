@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import smemviz
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 N = 256
 RNG = np.random.default_rng(7)

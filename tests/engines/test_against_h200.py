@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.reading import read_program
 from smemviz.model.counting.relative import relative_addresses
 from smemviz.paths import gallery, kernels_dir
 

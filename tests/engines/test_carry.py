@@ -9,8 +9,8 @@ import pytest
 from smemviz.engines.gpu.instrument import carry
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import Function
-from smemviz.frontends.numba.program import parse_program
 from smemviz.frontends.numba.sites import find_sites
+from smemviz.frontends.reading import parse_program
 
 
 def carried(body):

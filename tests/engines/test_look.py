@@ -10,7 +10,7 @@ from smemviz.engines.host import Configuration, namespace_for
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.errors import RefusedLaunchError
 from smemviz.frontends.numba.functions import function_of
-from smemviz.frontends.numba.program import parse_program
+from smemviz.frontends.reading import parse_program
 
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 

@@ -15,8 +15,8 @@ from script_files import write_script
 import smemviz
 from smemviz.cli.main import main as cli
 from smemviz.errors import InputError, KernelFileError, MissingError
-from smemviz.frontends.numba.program import read_program
-from smemviz.recordings.data import Recording
+from smemviz.frontends.reading import read_program
+from smemviz.recordings.recording import Recording
 
 SMALL = """
 import numpy as np

@@ -11,8 +11,8 @@ from browsers import lacking
 from smemviz import paths as resources
 from smemviz.cli.main import main as cli
 from smemviz.errors import MissingError
-from smemviz.recordings.data import Recording
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 from smemviz.reports.images import require_browser
 
 RECORDINGS = resources.kernels_dir() / "recordings" / "h200"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.recordings.data import Recording, Requests
+from smemviz.recordings.data import Requests
+from smemviz.recordings.recording import Recording
 from smemviz.reports.selection import Wanted, choose, every_launch, launches
 
 

@@ -11,8 +11,8 @@ from strategies import totals
 from smemviz.errors import InputError
 from smemviz.i18n import speaking
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Recording
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 from smemviz.reports.figure_registry import FIGURES, Picture, picture
 from smemviz.reports.print_layout import Sheet, press
 from smemviz.reports.selection import Wanted

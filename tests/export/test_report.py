@@ -17,8 +17,8 @@ from strategies import totals
 from smemviz import paths as resources
 from smemviz.model.counting.banks import wavefronts
 from smemviz.model.playback.bank_service import H200
-from smemviz.recordings.data import Recording
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 from smemviz.reports.html import report
 from smemviz.reports.html.report import report_page
 from smemviz.reports.selection import Wanted, launches

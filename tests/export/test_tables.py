@@ -11,7 +11,7 @@ import pytest
 from strategies import totals
 
 from smemviz.model.playback.bank_service import H200
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import COLUMNS, ROWS, Rows
 from smemviz.reports.files import write_table
 from smemviz.reports.selection import Wanted

@@ -10,8 +10,8 @@ import pytest
 
 from smemviz.errors import InputError
 from smemviz.model.playback.bank_service import H200
-from smemviz.recordings.data import Recording
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 from smemviz.reports.files import write_trace
 from smemviz.reports.selection import Wanted
 

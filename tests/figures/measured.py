@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from synthetic import square_recording
 
-from smemviz.recordings.data import Calibration, Launch, Recording, SiteHardware, Timing
+from smemviz.recordings.data import Calibration, Launch, SiteHardware, Timing
+from smemviz.recordings.recording import Recording
 
 FLOOR = 0.5
 MEDIANS = {

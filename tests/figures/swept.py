@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from smemviz.model.counting.matmul import Size, Traffic
 from smemviz.recordings.data import Device
-from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Ceiling, Clocked, Host, Point, Sweep
+from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Ceiling, Clocked, Host, Point, Size, Sweep, Traffic
 
 CARD = Device("NVIDIA Test Card", (9, 0), "600.1", "CUDA 13.0")
 SIZES = (Size(64, 64, 64), Size(1024, 1024, 1024), Size(4096, 4096, 4096))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from smemviz.recordings.data import ArrayInfo, Device, Launch, Recording, Requests, Site
+from smemviz.recordings.data import ArrayInfo, Device, Launch, Requests, Site
+from smemviz.recordings.recording import Recording
 
 SQUARE = Path(__file__).parents[2] / "kernels" / "square.py"
 SHARED, OUT = 1024, 1 << 32  # where the H200 puts static shared memory; any global address

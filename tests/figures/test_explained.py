@@ -14,13 +14,14 @@ from launches import array, launch, site
 import smemviz
 from smemviz import paths as resources
 from smemviz.engines import run
-from smemviz.frontends.numba.program import read_program
 from smemviz.frontends.numba.sites.loaded import loaded_sites
+from smemviz.frontends.reading import read_program
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.counting.summary import summarize
 from smemviz.model.layout.layout_fix import Pad, Swizzle
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.recordings.data import ArrayInfo, Recording, Totals
+from smemviz.recordings.data import ArrayInfo, Totals
+from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.layout_changes import pad_said, swizzle_said
 from smemviz.wording.patterns import described, distance

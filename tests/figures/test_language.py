@@ -26,14 +26,16 @@ from smemviz.figures.tile import tile
 from smemviz.figures.timeline import timeline
 from smemviz.figures.times import times
 from smemviz.figures.warps import warps
+from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import speaking
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.model.playback.request_view import Moment, moment
 from smemviz.model.playback.worst import worst_moment
-from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Recording
+from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 from smemviz.views import comparison as compared
 from smemviz.views.comparison import Entry, time_origin, to_csv
 from smemviz.views.published_findings import published
@@ -103,7 +105,10 @@ def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[A
         traffic = traffic_of(launch, i)
         shown += [spread(traffic), used_of(traffic)] if traffic else []
         shown += [used_of(replace(traffic, requests=traffic.requests + 1))] if traffic else []
-    shown += [source(found, launch, site=0, hardware=hardware), thumbnail(launch, hardware=hardware)]
+    shown += [
+        source(found, launch, kernel_lines(found, launch), site=0, hardware=hardware),
+        thumbnail(launch, hardware=hardware),
+    ]
     shown += [headline(launch, hardware), degree_of(facts(launch, hardware)), origin(found), rule(hardware)]
     shown += [badge(site, row) for site, row in zip(launch.sites, rows, strict=True)]
     return shown + ([times(launch.time)] if launch.time else [])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.app.pages.kernel.look_view import moment_of
+from smemviz.app.components.launches import moment_of
 from smemviz.app.state import LookState
 from smemviz.engines import run
-from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.reading import read_program
 from smemviz.model.playback.bank_service import H200
 from smemviz.model.playback.worst import worst_moment
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
 from smemviz.recordings.places import access_of, place_of, site_at
+from smemviz.recordings.recording import Recording
 from smemviz.wording.sentences import findings_of
 
 

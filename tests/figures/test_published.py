@@ -10,7 +10,7 @@ import pytest
 import smemviz
 from smemviz.model.counting.summary import summarize
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 from smemviz.views.published_findings import published
 
 

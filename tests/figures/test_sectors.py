@@ -16,7 +16,8 @@ from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.playback.request_view import Moment, moment
 from smemviz.model.playback.worst import worst_moment
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import ArrayInfo, Recording
+from smemviz.recordings.data import ArrayInfo
+from smemviz.recordings.recording import Recording
 
 NOT_MOVED, UNUSED, USED = 0, 1, 2
 

@@ -3,13 +3,21 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import plotly.graph_objects as go
 from synthetic import square_recording
 
 from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.source import source
+from smemviz.frontends.listing import kernel_lines
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 
 RECORDING = square_recording()
 SPACE = "\N{NO-BREAK SPACE}"
+
+
+def drawn(recording: Recording, launch: Launch, site: int | None = None) -> go.Figure:
+    return source(recording, launch, kernel_lines(recording, launch), site=site)
 
 
 def lines(figure: object) -> list[str]:
@@ -23,7 +31,7 @@ def lines(figure: object) -> list[str]:
 
 
 def test_the_lines_of_the_kernel_stand_with_their_numbers_and_costs() -> None:
-    shown = lines(source(RECORDING, RECORDING["set_row_read_col"]))
+    shown = lines(drawn(RECORDING, RECORDING["set_row_read_col"]))
     assert shown[:4] == ["43", "@cuda.jit", "44", "def set_row_read_col(out):"]
     at = shown.index("53")
     assert shown[at : at + 4] == [
@@ -35,7 +43,7 @@ def test_the_lines_of_the_kernel_stand_with_their_numbers_and_costs() -> None:
 
 
 def test_accesses_are_underlined_those_with_excess_in_the_colour_of_a_conflict() -> None:
-    figure = source(RECORDING, RECORDING["set_row_read_col"])
+    figure = drawn(RECORDING, RECORDING["set_row_read_col"])
     (line,) = (text for trace in figure.data for text in trace.text if text.count("<u>") == 2)
     assert line == (
         f"{4 * SPACE}<u>out[idx]</u>{SPACE}={SPACE}"
@@ -44,14 +52,14 @@ def test_accesses_are_underlined_those_with_excess_in_the_colour_of_a_conflict()
 
 
 def test_the_chosen_access_is_bold() -> None:
-    figure = source(RECORDING, RECORDING["set_row_read_col"], site=1)
+    figure = drawn(RECORDING, RECORDING["set_row_read_col"], site=1)
     (bold,) = (text for trace in figure.data for text in trace.text if text.startswith("<b>"))
     assert "tile[tx," in bold
 
 
 def test_what_looks_like_markup_is_text() -> None:
     text = RECORDING.source.replace("Store by rows, load by columns", "<b>a & b</b>")
-    figure = source(replace(RECORDING, source=text), RECORDING["set_row_read_col"])
+    figure = drawn(replace(RECORDING, source=text), RECORDING["set_row_read_col"])
     assert any("&lt;b&gt;a" in one for trace in figure.data for one in trace.text)
 
 
@@ -59,6 +67,4 @@ def test_only_line_ends_end_a_line() -> None:
     """A form feed, which some editors write between functions, counts as no line for Python."""
     first, rest = RECORDING.source.split("\n", 1)
     marked = replace(RECORDING, source=f"{first}\x0c # \u2028\r\n{rest}")
-    assert lines(source(marked, RECORDING["set_row_read_col"])) == lines(
-        source(RECORDING, RECORDING["set_row_read_col"])
-    )
+    assert lines(drawn(marked, RECORDING["set_row_read_col"])) == lines(drawn(RECORDING, RECORDING["set_row_read_col"]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 
 FILE = kernels_dir() / "latency.py"

@@ -9,9 +9,9 @@ import pytest
 
 from smemviz.cli.main import main
 from smemviz.cli.verbs.sweep import SIZES, _sizes
-from smemviz.engines.api import gpu_engine
-from smemviz.model.counting.matmul import Size
+from smemviz.engines.backend import gpu_engine
 from smemviz.paths import kernels_dir
+from smemviz.recordings.sweep import Size
 
 FILE = str(kernels_dir() / "matmul.py")
 

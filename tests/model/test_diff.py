@@ -9,7 +9,8 @@ import pytest
 
 import smemviz
 from smemviz.model.counting.diff import LaunchPair, diff, grew
-from smemviz.recordings.data import Launch, Recording, Timing
+from smemviz.recordings.data import Launch, Timing
+from smemviz.recordings.recording import Recording
 
 KERNEL = """
 import numpy as np

@@ -11,8 +11,6 @@ import pytest
 from smemviz.engines import run
 from smemviz.model.counting.matmul import (
     Counted,
-    Size,
-    Traffic,
     attainable,
     best_intensity,
     counted,
@@ -23,7 +21,8 @@ from smemviz.model.counting.matmul import (
     traffic,
 )
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.sweep import Size, Traffic
 from smemviz.views.matmul_products import products
 
 CUBE = Size(64, 64, 64)

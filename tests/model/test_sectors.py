@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.counting.sectors import SECTOR_BYTES, bytes_used, sectors
+from smemviz.model.counting.sectors import bytes_used, sectors
+from smemviz.recordings.data import SECTOR_BYTES
 
 LANE = np.arange(32)
 

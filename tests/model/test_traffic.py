@@ -15,7 +15,8 @@ from smemviz.model.counting.element_counts import elements, kind_of, touches
 from smemviz.model.counting.global_traffic import add_traffic, same_accesses, traffic_of
 from smemviz.model.counting.summary import totals_of
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import ArrayInfo, Launch, Recording, Totals
+from smemviz.recordings.data import ArrayInfo, Launch, Totals
+from smemviz.recordings.recording import Recording
 
 S, T = 64, 32  # the side of the matrices and of the blocks
 

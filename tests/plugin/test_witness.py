@@ -13,8 +13,9 @@ import smemviz
 from smemviz import paths as resources
 from smemviz.engines import run
 from smemviz.errors import InputError
-from smemviz.frontends.numba.program import read_program
-from smemviz.recordings.data import ArrayInfo, Launch, Recording, Totals
+from smemviz.frontends.reading import read_program
+from smemviz.recordings.data import ArrayInfo, Launch, Totals
+from smemviz.recordings.recording import Recording
 from smemviz.testing.limits import Limit, Selection, exceeded
 from smemviz.testing.witness import Quantity
 

@@ -17,8 +17,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from smemviz.engines.api import chosen
-from smemviz.frontends.numba.program import Program, read_program
+from smemviz.engines.backend import chosen
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.reading import read_program
 from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.reports.suggestions import answer_facts

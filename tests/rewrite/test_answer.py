@@ -12,7 +12,8 @@ from measured import timing
 from smemviz.engines import lockstep, run
 from smemviz.engines.output_hashes import Left
 from smemviz.engines.selection import Picker
-from smemviz.frontends.numba.program import Program, read_program
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Timing
 from smemviz.suggest import Answer, answer, answering, verify

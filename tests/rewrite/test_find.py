@@ -9,7 +9,8 @@ from made_kernels import HEAD, transposing
 
 from smemviz import paths as resources
 from smemviz.engines import run
-from smemviz.frontends.numba.program import Program, parse_program, read_program
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.layout.layout_fix import Pad, Swizzle
 from smemviz.suggest import Refused, Rewriting, Suggestion, Verifier, suggestions
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from made_kernels import tile_program
 
 from smemviz.engines import run
-from smemviz.frontends.numba.program import Program, read_program
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.reading import read_program
 from smemviz.model.layout.layout_fix import Pad, Swizzle
 from smemviz.paths import kernels_dir
 from smemviz.suggest import Suggestion, Verifier, suggestions

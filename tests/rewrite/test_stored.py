@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from smemviz.engines import run
-from smemviz.frontends.numba.program import Program, read_program
+from smemviz.frontends.numba.program import Program
+from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 from smemviz.recordings.file import load
 from smemviz.suggest import Suggestion, Verifier, rewritten, suggestions

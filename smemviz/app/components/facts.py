@@ -5,10 +5,15 @@ from __future__ import annotations
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.pages.numbers_page import PATH, place
+NUMBERS = "/numbers"  # the page that explains every number
 
 
 def fact(name: str, value: str, anchor: str = "", *, conflict: bool = False) -> Component:
     """Place a number in a list; ``anchor`` is its place on the page that explains the numbers."""
-    term = dcc.Link(name, href=f"{PATH}#{place(anchor)}", className="term") if anchor else name
+    term = dcc.Link(name, href=f"{NUMBERS}#{place(anchor)}", className="term") if anchor else name
     return html.Div([html.Dt(term), html.Dd(value)], className="fact conflict" if conflict else "fact")
+
+
+def place(anchor: str) -> str:
+    """Return the id of a number on the page; panels of other pages have names such as ``pad`` for their own."""
+    return f"number-{anchor}"

@@ -15,8 +15,9 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
-from smemviz.app.pages.kernel.run_view import Filling, Query, refusal
+from smemviz.app.pages.kernel.run_view import refusal
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE

@@ -10,16 +10,9 @@ from dash import ALL, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.components.graph import graph, table_button
+from smemviz.app.components.launches import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.components.rich import retold, rich
 from smemviz.app.library import Library, Shown
-from smemviz.app.pages.kernel.run_view import (
-    group_name,
-    hardware_of,
-    launch_badge,
-    launch_query,
-    refused_badge,
-    worst_of,
-)
 from smemviz.app.pages.learn.learn_page import PATH as LEARN
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError

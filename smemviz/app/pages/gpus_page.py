@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -11,10 +11,10 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Filling, Query, hardware_of, moment_of
+from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import retold, rich
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.look_view import moment_of
-from smemviz.app.pages.kernel.run_view import Filling, Query, hardware_of
 from smemviz.app.pages.layouts.lab_page import PATH as LAB
 from smemviz.app.pages.layouts.lab_state import LabState
 from smemviz.app.state import LookState, RunState
@@ -132,11 +132,6 @@ def _refusal(why: str | Component) -> Filling:
         "gpus-notices.children": dmc.Alert(why, color="red", id="error", className="refusal"),
         "gpus-table.children": [],
     }
-
-
-def access_query(run: Mapping[str, str], look: Mapping[str, str]) -> str:
-    """Write the query under which this page shows a request of a kernel."""
-    return urlencode({**run, **{name: value for name, value in look.items() if name != "theme"}})
 
 
 def _of_kernel(library: Library, run: Query, look: Query) -> Asked:

@@ -8,17 +8,17 @@ from pathlib import Path
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.facts import place
 from smemviz.app.components.rich import rich
 from smemviz.i18n import _
 from smemviz.paths import kernels_dir, plain_name, recording_for
-from smemviz.recordings.data import Recording
 from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
 from smemviz.wording.glossary import numbers
 from smemviz.wording.glossary_entry import Number, Section
 from smemviz.wording.grammar import names
 from smemviz.wording.sentences import origin
 
-PATH = "/numbers"
 _FILE, _KERNEL = "square.py", "set_row_read_col"  # whose numbers are the examples
 
 
@@ -47,11 +47,6 @@ def numbers_page() -> list[Component]:
         ),
         html.Div([_section(one) for one in sections], className="numbers"),
     ]
-
-
-def place(anchor: str) -> str:
-    """Return the id of a number on the page; panels of other pages have names such as ``pad`` for their own."""
-    return f"number-{anchor}"
 
 
 @cache

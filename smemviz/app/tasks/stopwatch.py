@@ -15,14 +15,14 @@ from typing import Any
 from smemviz.app.library import RunKey, Shown
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.runner import Tasks
-from smemviz.engines.api import gpu_engine
+from smemviz.engines.backend import gpu_engine
 from smemviz.errors import InputError, MissingError
-from smemviz.frontends.numba.constants import ConstantValue
-from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.reading import read_program
 from smemviz.progress import LINES
 from smemviz.recordings.calibration import calibration_for, calibration_of
 from smemviz.recordings.data import Device, Launch, Timing
 from smemviz.recordings.decode import decode
+from smemviz.recordings.dtypes import ConstantValue
 from smemviz.wording.impact import Measured
 
 _PROGRESS = re.compile(r"(\d+)/\d+ (.*)")

@@ -15,9 +15,9 @@ from smemviz.app.tasks.jobs import Job, Status
 from smemviz.app.tasks.runner import Tasks
 from smemviz.app.tasks.stopwatch import key_of
 from smemviz.errors import InputError
-from smemviz.frontends.numba.constants import ConstantValue
 from smemviz.paths import suggestions_for
 from smemviz.progress import LINES
+from smemviz.recordings.dtypes import ConstantValue
 
 Facts = dict[str, Any]  # what ``smemviz suggest --json`` prints
 

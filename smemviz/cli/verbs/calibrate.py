@@ -26,7 +26,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from smemviz.cli.settings import require_output
-    from smemviz.engines.api import gpu_engine
+    from smemviz.engines.backend import gpu_engine
     from smemviz.progress import progress_bar
     from smemviz.recordings.calibration import save_calibration
 

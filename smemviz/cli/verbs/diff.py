@@ -25,7 +25,7 @@ from smemviz.errors import InputError
 
 if TYPE_CHECKING:
     from smemviz.engines import Engine
-    from smemviz.recordings.data import Recording
+    from smemviz.recordings.recording import Recording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

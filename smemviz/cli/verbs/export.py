@@ -29,7 +29,7 @@ from smemviz.printable import printable
 
 if TYPE_CHECKING:
     from smemviz.figures.drawing.style import ThemeName
-    from smemviz.recordings.data import Recording
+    from smemviz.recordings.recording import Recording
     from smemviz.reports.selection import Wanted
 
 MOST_BANKS = 64

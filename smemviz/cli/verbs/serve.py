@@ -94,7 +94,7 @@ def _check(path: Path) -> None:
 
         load(path)
     else:
-        from smemviz.frontends.numba.program import read_program
+        from smemviz.frontends.reading import read_program
 
         program = read_program(path)
         if program.kernels and not program.has_main:

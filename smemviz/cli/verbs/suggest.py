@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from smemviz.engines import Engine
     from smemviz.frontends.numba.program import Program
     from smemviz.progress import Callback
-    from smemviz.recordings.data import Recording
+    from smemviz.recordings.recording import Recording
     from smemviz.suggest.verify import EngineName
 
 _HEADERS = ("--- a/", "+++ b/", "@@ ", "\\ ")
@@ -88,7 +88,7 @@ def _recorded(
 ) -> tuple[Recording, Program, str | None]:
     """Return a recording, its program, and why that cannot be run here, None where it can."""
     from smemviz.engines import run
-    from smemviz.frontends.numba.program import read_program, recorded_program, with_values
+    from smemviz.frontends.reading import read_program, recorded_program, with_values
     from smemviz.recordings.file import load
 
     if path.suffix != ".npz":
@@ -111,7 +111,7 @@ def _recorded(
 
 
 def _engines(engine: Engine) -> Sequence[EngineName]:
-    from smemviz.engines.api import chosen
+    from smemviz.engines.backend import chosen
 
     return ("lockstep", "gpu") if chosen(engine) == "gpu" else ("lockstep",)
 

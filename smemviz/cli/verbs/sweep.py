@@ -17,8 +17,7 @@ from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
     from smemviz.frontends.numba.program import Program
-    from smemviz.model.counting.matmul import Size
-    from smemviz.recordings.sweep import Sweep
+    from smemviz.recordings.sweep import Size, Sweep
 
 SIZES = "64,128,256,512,1024,2048,4096,8192"
 _LARGEST = 1 << 15
@@ -54,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure, keep, print."""
-    from smemviz.engines.api import gpu_engine
-    from smemviz.frontends.numba.program import read_program
+    from smemviz.engines.backend import gpu_engine
+    from smemviz.frontends.reading import read_program
     from smemviz.progress import progress_bar
     from smemviz.recordings.sweep import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
 
@@ -125,7 +124,7 @@ def _print(sweep: Sweep) -> None:
 
 
 def _sizes(text: str) -> list[Size]:
-    from smemviz.model.counting.matmul import Size
+    from smemviz.recordings.sweep import Size
 
     sizes = []
     for part in text.split(","):

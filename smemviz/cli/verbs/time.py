@@ -35,8 +35,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Time, store, print."""
     from dataclasses import asdict, replace
 
-    from smemviz.engines.api import gpu_engine
-    from smemviz.frontends.numba.program import read_program
+    from smemviz.engines.backend import gpu_engine
+    from smemviz.frontends.reading import read_program
     from smemviz.progress import progress_bar
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from smemviz.measure.ncu.counters import ProfiledLaunch
     from smemviz.measure.ncu.reconcile import Reconciled
     from smemviz.progress import Callback
-    from smemviz.recordings.data import Launch, Recording
+    from smemviz.recordings.data import Launch
+    from smemviz.recordings.recording import Recording
 
 DETAILED_LOG_BYTES = 1 << 30  # for a launch whose log must be complete to explain it; about 2 million requests
 
@@ -43,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Record, profile, reconcile, store, print."""
-    from smemviz.engines.api import gpu_engine
-    from smemviz.frontends.numba.program import read_program
+    from smemviz.engines.backend import gpu_engine
+    from smemviz.frontends.reading import read_program
     from smemviz.measure.ncu.counters import find_ncu, profile
     from smemviz.progress import progress_bar
     from smemviz.reports.recording import facts

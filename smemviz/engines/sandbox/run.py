@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
-from smemviz.engines.api import assembled
+from smemviz.engines.backend import assembled
 from smemviz.engines.host import Configuration, main_failed
 from smemviz.engines.lockstep.host.running import Recorder
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
@@ -17,7 +17,7 @@ from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError
 from smemviz.frontends.numba.functions import Function
 from smemviz.messages import said
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 FILE = "editor.py"
 

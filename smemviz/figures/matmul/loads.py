@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.i18n import _
-from smemviz.model.counting.matmul import Size, Traffic
-from smemviz.recordings.sweep import Sweep
+from smemviz.recordings.sweep import Size, Sweep, Traffic
 from smemviz.wording.grammar import items, sentences
 from smemviz.wording.labels import listed, number
 

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.i18n import _
-from smemviz.model.counting.matmul import Size
-from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Point, Sweep
+from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Point, Size, Sweep
 from smemviz.views.matmul_products import name_of
 from smemviz.wording.labels import duration
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from smemviz.frontends.cuda.lexing import Lines, Token, code
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
-from smemviz.frontends.numba.constants import Constant, ConstantValue
+from smemviz.frontends.numba.constants import Constant
+from smemviz.recordings.dtypes import ConstantValue
 
 _DEFINE = re.compile(r"#\s*define\s+([A-Z_][A-Z0-9_]*)(?!\()[ \t]+(.*)", re.DOTALL)
 _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")

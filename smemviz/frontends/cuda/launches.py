@@ -19,8 +19,8 @@ from smemviz.frontends.cuda.functions import Function
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
-from smemviz.frontends.numba.constants import ConstantValue
 from smemviz.messages import said
+from smemviz.recordings.dtypes import ConstantValue
 
 if TYPE_CHECKING:
     from smemviz.frontends.cuda.program import CudaProgram

@@ -13,9 +13,10 @@ from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.constants import read_constants, with_values
 from smemviz.frontends.cuda.functions import Function, find_functions, without_host
 from smemviz.frontends.cuda.launches import wanted_launches
-from smemviz.frontends.numba.constants import Constant, ConstantValue
+from smemviz.frontends.numba.constants import Constant
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
+from smemviz.recordings.dtypes import ConstantValue
 
 View = Literal["source", "compiled"]
 VIEWS: tuple[View, ...] = ("source", "compiled")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from smemviz.frontends.numba.constants import ConstantValue
+from smemviz.recordings.dtypes import ConstantValue
 
 _SUFFIX = re.compile(
     r"(?<![\w.])((?:0[xX][0-9a-fA-F]+|\d[\d']*\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))(?:[uUlL]+|[fF])\b"

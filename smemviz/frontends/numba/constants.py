@@ -13,23 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from smemviz.errors import ConstantError
 from smemviz.messages import said
+from smemviz.recordings.dtypes import DTYPES, ConstantValue
 
 # Numba's scalar types by name, and the NumPy type each stands for.
-DTYPES = {
-    name: name
-    for name in (
-        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float16", "float32", "float64", "complex64", "complex128", "bool"),
-    )
-}
-DTYPES |= {"boolean": "bool", "bool_": "bool", "intp": "int64", "uintp": "uint64", "byte": "uint8"}
-DTYPES |= {np.dtype(name).str[1:]: name for name in DTYPES.values()}  # i4, f4, c8: Numba's short names
-
-ConstantValue = int | float | bool | str  # a Numba dtype is held by its name: "float32"
 Kind = Literal["int", "float", "bool", "dtype"]
 _MAX_BITS = 4096
 _MAX_DEPTH = 50

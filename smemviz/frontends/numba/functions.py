@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.constants import DTYPES
-from smemviz.frontends.numba.program import find_function
+from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.text import find_function
 
 # The parts of numba.cuda whose functions go by their own names.
 _PARTS = ("cuda.libdevice", "cuda.random", "cuda.cg", "cuda.fp16")

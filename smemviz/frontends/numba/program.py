@@ -11,20 +11,17 @@ import ast
 import copy
 import hashlib
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from io import StringIO
-from pathlib import Path
 from types import CodeType
 
-from smemviz.errors import ConstantError, InputError, KernelFileError
-from smemviz.frontends.numba.constants import DTYPES, Constant, ConstantValue, DtypeName, evaluate, parse_value
+from smemviz.errors import ConstantError, KernelFileError
+from smemviz.frontends.numba.constants import Constant, DtypeName, evaluate, parse_value
 from smemviz.messages import said
+from smemviz.recordings.dtypes import DTYPES, ConstantValue
 
 _CONSTANT_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _MAX_BITS = 1 << 13  # of a literal; Python writes 4,300 digits
-_MAX_SOURCE_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -158,50 +155,12 @@ def source_sha256(source: str) -> str:
     return hashlib.sha256(source.replace("\r\n", "\n").encode()).hexdigest()
 
 
-def read_program(path: str | Path) -> Program:
-    """Read a kernel file.
+def parse_python(source: str, file: str) -> Program:
+    """Read the text of a kernel file in Python.
 
     Raises:
-        InputError: when it is not a readable text file.
         KernelFileError: when it is not valid Python.
     """
-    return parse_program(read_source(path), Path(path).as_posix())
-
-
-def read_source(path: str | Path) -> str:
-    """Read the text of a kernel file.
-
-    Raises:
-        InputError: when it is not a readable text file.
-    """
-    path = Path(path)
-    if path.suffix == ".npz":
-        raise InputError(said("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path))
-    try:
-        found = path.stat()
-        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # a pipe would be waited for
-            raise InputError(said("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
-        if found.st_size > _MAX_SOURCE_BYTES:
-            raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
-        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
-    except FileNotFoundError:
-        raise InputError(said("{path}: no such file", path=path)) from None
-    except IsADirectoryError:
-        raise InputError(said("{path}: is a folder; name a kernel file in it", path=path)) from None
-    except UnicodeDecodeError:
-        raise InputError(
-            said("{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels", path=path)
-        ) from None
-    except OSError as error:
-        raise InputError(said("{path}: cannot be read: {error}", path=path, error=error.strerror)) from None
-
-
-def parse_program(source: str, file: str) -> Program:
-    """Read a kernel file's text; ``file`` is the name that errors show, and its ending tells the language."""
-    from smemviz.frontends.cuda import is_cuda_file, parse_cuda  # it is made of what stands here
-
-    if is_cuda_file(file):
-        return parse_cuda(source, file)
     try:
         tree = ast.parse(source, filename=file)
     except SyntaxError as error:
@@ -229,38 +188,6 @@ def check_numbers(file: str, tree: ast.AST) -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MAX_BITS:
             what = said("a whole number of more than {most:,} bits", most=_MAX_BITS)
             raise KernelFileError(file, node.lineno, what)
-
-
-def recorded_program(source: str, file: str, values: Mapping[str, object]) -> Program:
-    """Read the text in a recording, with the values of its constants.
-
-    Raises:
-        KernelFileError: when it is not valid Python.
-    """
-    return with_values(parse_program(source, file), values)
-
-
-def with_values(program: Program, values: Mapping[str, object]) -> Program:
-    """Return a program in which constants have given values, overriding only what does not follow from the others."""
-    for name, value in values.items():
-        if name in program.constants and program.constants[name].value != value:
-            program = program.with_constants({name: value})
-    return program
-
-
-def lines_of(source: str) -> list[str]:
-    """Return the lines of a source as Python counts them; for ``str.splitlines`` a form feed, too, ends one."""
-    return [line.removesuffix("\n") for line in StringIO(source, newline=None)]
-
-
-def find_function(tree: ast.Module, name: str, line: int) -> ast.FunctionDef | None:
-    """Find the definition of a function by its name and the line of its ``def`` or first decorator."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first <= line <= node.lineno:
-                return node
-    return None
 
 
 def _find_main(tree: ast.Module) -> ast.FunctionDef | None:

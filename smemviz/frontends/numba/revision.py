@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from smemviz.errors import InputError, MissingError
-from smemviz.frontends.numba.program import Program, parse_program
+from smemviz.frontends.numba.program import Program, parse_python
 
 
 def revision_of(path: Path, revision: str) -> Program:
@@ -41,7 +41,7 @@ def _parsed(name: str, shown: subprocess.CompletedProcess[bytes], file: str) -> 
         said = shown.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise InputError(f"{name}: git does not have it: {said.removeprefix('fatal: ')}")
     try:
-        return parse_program(shown.stdout.decode("utf-8-sig"), file)
+        return parse_python(shown.stdout.decode("utf-8-sig"), file)
     except UnicodeDecodeError:
         raise InputError(f"{name}: is not UTF-8 text; name a Python file with @cuda.jit kernels") from None
 

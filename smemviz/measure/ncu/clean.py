@@ -17,7 +17,7 @@ from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.functions import Function
-from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.reading import read_program
 
 
 class _Onlooker:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from smemviz.frontends.numba.program import lines_of
 from smemviz.measure.ncu.assign import allot
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.explain import Explanation, Recorded, Unit
@@ -19,6 +18,7 @@ from smemviz.measure.ncu.sass import Instruction
 from smemviz.measure.ncu.verdicts import plural, unit_of
 from smemviz.messages import said
 from smemviz.recordings.data import Launch, Site, SiteHardware, Verdict
+from smemviz.recordings.text import lines_of
 
 _PIPE = {"load": "ld", "store": "st", "atomic": "atom"}
 _WAVEFRONTS = "data_pipe_lsu_wavefronts_mem_shared_op"

@@ -18,12 +18,13 @@ import numpy as np
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.api import gpu_engine
+from smemviz.engines.backend import gpu_engine
 from smemviz.engines.gpu.passes import Arguments, carrying_kernel, count
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.errors import KernelFileError
+from smemviz.frontends.numba.digests import digests
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program
 from smemviz.measure.sweep.blas import MISSING, Blas, find_blas
@@ -33,8 +34,8 @@ from smemviz.measure.sweep.matrices import Matrices
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import Timed, queued, replayed
 from smemviz.messages import said
-from smemviz.model.counting.matmul import Counted, Size, Traffic, filled, scaled, traffic
-from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Sweep, digests
+from smemviz.model.counting.matmul import Counted, filled, scaled, traffic
+from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Size, Sweep, Traffic
 from smemviz.version import __version__
 
 Progress = Callable[[int, int, str], None]

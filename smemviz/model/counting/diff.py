@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
-from smemviz.frontends.numba.program import lines_of
 from smemviz.model.counting.summary import SiteSummary, summarize
-from smemviz.recordings.data import Finding, Launch, Recording, Site
+from smemviz.recordings.data import Finding, Launch, Site
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import lines_of
 
 COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
 COSTS = ("wavefronts", "sectors")  # what a kernel pays; the other counts say how it comes about

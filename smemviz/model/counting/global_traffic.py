@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.counting.cache import kept
-from smemviz.model.counting.sectors import SECTOR_BYTES, bytes_used, fewest_sectors, sectors
+from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
 from smemviz.model.counting.summary import summarize
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import SECTOR_BYTES, Launch
 
 
 @dataclass(frozen=True)

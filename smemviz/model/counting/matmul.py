@@ -7,74 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smemviz.model.counting.sectors import SECTOR_BYTES
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.recordings.data import Launch
+from smemviz.recordings.sweep import Size, Traffic
 
 _WHOLE = 64  # the side of a block's part of c, and what it loads at a time, divide this
-
-
-@dataclass(frozen=True)
-class Size:
-    """The product of an ``m`` x ``k`` and a ``k`` x ``n`` matrix."""
-
-    m: int
-    k: int
-    n: int
-
-    @property
-    def operations(self) -> int:
-        """Multiplications and additions: 2 S^3 for a cube."""
-        return 2 * self.m * self.k * self.n
-
-    @property
-    def elements(self) -> int:
-        """The elements of the three matrices, each counted once."""
-        return self.m * self.k + self.k * self.n + self.m * self.n
-
-    @property
-    def name(self) -> str:
-        """How the size is written: ``1024``, or ``228x240x112`` for M, K and N."""
-        return str(self.m) if self.m == self.k == self.n else f"{self.m}x{self.k}x{self.n}"
-
-    def loads(self, across: int | None = None, down: int | None = None) -> int:
-        """Return how many elements are loaded when the threads of a block share them, in a grid of blocks.
-
-        Each element of a is loaded once per column of blocks (``across``), each of b once per row of them (``down``):
-        2 S^3 / T for a cube by tiles of T x T. Without a grid every thread loads for itself: 2 S^3.
-        """
-        return self.m * self.k * (across or self.n) + self.k * self.n * (down or self.m)
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """What a launch moved. ``elements_loaded`` is None where only requests were counted, not their lanes.
-
-    ``untold`` are requests to shared memory whose wavefronts cannot be told from their addresses; all the counts of
-    shared memory leave them out.
-
-    ``excess`` are the wavefronts of shared memory beyond the ideal, ``max_degree`` the worst conflict of any site.
-    """
-
-    load_requests: int
-    load_sectors: int
-    store_sectors: int
-    shared_loads: int
-    shared_stores: int
-    excess: int
-    max_degree: int
-    elements_loaded: int | None = None
-    untold: int = 0
-
-    @property
-    def shares(self) -> bool:
-        """Whether threads share what they load, by way of shared memory."""
-        return bool(self.shared_loads or self.untold)
-
-    @property
-    def global_bytes(self) -> int:
-        """The bytes that sectors loaded and stored move."""
-        return SECTOR_BYTES * (self.load_sectors + self.store_sectors)
 
 
 def traffic(launch: Launch, cc: tuple[int, int] = (9, 0)) -> Traffic:

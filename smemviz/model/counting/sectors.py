@@ -9,9 +9,8 @@ from smemviz.errors import InputError
 from smemviz.messages import said
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.rules import Rule, piece_rule
+from smemviz.recordings.data import SECTOR_BYTES
 from smemviz.recordings.operation_names import WIDTHS
-
-SECTOR_BYTES = 32
 
 
 def sectors(addresses: ArrayLike, width: int) -> NDArray[np.int64]:

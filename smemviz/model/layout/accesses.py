@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.constants import DTYPES
 from smemviz.messages import said
 from smemviz.model.counting.banks import assign, count
 from smemviz.model.counting.sectors import bytes_used
@@ -20,6 +19,7 @@ from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.formulas import formula
 from smemviz.model.layout.lane_patterns import MATRIX_ROWS, Patch, in_line, matrix_patch, patched, patches, tile_patch
 from smemviz.model.layout.layouts import Layout, read_options, whole
+from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.operation_names import MATRICES, OPERATIONS, WIDTHS
 
 Integers = NDArray[np.int64]

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.constants import DTYPES
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import KIB, known
 from smemviz.model.layout.swizzles import Swizzle, swizzle_of
+from smemviz.recordings.dtypes import DTYPES
 
 Integers = NDArray[np.int64]
 

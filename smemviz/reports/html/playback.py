@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.sectors import LINE_BYTES
-from smemviz.frontends.numba.program import lines_of
+from smemviz.frontends.listing import listing
 from smemviz.model.counting.summary import summarize
 from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, serve_request
 from smemviz.model.playback.request_view import Moment, blocks, playback_order
 from smemviz.model.playback.worst import worst_moment
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import lines_of
 from smemviz.views.grid import declared
-from smemviz.views.listing import spans
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import access_kind, badge, cost, headline_of, operation
 
@@ -163,22 +164,17 @@ def _globals(launch: Launch) -> list[Played]:
 
 def _files(recording: Recording, launch: Launch) -> list[Played]:
     """Return the lines of each file the launch has sites in, with the numbers of the sites that begin there."""
-    own = recording.file_of(launch)
-    files: dict[str, list[int]] = {own: []}
-    for i, site in enumerate(launch.sites):
-        files.setdefault(recording.file_of(launch, site), []).append(i)
     found = []
-    for file, sites in files.items():
-        text = recording.text(file)
-        kernel = launch if file == own else None
-        lines = lines_of(text)
+    for file, spans in listing(recording, launch).items():
+        lines = lines_of(recording.text(file))
+        sites = [i for i, site in enumerate(launch.sites) if recording.file_of(launch, site) == file]
         found.append(
             {
                 "name": file,
                 "lines": [
                     [number, lines[number - 1], [i for i in sites if launch.sites[i].line == number]]
-                    for first, last in spans(file, text, kernel, [launch.sites[i] for i in sites])
-                    for number in range(first, min(last, len(lines)) + 1)
+                    for first, last in spans
+                    for number in range(first, last + 1)
                 ],
             }
         )

@@ -16,7 +16,8 @@ from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.playback.bank_service import Hardware
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 from smemviz.reports.figure_registry import missing, provenance
 from smemviz.reports.html.page import document, text_of
 from smemviz.reports.html.playback import Played, played

@@ -8,7 +8,7 @@ from smemviz.engines.host import configuration, namespace_for
 from smemviz.engines.lockstep import launch, run
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.frontends.numba.functions import function_of
-from smemviz.frontends.numba.program import parse_program
+from smemviz.frontends.reading import parse_program
 
 FILE = "kernels/mine.py"
 PLACE = ("kernels/mine.py", 99)  # where the launch is said to stand

@@ -7,7 +7,7 @@ import pytest
 
 from smemviz.engines.lockstep import run
 from smemviz.engines.lockstep.log import ROW_BYTES
-from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.reading import read_program
 from smemviz.model.counting.summary import totals_of
 
 PRODUCT = Path(__file__).parents[2] / "benchmarks" / "product_64.py"

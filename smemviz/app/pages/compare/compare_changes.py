@@ -10,9 +10,9 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Query, hardware_of
 from smemviz.app.components.rich import retold
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.run_view import Query, hardware_of
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
 from smemviz.frontends.numba.program import Program

@@ -11,13 +11,13 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from smemviz.app.components.graph import download, graph
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import retold
 from smemviz.app.library import Library
 from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes
 from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked, queries
 from smemviz.app.pages.compare.compare_requests import side_by_side
 from smemviz.app.pages.compare.compare_table import compare_matters, compare_table
-from smemviz.app.pages.kernel.run_view import Filling, Query
 from smemviz.app.state import LookState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError

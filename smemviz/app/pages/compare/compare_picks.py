@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from smemviz.app.components.launches import Query, hardware_of, launch_name
+from smemviz.app.components.links import pick_of
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.run_view import Query, hardware_of, launch_name
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError, SmemvizError
@@ -87,11 +88,6 @@ def offered(library: Library, picks: list[str]) -> list[dict[str, object]]:
         {"group": file, "items": [{"value": pick, "label": label} for pick, label in of_file.items()]}
         for file, of_file in labels.items()
     ]
-
-
-def pick_of(file: str, kernel: str, number: int) -> str:
-    """Write a pick as it stands in the URL; the number counts the launches of one kernel from 0."""
-    return f"{file}:{kernel}" + (f":{number}" if number else "")
 
 
 def _parse(library: Library, pick: str) -> tuple[str, str, int]:

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import rich
-from smemviz.app.pages.kernel.run_view import Query
 from smemviz.i18n import N_, _
 from smemviz.views.comparison import KINDS, Row, all_moved
 from smemviz.wording.grammar import names

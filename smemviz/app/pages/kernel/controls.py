@@ -10,12 +10,13 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.state import MOST_BANKS
-from smemviz.frontends.numba.constants import DTYPES, Constant
+from smemviz.frontends.numba.constants import Constant
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.reads import constants_read
 from smemviz.i18n import _
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.playback.bank_service import Hardware
+from smemviz.recordings.dtypes import DTYPES
 from smemviz.wording.grammar import names
 
 _SHOWN_DTYPES = ("int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64")

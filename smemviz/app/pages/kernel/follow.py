@@ -13,11 +13,11 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, no_update
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Query
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.run_view import Query
 from smemviz.errors import InputError
-from smemviz.frontends.numba.imported_modules import helper_hashes
-from smemviz.frontends.numba.program import read_program
+from smemviz.frontends.imported_files import helper_hashes
+from smemviz.frontends.reading import read_program
 
 _MILLISECONDS = 300  # between two questions: a glance from the editor to the browser takes longer
 

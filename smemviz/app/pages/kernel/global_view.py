@@ -9,11 +9,11 @@ from dash.development.base_component import Component
 
 from smemviz.app.components.facts import fact
 from smemviz.app.components.graph import download, graph
+from smemviz.app.components.launches import Filling, Query, launch_name
+from smemviz.app.components.links import pick_of
 from smemviz.app.components.rich import rich
 from smemviz.app.library import Library, Shown
-from smemviz.app.pages.compare.compare_picks import pick_of
 from smemviz.app.pages.kernel.look_view import looked_at
-from smemviz.app.pages.kernel.run_view import Filling, Query, launch_name
 from smemviz.app.state import LookState
 from smemviz.figures.elements import look_at, told_touches, touched_elements
 from smemviz.figures.sectors import spread, used_of

@@ -9,13 +9,14 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, no_update
 
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, view_global
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look, view_order
-from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, Filling, Query, view_run
+from smemviz.app.pages.kernel.pictures import Kept
+from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, view_run
 from smemviz.app.pages.kernel.why_panel import WHY_PROPERTIES, view_why
-from smemviz.app.pictures import Kept
 from smemviz.app.state import RunState
 from smemviz.errors import SmemvizError
 

@@ -9,6 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.components.graph import panel
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.controls import (
     banks_input,
@@ -23,13 +24,13 @@ from smemviz.app.pages.kernel.controls import (
 )
 from smemviz.app.pages.kernel.follow import follower, version
 from smemviz.app.pages.kernel.global_view import site_panel, view_global
-from smemviz.app.pages.kernel.hardware_panel import truth_panel
 from smemviz.app.pages.kernel.look_view import looked_at, view_look
-from smemviz.app.pages.kernel.measured_panels import view_measured
-from smemviz.app.pages.kernel.published_panel import published_panel
-from smemviz.app.pages.kernel.run_view import Filling, Query, view_run
+from smemviz.app.pages.kernel.measured.hardware_panel import truth_panel
+from smemviz.app.pages.kernel.measured.measured_panels import view_measured
+from smemviz.app.pages.kernel.measured.published_panel import published_panel
+from smemviz.app.pages.kernel.measured.timing_panel import timing_panel
+from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.pages.kernel.suggest_panel import suggest_panel
-from smemviz.app.pages.kernel.timing_panel import timing_panel
 from smemviz.app.pages.kernel.why_panel import view_why, why_panel
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from smemviz.app.components.launches import Filling, Query, hardware_of, moment_of
 from smemviz.app.library import Library, Shown
-from smemviz.app.pages.kernel.run_view import Filling, Query, hardware_of
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.banks import banks
@@ -17,12 +17,11 @@ from smemviz.i18n import _
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.playback.bank_service import Hardware
 from smemviz.model.playback.request_view import Moment, blocks, moment, playback_order
-from smemviz.model.playback.worst import worst_moment
-from smemviz.recordings.data import Launch, Recording
-from smemviz.recordings.places import access_of, place_of, site_at
+from smemviz.recordings.data import Launch
+from smemviz.recordings.places import place_of
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count
-from smemviz.wording.sentences import findings_of, present
+from smemviz.wording.sentences import present
 
 PICTURES = ("tile", "warps", "request")
 LOOK_PROPERTIES = (
@@ -118,21 +117,6 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
             "at": place_of(launch, at_site) if at_site is not None else None,
         },
     }
-
-
-def moment_of(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> Moment:
-    """Return the moment that is looked at: the one named, else a mistake, else the one that wastes the most."""
-    site = look.site if look.site is not None else site_at(recording, launch, look.at)
-    if not look.site is look.warp is look.step is None:
-        return moment(launch, look.block, look.warp, look.step, site)
-    elsewhere = look.site is None and look.at not in (place_of(launch, i) for i in range(len(launch.sites)))
-    if elsewhere and look.block is None:
-        found = (access_of(recording, launch, finding) for finding in findings_of(recording, launch))
-        access = next(filter(None, found), None)
-        if access is not None:
-            at, block, warp = access
-            return moment(launch, block, warp, None, at)
-    return worst_moment(launch, hardware, look.block, site)
 
 
 def view_order(library: Library, query: Query, block: str | None) -> dict[str, list[int]] | None:

@@ -12,6 +12,16 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.components.facts import fact
+from smemviz.app.components.launches import (
+    Filling,
+    Query,
+    group_name,
+    hardware_of,
+    launch_badge,
+    launch_query,
+    refused_badge,
+    worst_of,
+)
 from smemviz.app.components.rich import retold, rich
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.controls import knob_note
@@ -19,19 +29,15 @@ from smemviz.app.pages.kernel.source_view import refused_source, source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
 from smemviz.errors import LaunchError, PlaceError, SmemvizError
-from smemviz.frontends.numba.program import lines_of
 from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
-from smemviz.model.hardware.compute_capability import device, known
-from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.recordings.data import MAIN_FAILED, Finding, Launch
+from smemviz.model.playback.bank_service import Hardware
+from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.places import access_of
+from smemviz.recordings.text import lines_of
 from smemviz.wording.grammar import capital, sentences
 from smemviz.wording.labels import finding_name
-from smemviz.wording.sentences import degree_of, facts, findings_of, headline_of, origin, rule, told_where
-
-Query = dict[str, str]
-Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
+from smemviz.wording.sentences import facts, findings_of, headline_of, origin, rule, told_where
 
 RUN_PROPERTIES = (
     "kernels.children",
@@ -95,17 +101,6 @@ def _around(shown: Shown, query: Query, state: RunState, before: str | None, err
     return filling
 
 
-def hardware_of(shown: Shown, state: RunState) -> Hardware:
-    """Return the hardware that counts: what the URL says, else what the recording was made on, else the H200."""
-    if state.hardware is not None:
-        return state.hardware
-    made_on = shown.recording.device
-    if made_on is not None and made_on.compute_capability in {row.cc for row in known()}:
-        cc = made_on.compute_capability
-        return Hardware(cc, device(cc).bank_bytes[0])
-    return H200
-
-
 def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: Hardware) -> list[Component]:
     """Link every launch of the run, those alike together, with its badge, and every kernel that was refused one.
 
@@ -138,50 +133,6 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
             )
         )
     return [*links, dcc.Link(_("Compare"), href="/compare?" + urlencode(kept), className="compare-link")]
-
-
-def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
-    """Show beside a launch's name the first mistake met in it, else its worst degree."""
-    mistakes = [finding for finding in findings_of(shown.recording, launch) if finding.kind != MAIN_FAILED]
-    total = facts(launch, hardware)
-    text = finding_name(mistakes[0].kind) if mistakes else degree_of(total)
-    return html.Span(text, className="degree conflict" if mistakes or total.max_degree > 1 else "degree")
-
-
-def refused_badge() -> Component:
-    """Show that a kernel's launch was refused."""
-    return html.Span(_("refused"), className="degree conflict")
-
-
-def launch_name(launch: Launch, nth: int) -> str:
-    """Name a launch: by its kernel, with a number from the second on."""
-    return launch.kernel if nth == 0 else f"{launch.kernel} ({nth + 1})"
-
-
-def group_name(alike: Sequence[tuple[Launch, int]]) -> str:
-    """Name launches that are alike by the first of them, with how many they are."""
-    name = launch_name(*alike[0])
-    return name if len(alike) == 1 else f"{name} \N{MULTIPLICATION SIGN} {len(alike):,}"
-
-
-def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:
-    """Return the first launch with a mistake, or else with the most excess, and its number among its kernel's.
-
-    Where there is no excess, launches that use shared memory come before those that do not.
-    """
-    mistaken = {finding.launch for finding in shown.recording.findings}
-    wrong = [launch for i, launch in enumerate(shown.recording.launches) if i in mistaken]
-
-    def worth(pair: tuple[Launch, int]) -> tuple[bool, int, bool]:
-        total = facts(pair[0], hardware)
-        return any(pair[0] is one for one in wrong), total.excess, total.requests > 0
-
-    return max(launches, key=worth)
-
-
-def launch_query(launch: Launch, nth: int) -> Query:
-    """Return what names a launch in a URL."""
-    return {"kernel": launch.kernel} | ({"launch": str(nth)} if nth else {})
 
 
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:

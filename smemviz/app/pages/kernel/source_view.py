@@ -13,11 +13,12 @@ from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untype
 from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
 from smemviz.frontends.cuda import is_cuda_file
-from smemviz.frontends.numba.program import lines_of
+from smemviz.frontends.listing import Span, functions, listing
 from smemviz.i18n import _
 from smemviz.model.counting.summary import SiteSummary
-from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch, Recording, Site
-from smemviz.views.listing import functions, spans
+from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch, Site
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import lines_of
 from smemviz.wording.labels import finding_name
 from smemviz.wording.sentences import badge
 
@@ -31,20 +32,16 @@ def source_view(
 
     The kernel's own file comes first; the lines of any but the recording's stand under the name of theirs.
     """
-    own = recording.file_of(launch)
-    files: dict[str, list[int]] = {own: []}
-    for i, site in enumerate(launch.sites):
-        files.setdefault(recording.file_of(launch, site), []).append(i)
     shown: list[Component] = []
-    for file, sites in files.items():
+    for file, spans in listing(recording, launch).items():
+        sites = [i for i, site in enumerate(launch.sites) if recording.file_of(launch, site) == file]
         if file != recording.file:
             shown.append(html.Li(Path(file).name, className="file"))
         mistakes: dict[int, dict[str, None]] = {}
         for finding in findings:
             if recording.file_of_finding(finding) == file:
                 mistakes.setdefault(finding.line, {})[finding.kind] = None
-        kernel = launch if file == own else None
-        shown += _file_view(file, recording.text(file), launch, kernel, sites, rows, mistakes)
+        shown += _file_view(file, recording.text(file), launch, spans, sites, rows, mistakes)
     return shown
 
 
@@ -52,7 +49,7 @@ def _file_view(
     file: str,
     source: str,
     launch: Launch,
-    kernel: Launch | None,
+    spans: Iterable[Span],
     sites: list[int],
     rows: tuple[SiteSummary, ...],
     mistakes: Mapping[int, Iterable[str]],
@@ -61,10 +58,10 @@ def _file_view(
     lines = lines_of(source)
     classes = _token_classes(source, is_cuda_file(file))
     shown: list[Component] = []
-    for first, last in spans(file, source, kernel, [launch.sites[i] for i in sites]):
+    for first, last in spans:
         if shown:
             shown.append(html.Li("⋯", className="gap", **{"aria-hidden": "true"}))
-        for number in range(first, min(last, len(lines)) + 1):
+        for number in range(first, last + 1):
             here = [i for i in sites if launch.sites[i].line == number]
             kinds = tuple(mistakes.get(number, ()))
             shown.append(_line(number, lines[number - 1], classes[number - 1], launch.sites, here, rows, kinds))

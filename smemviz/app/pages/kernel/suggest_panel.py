@@ -9,9 +9,9 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, ctx, dcc, html, no_update
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import retold, rich
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.run_view import Filling, Query
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Facts, Suggester
 from smemviz.errors import SmemvizError

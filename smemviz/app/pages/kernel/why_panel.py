@@ -7,15 +7,16 @@ from functools import lru_cache
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import rich
 from smemviz.app.library import Library
-from smemviz.app.pages.gpus_page import access_query
 from smemviz.app.pages.kernel.look_view import looked_at
-from smemviz.app.pages.kernel.run_view import Filling, Query
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.i18n import _
 from smemviz.model.playback.bank_service import Hardware
-from smemviz.recordings.data import Launch, Recording
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital
 

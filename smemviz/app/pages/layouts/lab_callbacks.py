@@ -6,8 +6,8 @@ from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
 
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import retold
-from smemviz.app.pages.kernel.run_view import Filling, Query
 from smemviz.app.pages.layouts.lab_page import PATH
 from smemviz.app.pages.layouts.lab_view import FOUND_PROPERTIES, LAB_PROPERTIES, errors_of, view_found, view_lab
 

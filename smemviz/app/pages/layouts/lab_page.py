@@ -11,9 +11,9 @@ from dash.development.base_component import Component
 from smemviz.app.components.graph import download, graph
 from smemviz.app.pages.kernel.controls import hardware_options
 from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
-from smemviz.frontends.numba.constants import DTYPES
 from smemviz.i18n import N_, _
 from smemviz.model.layout.accesses import PATTERNS
+from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.operation_names import MATRICES, WIDTHS
 
 PATH = "/lab"

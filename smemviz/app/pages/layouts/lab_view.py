@@ -10,7 +10,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.pages.layouts.lab_page import PATH
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.app.state import LookState

@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
 
-from smemviz.app.pages.kernel.run_view import Query
+from smemviz.app.components.launches import Query
 from smemviz.app.pages.learn.learn_view import LEARN_PROPERTIES, lesson_at, view_lesson
 
 _KNOBS = {"type": "learn-knob", "name": ALL}

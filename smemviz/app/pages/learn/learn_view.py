@@ -6,8 +6,8 @@ from typing import Any
 
 from dash import html
 
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich
-from smemviz.app.pages.kernel.run_view import Filling, Query
 from smemviz.app.pages.learn.learn_page import PANELS, PATH
 from smemviz.app.state import LookState
 from smemviz.errors import InputError

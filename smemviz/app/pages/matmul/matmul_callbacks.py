@@ -6,8 +6,8 @@ from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.run_view import Filling, Query
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, Products, ProductState
 from smemviz.app.pages.matmul.matmul_page import PATH
 from smemviz.app.pages.matmul.matmul_view import (

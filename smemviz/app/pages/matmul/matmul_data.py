@@ -18,10 +18,11 @@ from smemviz.errors import InputError
 from smemviz.figures.matmul.loads import Saving
 from smemviz.figures.matmul.sweep import measured_sizes
 from smemviz.frontends.numba.program import Program
-from smemviz.model.counting.matmul import Counted, Size, counted
+from smemviz.model.counting.matmul import Counted, counted
 from smemviz.paths import kernels_dir, sweep_for
-from smemviz.recordings.data import Launch, Recording
-from smemviz.recordings.sweep import Sweep, joined, load_sweep, parse_sweep
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.sweep import Size, Sweep, joined, load_sweep, parse_sweep
 from smemviz.views.matmul_steps import Step, steps
 
 FILE = "matmul"

@@ -12,8 +12,7 @@ from smemviz.app.components.rich import retold, rich
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, ProductState
 from smemviz.figures.matmul.roofline import ceiling_name, told
 from smemviz.i18n import N_, _
-from smemviz.model.counting.matmul import Traffic
-from smemviz.recordings.sweep import LOOPS, NUMPY, Point, Sweep
+from smemviz.recordings.sweep import LOOPS, NUMPY, Point, Sweep, Traffic
 from smemviz.views.matmul_products import Product, error_of, name_of, nearest_ceiling
 from smemviz.views.matmul_steps import Touched
 from smemviz.views.published_times import Beside

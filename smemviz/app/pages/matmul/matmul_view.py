@@ -10,8 +10,8 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import retold, rich
-from smemviz.app.pages.kernel.run_view import Filling, Query
 from smemviz.app.pages.matmul.matmul_data import COUNTED, DEFAULT_PICTURED, LARGEST, PICTURED, Products, ProductState
 from smemviz.app.pages.matmul.matmul_page import PATH
 from smemviz.app.pages.matmul.matmul_tables import ceiling_table, product_table, quoted_table, skipped_note, step_table
@@ -21,9 +21,9 @@ from smemviz.figures.matmul.loads import claim, loads_bars
 from smemviz.figures.matmul.roofline import roofline
 from smemviz.figures.matmul.scene import scene
 from smemviz.figures.matmul.sweep import measured_sizes, sweep_lines
+from smemviz.frontends.numba.digests import digests
 from smemviz.i18n import N_, _, ngettext
-from smemviz.model.counting.matmul import Size
-from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Sweep, digests
+from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Size, Sweep
 from smemviz.views.matmul_products import Product, filled_note, headline, points_at, products
 from smemviz.views.matmul_steps import sentence, touched
 from smemviz.views.published_times import FAILED_LAUNCH, beside

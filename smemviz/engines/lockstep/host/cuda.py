@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import Configuration, launch_place
-from smemviz.engines.lockstep.host.dispatch import Dispatcher
+from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.random import Random
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
 from smemviz.errors import KernelFileError, UnsupportedError
-from smemviz.frontends.numba.constants import DTYPES
 from smemviz.messages import said
+from smemviz.recordings.dtypes import DTYPES
 
 Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None]
 

@@ -10,8 +10,8 @@ from types import FunctionType
 from typing import Any
 
 from smemviz.engines.host import Configuration, is_library
+from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.cuda import Cuda
-from smemviz.engines.lockstep.host.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.running import Recorder
 from smemviz.errors import InputError
 from smemviz.frontends.numba.functions import Function

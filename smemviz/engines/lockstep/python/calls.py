@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from smemviz.engines.lockstep.host.dispatch import Dispatcher
+from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.python import arrays
 from smemviz.engines.lockstep.python.expressions import Expressions

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import InputError, KernelFileError
-from smemviz.frontends.numba.program import Program, check_numbers, parse_program
+from smemviz.frontends.numba.program import Program, check_numbers
+from smemviz.frontends.reading import parse_program
 from smemviz.messages import said
 
 _OPEN, _CLOSE = "([{", ")]}"

@@ -35,8 +35,8 @@ from smemviz.engines.sandbox.language.sizes import (
     sized,
     together,
 )
-from smemviz.frontends.numba.constants import DTYPES
 from smemviz.messages import said
+from smemviz.recordings.dtypes import DTYPES
 
 _WORDS = {"C", "F", "A", "K", "constant", "edge", "left", "right", "floor", "wrap", "clip", "raise"}
 _PYTHON_TYPES = (bool, int, float, complex)

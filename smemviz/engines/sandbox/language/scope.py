@@ -13,8 +13,8 @@ from smemviz.engines.lockstep.host.cuda import Cuda, CudaSupportError, device_na
 from smemviz.engines.sandbox.language.exceptions import Kind
 from smemviz.engines.sandbox.language.known import math_module, module, numpy_module
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.constants import DTYPES
 from smemviz.messages import said
+from smemviz.recordings.dtypes import DTYPES
 
 # What of ``numba.cuda`` the host part may call; kernels have the lockstep engine's own tables.
 _HOST_CUDA = {

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from smemviz.errors import KernelFileError
-from smemviz.frontends.numba.constants import DTYPES, dotted_name
-from smemviz.frontends.numba.program import find_function, parse_program
-from smemviz.recordings.data import Launch, Recording, Site
+from smemviz.frontends.numba.constants import dotted_name
+from smemviz.frontends.numba.program import parse_python
+from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.dtypes import DTYPES
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import find_function
 
 _COMPUTING = {*DTYPES, "int", "float", "bool", "min", "max", "abs", "len", "range", "divmod", "grid", "gridsize"}
 _COMPUTING |= {"popc", "brev", "clz", "ffs", "selp", "round"}
@@ -36,7 +39,7 @@ class _Text:
     """The functions of a file, with what is known of them by the parameters that hold data."""
 
     def __init__(self, source: str) -> None:
-        self.tree = parse_program(source, "").tree
+        self.tree = parse_python(source, "").tree
         self.functions = {node.name: node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)}
         self._names: dict[tuple[ast.FunctionDef, frozenset[str]], frozenset[str]] = {}
         self._returns: dict[tuple[ast.FunctionDef, frozenset[str]], bool] = {}

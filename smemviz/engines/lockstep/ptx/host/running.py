@@ -143,7 +143,7 @@ class CudaKernel:
             LaunchError: for a launch that cannot be made.
             KernelFileError: when the file does not compile.
         """
-        from smemviz.engines.api import assembled
+        from smemviz.engines.backend import assembled
 
         program = self._file.program
         place = (program.file, program.kernel(self._name, 1).line)

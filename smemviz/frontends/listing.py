@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from functools import lru_cache
 
 from smemviz.frontends.cuda import is_cuda_file
 from smemviz.frontends.cuda.functions import find_functions
 from smemviz.frontends.cuda.lexing import Lines
-from smemviz.frontends.numba.program import lines_of
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.text import lines_of
+
+Span = tuple[int, int]
 
 
-def spans(file: str, source: str, kernel: Launch | None, sites: Sequence[Site]) -> list[tuple[int, int]]:
-    """Return the first and last lines of the functions to show, in file order.
+def listing(recording: Recording, launch: Launch) -> dict[str, list[Span]]:
+    """Return the first and last lines to show of each file, in file order, that of the kernel first.
 
-    Those are the functions that have one of the sites and, where ``kernel`` is of this file, its own.
+    Those are the lines of the kernel and of the functions that have one of the launch's sites.
     """
-    named = {(site.function, site.line) for site in sites}
-    if kernel is not None:
-        named.add((kernel.kernel.partition("<")[0], kernel.line))
+    own = recording.file_of(launch)
+    named = {own: {(launch.kernel.partition("<")[0], launch.line)}}
+    for site in launch.sites:
+        named.setdefault(recording.file_of(launch, site), set()).add((site.function, site.line))
+    return {file: _spans(file, recording.text(file), wanted) for file, wanted in named.items()}
+
+
+def kernel_lines(recording: Recording, launch: Launch) -> list[Span]:
+    """Return the lines to show of the kernel's own file."""
+    return listing(recording, launch)[recording.file_of(launch)]
+
+
+def _spans(file: str, source: str, wanted: set[tuple[str, int]]) -> list[Span]:
     found = {
         (first, last)
         for name, first, last in functions(file, source)
-        if any(name == wanted and first <= line <= last for wanted, line in named)
+        if any(name == function and first <= line <= last for function, line in wanted)
     }
-    return sorted(found) or [(1, len(lines_of(source)))]
+    count = len(lines_of(source))
+    return [(first, min(last, count)) for first, last in sorted(found)] or [(1, count)]
 
 
 @lru_cache(maxsize=16)

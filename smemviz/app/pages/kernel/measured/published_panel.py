@@ -7,11 +7,11 @@ from pathlib import PurePath
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.launches import Filling
 from smemviz.app.library import Shown
-from smemviz.app.pages.kernel.run_view import Filling
-from smemviz.app.pages.kernel.scopes import scopes
+from smemviz.app.pages.kernel.measured.scopes import scopes
 from smemviz.i18n import _, pgettext
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 from smemviz.views.published_findings import Published, published
 from smemviz.wording.sentences import origin
 

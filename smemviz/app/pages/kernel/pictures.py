@@ -12,12 +12,12 @@ from zlib import compress, decompress
 import plotly.graph_objects as go
 
 from smemviz.app.cache import Cache, size_of
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import Looked, looked_at
-from smemviz.app.pages.kernel.run_view import Filling, Query
 from smemviz.app.state import RunState
 from smemviz.i18n import spoken
-from smemviz.recordings.data import Recording
+from smemviz.recordings.recording import Recording
 
 _MOST = 128 << 20  # bytes; an answer takes some 15 kB, its figures as compressed JSON
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from smemviz.frontends.numba.digests import digests
 from smemviz.frontends.numba.program import Program
-from smemviz.model.counting.matmul import Size
 from smemviz.paths import sweep_for
-from smemviz.recordings.sweep import SIZE_CONSTANTS, Point, Sweep, digests, load_sweep
+from smemviz.recordings.sweep import SIZE_CONSTANTS, Point, Size, Sweep, load_sweep
 
 
 def swept(path: Path, program: Program, kernel: str) -> tuple[Sweep, Point] | None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, no_update
 
+from smemviz.app.components.launches import Filling, Query, hardware_of
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.hardware_panel import view_truth
-from smemviz.app.pages.kernel.published_panel import PROPERTIES as PUBLISHED
-from smemviz.app.pages.kernel.published_panel import view_published
-from smemviz.app.pages.kernel.run_view import Filling, Query, hardware_of
-from smemviz.app.pages.kernel.timing_panel import JOB_PROPERTIES, view_job, view_timing
+from smemviz.app.pages.kernel.measured.hardware_panel import view_truth
+from smemviz.app.pages.kernel.measured.published_panel import PROPERTIES as PUBLISHED
+from smemviz.app.pages.kernel.measured.published_panel import view_published
+from smemviz.app.pages.kernel.measured.timing_panel import JOB_PROPERTIES, view_job, view_timing
 from smemviz.app.state import LookState, RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError

@@ -12,11 +12,11 @@ from dash.development.base_component import Component
 
 from smemviz.app.components.facts import fact
 from smemviz.app.components.graph import download, graph
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import retold, rich
 from smemviz.app.library import Library, Shown
-from smemviz.app.pages.kernel.run_view import Filling, Query
+from smemviz.app.pages.kernel.measured.swept import swept
 from smemviz.app.state import RunState
-from smemviz.app.swept import swept
 from smemviz.app.tasks.stopwatch import Running, Stopwatch
 from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import ThemeName

@@ -1,0 +1,96 @@
+"""Launches of a run, as every page names, links and marks them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.library import Shown
+from smemviz.app.state import LookState, RunState
+from smemviz.i18n import _
+from smemviz.model.hardware.compute_capability import device, known
+from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.playback.request_view import Moment, moment
+from smemviz.model.playback.worst import worst_moment
+from smemviz.recordings.data import MAIN_FAILED, Launch
+from smemviz.recordings.places import access_of, place_of, site_at
+from smemviz.recordings.recording import Recording
+from smemviz.wording.labels import finding_name
+from smemviz.wording.sentences import degree_of, facts, findings_of
+
+Query = dict[str, str]
+
+Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
+
+
+def hardware_of(shown: Shown, state: RunState) -> Hardware:
+    """Return the hardware that counts: what the URL says, else what the recording was made on, else the H200."""
+    if state.hardware is not None:
+        return state.hardware
+    made_on = shown.recording.device
+    if made_on is not None and made_on.compute_capability in {row.cc for row in known()}:
+        cc = made_on.compute_capability
+        return Hardware(cc, device(cc).bank_bytes[0])
+    return H200
+
+
+def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
+    """Show beside a launch's name the first mistake met in it, else its worst degree."""
+    mistakes = [finding for finding in findings_of(shown.recording, launch) if finding.kind != MAIN_FAILED]
+    total = facts(launch, hardware)
+    text = finding_name(mistakes[0].kind) if mistakes else degree_of(total)
+    return html.Span(text, className="degree conflict" if mistakes or total.max_degree > 1 else "degree")
+
+
+def refused_badge() -> Component:
+    """Show that a kernel's launch was refused."""
+    return html.Span(_("refused"), className="degree conflict")
+
+
+def launch_name(launch: Launch, nth: int) -> str:
+    """Name a launch: by its kernel, with a number from the second on."""
+    return launch.kernel if nth == 0 else f"{launch.kernel} ({nth + 1})"
+
+
+def group_name(alike: Sequence[tuple[Launch, int]]) -> str:
+    """Name launches that are alike by the first of them, with how many they are."""
+    name = launch_name(*alike[0])
+    return name if len(alike) == 1 else f"{name} \N{MULTIPLICATION SIGN} {len(alike):,}"
+
+
+def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:
+    """Return the first launch with a mistake, or else with the most excess, and its number among its kernel's.
+
+    Where there is no excess, launches that use shared memory come before those that do not.
+    """
+    mistaken = {finding.launch for finding in shown.recording.findings}
+    wrong = [launch for i, launch in enumerate(shown.recording.launches) if i in mistaken]
+
+    def worth(pair: tuple[Launch, int]) -> tuple[bool, int, bool]:
+        total = facts(pair[0], hardware)
+        return any(pair[0] is one for one in wrong), total.excess, total.requests > 0
+
+    return max(launches, key=worth)
+
+
+def launch_query(launch: Launch, nth: int) -> Query:
+    """Return what names a launch in a URL."""
+    return {"kernel": launch.kernel} | ({"launch": str(nth)} if nth else {})
+
+
+def moment_of(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> Moment:
+    """Return the moment that is looked at: the one named, else a mistake, else the one that wastes the most."""
+    site = look.site if look.site is not None else site_at(recording, launch, look.at)
+    if not look.site is look.warp is look.step is None:
+        return moment(launch, look.block, look.warp, look.step, site)
+    elsewhere = look.site is None and look.at not in (place_of(launch, i) for i in range(len(launch.sites)))
+    if elsewhere and look.block is None:
+        found = (access_of(recording, launch, finding) for finding in findings_of(recording, launch))
+        access = next(filter(None, found), None)
+        if access is not None:
+            at, block, warp = access
+            return moment(launch, block, warp, None, at)
+    return worst_moment(launch, hardware, look.block, site)

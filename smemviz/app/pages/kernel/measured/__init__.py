@@ -1,0 +1,1 @@
+"""What was measured of a kernel: its times, its counters, and what others published."""

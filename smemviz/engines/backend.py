@@ -1,0 +1,73 @@
+"""Which engine runs, and what it captured as a recording."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from types import ModuleType
+from typing import Any, Literal
+
+from smemviz.engines.script_files import gather_files
+from smemviz.errors import InputError, MissingError
+from smemviz.frontends.numba.program import source_sha256
+from smemviz.recordings.calibration import calibration_of
+from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.recording import Recording
+from smemviz.version import __version__
+
+Engine = Literal["auto", "gpu", "lockstep"]
+Progress = Callable[[int, int, str], None]
+
+
+def chosen(engine: Engine) -> Literal["gpu", "lockstep"]:
+    """Return the engine that is meant, ``auto`` being the GPU where there is one.
+
+    Raises:
+        InputError: when there is none of that name.
+    """
+    if engine not in ("auto", "gpu", "lockstep"):
+        raise InputError(f"there is no engine {engine!r}; use auto, gpu or lockstep")
+    if engine != "auto":
+        return engine
+    return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().available() else "lockstep"
+
+
+def gpu_engine() -> ModuleType:
+    """Return the gpu engine, the only part that imports CUDA.
+
+    Raises:
+        MissingError: when numba-cuda is not installed.
+    """
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise MissingError("the gpu engine needs numba-cuda: pip install 'numba-cuda[cu13]'; lockstep does without")
+    return importlib.import_module("smemviz.engines.gpu.recorder")
+
+
+def assembled(
+    file: str,
+    source: str,
+    constants: Mapping[str, Any],
+    engine: Literal["gpu", "lockstep"],
+    launches: Sequence[Launch],
+    findings: Sequence[Finding],
+    unrecorded: int = 0,
+) -> Recording:
+    """Return the recording of what an engine saw of a file, with the text of every other file that is in it."""
+    launches, sources = gather_files(file, launches)
+    device = gpu_engine().device() if engine == "gpu" else None
+    return Recording(
+        file=file,
+        source=source,
+        sha256=source_sha256(source),
+        constants=dict(constants),
+        engine=engine,
+        device=device,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        launches=launches,
+        findings=tuple(findings),
+        calibration=calibration_of(device.name) if device else None,
+        sources=sources,
+        unrecorded=unrecorded,
+    )

@@ -1,0 +1,74 @@
+"""Reading a kernel file, in whatever language it is written."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from smemviz.errors import InputError
+from smemviz.frontends.cuda import is_cuda_file, parse_cuda
+from smemviz.frontends.numba.program import Program, parse_python
+from smemviz.messages import said
+
+_MAX_SOURCE_BYTES = 4 * 1024 * 1024
+
+
+def read_program(path: str | Path) -> Program:
+    """Read a kernel file.
+
+    Raises:
+        InputError: when it is not a readable text file.
+        KernelFileError: when it is not valid Python.
+    """
+    return parse_program(read_source(path), Path(path).as_posix())
+
+
+def read_source(path: str | Path) -> str:
+    """Read the text of a kernel file.
+
+    Raises:
+        InputError: when it is not a readable text file.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        raise InputError(said("{path}: is a recording; print it with smemviz show, or name the kernel file", path=path))
+    try:
+        found = path.stat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # a pipe would be waited for
+            raise InputError(said("{path}: is not a file; name a Python file with @cuda.jit kernels", path=path))
+        if found.st_size > _MAX_SOURCE_BYTES:
+            raise InputError(said("{path}: larger than 4 MiB; that is no kernel file", path=path))
+        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
+    except FileNotFoundError:
+        raise InputError(said("{path}: no such file", path=path)) from None
+    except IsADirectoryError:
+        raise InputError(said("{path}: is a folder; name a kernel file in it", path=path)) from None
+    except UnicodeDecodeError:
+        raise InputError(
+            said("{path}: is not UTF-8 text; name a Python file with @cuda.jit kernels", path=path)
+        ) from None
+    except OSError as error:
+        raise InputError(said("{path}: cannot be read: {error}", path=path, error=error.strerror)) from None
+
+
+def parse_program(source: str, file: str) -> Program:
+    """Read a kernel file's text; ``file`` is the name that errors show, and its ending tells the language."""
+    return parse_cuda(source, file) if is_cuda_file(file) else parse_python(source, file)
+
+
+def recorded_program(source: str, file: str, values: Mapping[str, object]) -> Program:
+    """Read the text in a recording, with the values of its constants.
+
+    Raises:
+        KernelFileError: when it is not valid Python.
+    """
+    return with_values(parse_program(source, file), values)
+
+
+def with_values(program: Program, values: Mapping[str, object]) -> Program:
+    """Return a program in which constants have given values, overriding only what does not follow from the others."""
+    for name, value in values.items():
+        if name in program.constants and program.constants[name].value != value:
+            program = program.with_constants({name: value})
+    return program
