@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Recording": "smemviz.recordings.data",
+    "Recording": "smemviz.recordings.recording",
     "create_app": "smemviz.app",
     "cuda_cpp": "smemviz.engines",
     "load": "smemviz.recordings.file",

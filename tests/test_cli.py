@@ -23,7 +23,7 @@ from strategies import a_launch, a_recording, totals
 
 from smemviz import engines, progress
 from smemviz import paths as resources
-from smemviz.cli.main import main as cli
+from smemviz.cli import main as cli
 from smemviz.errors import KernelFileError, MissingError
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording

@@ -10,7 +10,7 @@ import pytest
 from strategies import a_recording
 
 import smemviz
-from smemviz.cli.main import main as cli
+from smemviz.cli import main as cli
 from smemviz.recordings.write import save
 
 KERNEL = """

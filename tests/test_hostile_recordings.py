@@ -21,7 +21,7 @@ from smemviz.errors import SmemvizError
 from smemviz.figures.elements import look_at, touched_elements
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.playback.bank_service import Hardware
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.archive import write_archive
 from smemviz.recordings.data import Calibration, SiteHardware, Timing
 from smemviz.recordings.file import load
@@ -117,7 +117,7 @@ def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
         "thumbnails": lambda: [thumbnail(launch) for launch in recording.launches],
         "elements": lambda: [
             touched_elements(now, look_at(now, None))
-            for now in (worst_moment(launch, hardware) for launch in recording.launches)
+            for now in (worst_request(launch, hardware) for launch in recording.launches)
         ],
         "save": lambda: save(recording, folder / "again.smem.npz"),
     }

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.cli.main import main as cli
+from smemviz.cli import main as cli
 from smemviz.errors import LaunchError
-from smemviz.model.counting.element_counts import touches
+from smemviz.model.counting.element_counts import element_counts
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Finding
 from smemviz.recordings.recording import Recording
-from smemviz.wording.sentences import told
+from smemviz.wording.sentences import described
 
 MISTAKES = kernels_dir() / "mistakes.py"
 LINES = MISTAKES.read_text(encoding="utf-8").splitlines()
@@ -81,7 +81,7 @@ def test_a_block_that_fills_and_stores_a_corner_of_each_tile_leaves_the_rest_as_
     """2 x 2 threads for a tile of 32 x 32: of 256 blocks one has rows and columns in c, and stores 4 of 1,024."""
     recording = run_with()
     launch = recording["corner_of_each_tile"]
-    stored = touches(launch, next(array for array in launch.arrays if array.name == "c"), "store")
+    stored = element_counts(launch, next(array for array in launch.arrays if array.name == "c"), "store")
 
     assert stored.element.tolist() == [0, 1, 32, 33]
     found = [finding for finding in recording.findings if finding.kernel == "corner_of_each_tile"]
@@ -243,7 +243,7 @@ def test_launches_of_one_kernel_are_told_apart(tmp_path: Path) -> None:
 
     (finding,) = recording.findings
     assert finding.launch == 1
-    assert told(finding, recording) == (
+    assert described(finding, recording) == (
         "out of bounds in kernel (2), block (0, 0, 0), thread (31, 0, 0): out[31] is outside shape (31,). "
         "Check the index with an if before it is used."
     )

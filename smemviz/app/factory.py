@@ -13,7 +13,7 @@ from flask import request
 from smemviz.app import browser, working
 from smemviz.app.components.facts import NUMBERS
 from smemviz.app.components.launches import Query
-from smemviz.app.components.rich import retold
+from smemviz.app.components.rich import translated
 from smemviz.app.english import marked, marks_english
 from smemviz.app.frame import above, below, drawn
 from smemviz.app.library import Library
@@ -208,7 +208,7 @@ def _page(
             return learn_page(place["path"])
         return kernel_page(library, stopwatch, run, look, follow=follow)
     except SmemvizError as error:
-        return _nothing(retold(str(error)))
+        return _nothing(translated(str(error)))
 
 
 def _nothing(text: str | Component) -> list[Component]:

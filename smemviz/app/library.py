@@ -12,7 +12,7 @@ import numpy as np
 from smemviz.app.cache import Cache
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
-from smemviz.app.time_limit import Patience, StoppedError
+from smemviz.app.time_limit import StoppedError, TimeLimit
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import BusyError, InputError, KernelFileError, LaunchError, RecordingError, SmemvizError
@@ -123,7 +123,7 @@ class Library:
         self._files: dict[Path, tuple[int, Recording]] = {}
         self._programs: dict[Path, Program] = {}
         self._running = threading.Lock()
-        self.now: Patience | None = None  # the run in this process, and how far it is
+        self.now: TimeLimit | None = None  # the run in this process, and how far it is
         self._stopped: list[_Run] = []
         self._loading = threading.Lock()
 
@@ -279,7 +279,7 @@ class Library:
             return error
 
     def _run_here(self, program: Program) -> Recording:
-        self.now = Patience(program.file)
+        self.now = TimeLimit(program.file)
         try:
             return run(program, engine="lockstep", progress=self.now)
         finally:

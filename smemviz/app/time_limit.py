@@ -14,7 +14,7 @@ class StoppedError(InputError):
     """A run that was stopped by who waited for it."""
 
 
-class Patience:
+class TimeLimit:
     """The progress of a run of ``file``, which ends when it would take longer than a reader waits, or is told to.
 
     ``done`` of ``total`` blocks of ``kernel`` have run.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Left(NamedTuple):
+class OutputHash(NamedTuple):
     """The SHA-256 of each array of a launch after it, in the order of its arguments."""
 
     kernel: str

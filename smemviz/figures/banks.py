@@ -11,8 +11,8 @@ from smemviz.figures.drawing.cells import cells
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, fitting_size, lane_badge
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import H200, Hardware, Served, bank_layout, serve_request
-from smemviz.model.playback.request_view import Moment
+from smemviz.model.playback.bank_service import H200, BankService, Hardware, bank_layout, bank_service
+from smemviz.model.playback.request_view import RequestView
 from smemviz.wording.labels import lane_ranges, lanes_briefly, lanes_named
 from smemviz.wording.sentences import present
 
@@ -20,11 +20,13 @@ _MOST_WAVEFRONTS = 64
 _TOP, _BOTTOM = 12, 44
 
 
-def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
+def banks(
+    now: RequestView, *, banks: int | None = None, hardware: Hardware = H200, theme: ThemeName = "light"
+) -> go.Figure:
     """Draw the present request: a column per bank, a row per wavefront, in each cell a lane (``L5``) above its word."""
     colours = THEMES[theme]
     where = bank_layout(now.launch, hardware, banks)
-    served = serve_request(now, where, hardware)
+    served = bank_service(now, where, hardware)
     if now.row is None:
         return empty(colours, _("No request of this block was logged."))
     if not len(served.lane):
@@ -34,7 +36,7 @@ def banks(now: Moment, *, banks: int | None = None, hardware: Hardware = H200, t
     return draw_banks(served, where.banks, colours, says=present(now, hardware))
 
 
-def draw_banks(served: Served, banks: int, colours: Theme, *, says: str, width: int = PLOT_WIDTH) -> go.Figure:
+def draw_banks(served: BankService, banks: int, colours: Theme, *, says: str, width: int = PLOT_WIDTH) -> go.Figure:
     """Draw a request that was served by so many banks, and ``says`` so, in a plot at least ``width`` pixels wide."""
     rows = min(served.wavefronts, _MOST_WAVEFRONTS)
     lanes, words, hover = _texts(served, rows, banks)
@@ -99,7 +101,7 @@ def _ticks(rows: int) -> list[int]:
 
 
 def _texts(
-    served: Served, rows: int, banks: int
+    served: BankService, rows: int, banks: int
 ) -> tuple[NDArray[np.object_], NDArray[np.object_], NDArray[np.object_]]:
     """Write lanes, words and hover text of every cell; empty texts where a bank has nothing to do."""
     shape = (rows, banks)

@@ -13,8 +13,8 @@ from smemviz.figures.drawing.cells import cells, frames, key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size
 from smemviz.i18n import _, ngettext, pgettext
-from smemviz.model.counting.element_counts import Kind, Touches, elements, kind_of, touches
-from smemviz.model.playback.request_view import Moment
+from smemviz.model.counting.element_counts import ElementCounts, Kind, element_counts, elements, kind_of
+from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.views.fold import Fold, fold_of
 from smemviz.wording.grammar import sentences
@@ -41,7 +41,7 @@ def accessed(launch: Launch) -> list[str]:
     return [array.name for array in launch.arrays if array.space == "global" and array.name in named]
 
 
-def look_at(now: Moment, array: str | None, *, whole: bool = False) -> Looked | None:
+def look_at(now: RequestView, array: str | None, *, whole: bool = False) -> Looked | None:
     """Choose the array to show, None where there is none: the one named, else the one last gone to.
 
     What is shown of it is what the present request does, where that goes to it, else loads before stores.
@@ -60,7 +60,7 @@ def look_at(now: Moment, array: str | None, *, whole: bool = False) -> Looked | 
     return Looked(known[name], kind, None if whole else now.block)
 
 
-def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "light") -> go.Figure:
+def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeName = "light") -> go.Figure:
     """Draw an array with a shade for how often each element is touched, those of the present request framed.
 
     Of a large array a cell is a rectangle of elements, with the most that one of them is touched.
@@ -68,7 +68,7 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
     colours = THEMES[theme]
     if looked is None:
         return empty(colours, _("This launch touches no array in global memory."))
-    found = touches(now.launch, looked.array, looked.kind, looked.block)
+    found = element_counts(now.launch, looked.array, looked.kind, looked.block)
     fold = fold_of(looked.array)
     times, inside = fold.most(found), fold.elements_in(found)
     shades = _shades(found.times)
@@ -95,7 +95,7 @@ def touched_elements(now: Moment, looked: Looked | None, *, theme: ThemeName = "
             top=_TOP,
             bottom=_BOTTOM,
             showlegend=True,
-            meta=alternative(told_touches(now, looked)),
+            meta=alternative(described_counts(now, looked)),
             xaxis=axis(colours, fold.x_title, range=[-0.5, len(x) - 0.5], **_ticks(len(x), fold.bin[1])),
             yaxis=axis(colours, fold.y_title, range=[len(y) - 0.5, -0.5], **_ticks(len(y), fold.bin[0])),
         ),
@@ -126,19 +126,19 @@ def _palette(colours: Theme, shades: int) -> list[str]:
     return [colours.idle, *blend((pale, colours.ramp[0], deep), shades)]
 
 
-def _keys(palette: list[str], shades: NDArray[np.int64], found: Touches, *, untouched: bool) -> list[go.Scatter]:
+def _keys(palette: list[str], shades: NDArray[np.int64], found: ElementCounts, *, untouched: bool) -> list[go.Scatter]:
     """Say how often each shade is."""
     ends = [*(shades[1:] - 1).tolist(), int(found.times.max(initial=0))]
     keys = [key(palette[i + 1], _range(first, ends[i])) for i, first in enumerate(shades.tolist())]
     return [*keys, key(palette[0], _("never"))] if untouched else keys
 
 
-def told_touches(now: Moment, looked: Looked | None) -> str:
+def described_counts(now: RequestView, looked: Looked | None) -> str:
     """Say in a sentence how many elements are touched and how often, by the block and by all blocks."""
     if looked is None:
         return ""
     array = looked.array
-    one, every = (touches(now.launch, array, looked.kind, block) for block in (now.block, None))
+    one, every = (element_counts(now.launch, array, looked.kind, block) for block in (now.block, None))
     said = _(
         "Of the {elements} of {array}, {done} by threads: {one}; {every}.",
         elements=count(int(np.prod(array.shape, dtype=np.int64)), "element"),
@@ -154,13 +154,13 @@ def _kept(launch: Launch, looked: Looked) -> str:
     """Say how many elements nobody stores, "" where all are stored or not every request was logged."""
     if looked.kind != "store" or launch.missing:
         return ""
-    changed = (touches(launch, looked.array, kind).element for kind in ("store", "update"))
+    changed = (element_counts(launch, looked.array, kind).element for kind in ("store", "update"))
     left = int(np.prod(looked.array.shape, dtype=np.int64)) - len(np.union1d(*changed))
     one = "{n:,} element is stored by no thread and keeps what it held."
     return ngettext(one, "{n:,} elements are stored by no thread and keep what they held.", left) if left else ""
 
 
-def _often(found: Touches, who: str) -> str:
+def _often(found: ElementCounts, who: str) -> str:
     """Say how many elements some blocks touch, and how often each."""
     if not len(found.times):
         return _("none by {who}", who=who)
@@ -174,7 +174,7 @@ def _range(least: int, most: int) -> str:
     return f"{least:,}" if least == most else _("{least:,} to {most:,}", least=least, most=most)
 
 
-def _present(now: Moment, array: ArrayInfo) -> NDArray[np.int64]:
+def _present(now: RequestView, array: ArrayInfo) -> NDArray[np.int64]:
     """Return the elements that the present request goes to."""
     if now.row is None:
         return np.zeros(0, np.int64)

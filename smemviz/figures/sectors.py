@@ -16,7 +16,7 @@ from smemviz.i18n import _
 from smemviz.model.counting.element_counts import elements
 from smemviz.model.counting.global_traffic import Traffic
 from smemviz.model.counting.sectors import sectors as count_sectors
-from smemviz.model.playback.request_view import Moment, moment
+from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.recordings.data import SECTOR_BYTES, Launch
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, efficiency_text, element_name, lanes_briefly, lanes_named
@@ -29,7 +29,7 @@ _TOP, _BARE_TOP, _BOTTOM, _LEFT = 30, 8, 44, 112
 _LONGEST = 15  # characters of an element's name that fit left of its line
 
 
-def sectors(now: Moment, *, theme: ThemeName = "light", legend: bool = True) -> go.Figure:
+def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True) -> go.Figure:
     """Draw the present request where it goes: a row per line, a frame per sector moved, lanes in the bytes they use.
 
     A byte that is moved and not used is struck through.
@@ -171,14 +171,14 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
     )
 
 
-def largest_moment(launch: Launch, site: int) -> Moment | None:
+def largest_request(launch: Launch, site: int) -> RequestView | None:
     """Return the first request of a site that moves the most sectors, None where none was logged."""
     requests = launch.requests
     rows = np.flatnonzero(requests.site == site)
     if not len(rows):
         return None
     row = rows[np.argmax(count_sectors(requests.addresses[rows], launch.sites[site].width))]
-    return moment(launch, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row]), site)
+    return request_view(launch, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row]), site)
 
 
 def used_of(traffic: Traffic) -> str:

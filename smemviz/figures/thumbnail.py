@@ -9,8 +9,8 @@ from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells
 from smemviz.figures.drawing.style import THEMES, ThemeName, blend, empty, layout
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import H200, Hardware, bank_layout, serve_request
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.bank_service import H200, Hardware, bank_layout, bank_service
+from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.views.grid import declared, lanes_in
 from smemviz.wording.sentences import present
@@ -24,10 +24,10 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
     array = next((a for a in launch.shared_arrays if a.nbytes), None)
     if array is None:
         return empty(colours, _("no shared memory"))
-    now = worst_moment(launch, hardware)
+    now = worst_request(launch, hardware)
     where = bank_layout(launch, hardware)
     grid = declared(now, array, where)
-    lanes, conflict = lanes_in(grid, serve_request(now, where, hardware))
+    lanes, conflict = lanes_in(grid, bank_service(now, where, hardware))
     bank = where.bank(grid.address).astype(float)
     bank[~grid.touched] = where.banks
     bank[(lanes != "") & ~conflict] = where.banks + 1

@@ -19,8 +19,8 @@ from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, badges, cel
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import H200, BankLayout, Hardware, Served, bank_layout, serve_request
-from smemviz.model.playback.request_view import Moment
+from smemviz.model.playback.bank_service import H200, BankLayout, BankService, Hardware, bank_layout, bank_service
+from smemviz.model.playback.request_view import RequestView
 from smemviz.views.grid import Grid, declared, lanes_in, physical
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import present
@@ -39,7 +39,7 @@ _AROUND = 0.6  # characters left free beside a lane
 
 
 def tile(
-    now: Moment,
+    now: RequestView,
     array: str,
     *,
     view: View = "declared",
@@ -59,7 +59,7 @@ def tile(
         return empty(colours, _("This launch has no shared array."))
     where = bank_layout(now.launch, hardware, banks)
     grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
-    served = serve_request(now, where, hardware)
+    served = bank_service(now, where, hardware)
     return draw_grid(grid, served, where, colours, _hover, says=present(now, hardware), named=view == "physical")
 
 
@@ -80,7 +80,7 @@ Hover = Callable[[Grid, NDArray[np.int64], NDArray[np.object_]], NDArray[np.obje
 
 def draw_grid(
     whole: Grid,
-    served: Served,
+    served: BankService,
     where: BankLayout,
     colours: Theme,
     hover: Hover,

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.i18n import _
-from smemviz.model.counting.request_costs import each
+from smemviz.model.counting.request_costs import request_costs
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.model.playback.request_view import Moment
+from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count
 from smemviz.wording.sentences import operation, present
@@ -45,12 +45,12 @@ class Line:
 
 def line_up(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> Line:
     """Lay requests one after the other, in the order of ``rows``."""
-    costs = each(launch, rows, hardware.cc, hardware.bank_bytes)
+    costs = request_costs(launch, rows, hardware.cc, hardware.bank_bytes)
     length = np.maximum(costs.wavefronts, 1)
     return Line(rows, np.cumsum(length) - length, costs.wavefronts, costs.ideal, costs.sectors)
 
 
-def timeline(now: Moment, *, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
+def timeline(now: RequestView, *, hardware: Hardware = H200, theme: ThemeName = "light") -> go.Figure:
     """Draw the requests of a block in the order they are played, those before and after the present one.
 
     The length is wavefronts, not time: what is beyond the ideal is hatched. A dotted line is a barrier.
@@ -131,7 +131,7 @@ def _bars(
     )
 
 
-def _present(now: Moment, line: Line, colours: Theme) -> go.Scatter:
+def _present(now: RequestView, line: Line, colours: Theme) -> go.Scatter:
     """Frame the present request."""
     left = int(line.start[now.position])
     right = left + int(line.length[now.position])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
-from smemviz.model.playback.request_view import Moment, playback_order
+from smemviz.model.playback.request_view import RequestView, playback_order
 from smemviz.paths import kernels_dir, recording_for
 from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
@@ -28,7 +28,7 @@ class Seen(NamedTuple):
     recording: Recording
     launch: Launch
     site: int
-    moment: Moment
+    moment: RequestView
 
     @property
     def row(self) -> int:
@@ -57,7 +57,7 @@ def look(recording: Recording, kernel: str, op: str, space: str, number: int = 0
         recording,
         launch,
         sites[number],
-        Moment(launch, 0, rows, int(np.argmax(launch.requests.site[rows] == sites[number]))),
+        RequestView(launch, 0, rows, int(np.argmax(launch.requests.site[rows] == sites[number]))),
     )
 
 

@@ -18,7 +18,7 @@ from smemviz.i18n import _
 from smemviz.lessons import LESSONS, Lesson, Question, Said, Stage
 from smemviz.reports.html.page import document, text_of
 from smemviz.reports.images import Image, draw, require_browser
-from smemviz.reports.print_layout import Pressed, Sheet, press
+from smemviz.reports.print_layout import Printed, Sheet, print_layout
 
 # On an A4 page, the largest first; of the smallest two pictures of 32 rows each fit a page.
 _SHEETS = (Sheet(17.0, 9.0), Sheet(15.0, 8.0), Sheet(12.5, 7.0), Sheet(9.5, 5.5))
@@ -35,14 +35,14 @@ def handout(lesson: Lesson, values: dict[str, str]) -> bytes:
     """
     stage = lesson.stage(values)
     panels = stage.panels("light")
-    drawn = draw([Image(one, "svg") for one in pressed_to_fit([panel.figure for panel in panels])])
+    drawn = draw([Image(one, "svg") for one in printed_to_fit([panel.figure for panel in panels])])
     pictures = [(panel.title, panel.said, svg) for panel, svg in zip(panels, drawn, strict=True)]
     return _printed(handout_page(lesson, values, stage, pictures))
 
 
-def pressed_to_fit(figures: Sequence[go.Figure]) -> list[Pressed]:
+def printed_to_fit(figures: Sequence[go.Figure]) -> list[Printed]:
     """Lay out the pictures of an answer for its page, as large as fits below each other."""
-    tried = ([press(figure, sheet) for figure in figures] for sheet in _SHEETS)
+    tried = ([print_layout(figure, sheet) for figure in figures] for sheet in _SHEETS)
     fitting = (one for one in tried if sum(each.height * each.scale for each in one) <= _ROOM)
     return next(fitting)
 

@@ -20,7 +20,7 @@ from smemviz.lessons.words import by_recording, code, wavefronts_said
 from smemviz.model.counting.banks import count
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.playback.bank_service import H200, Served, bank_layout
+from smemviz.model.playback.bank_service import H200, BankService, bank_layout
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.layout_lab import SetUp, picture
 from smemviz.wording.grammar import clauses
@@ -125,7 +125,7 @@ def _column_cost(rows: int, pad: int) -> _Pad:
     return _Pad(totals.wavefronts, totals.ideal, _colliding(picture(setup).served()))
 
 
-def _colliding(served: Served) -> tuple[int, int, int] | None:
+def _colliding(served: BankService) -> tuple[int, int, int] | None:
     """Return the first two lanes that ask one bank for different words, and the bank; None where there are none."""
     pairs = ((a, b) for b in range(len(served.lane)) for a in range(b))
     found = ((a, b) for a, b in pairs if served.bank[a] == served.bank[b] and served.word[a] != served.word[b])

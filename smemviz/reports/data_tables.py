@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.errors import MissingError
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.counting.request_costs import Each, each
+from smemviz.model.counting.request_costs import RequestCosts, request_costs
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.playback.bank_service import H200, Hardware
@@ -30,7 +30,7 @@ ROWS: tuple[Rows, ...] = ("lanes", "requests", "sites")
 _LAUNCH = ("launch", "kernel", "launch_requests", "launch_missing")
 _SITE = ("file", "line", "column", "source", "function", "array", "space", "op", "width")
 _REQUEST = ("block", "warp", "step", "epoch")
-_COSTS = Each._fields
+_COSTS = RequestCosts._fields
 _SUMMARY = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
 _TRAFFIC = ("sectors_per_request", "bytes_used", "efficiency")
 COLUMNS: dict[Rows, tuple[str, ...]] = {
@@ -139,7 +139,7 @@ def _requests(
 ) -> Table:
     requests = launch.requests.select(which)
     active = requests.addresses >= 0
-    costs = each(launch, which, hardware.cc, hardware.bank_bytes)
+    costs = request_costs(launch, which, hardware.cc, hardware.bank_bytes)
     row, lane = np.nonzero(active) if of_lanes else (np.arange(len(which)), np.zeros(0, np.intp))
     columns: Table = {
         **_launch_columns(number, launch, len(row)),

@@ -17,7 +17,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.reports.recording import output_console
 from smemviz.wording.grammar import clauses, items
 from smemviz.wording.labels import access_name, duration, listed
-from smemviz.wording.sentences import told
+from smemviz.wording.sentences import described
 
 SCHEMA = 1
 ARROW = "→"
@@ -142,7 +142,7 @@ def _sites(pair: LaunchPair, site: SitePair) -> tuple[Site | None, Site | None]:
     return old, new
 
 
-def alike(diff: Diff) -> tuple[tuple[LaunchPair, int], ...]:
+def duplicates(diff: Diff) -> tuple[tuple[LaunchPair, int], ...]:
     """Return the pairs without those that say the same as an earlier one, each with how many say it."""
     groups: dict[object, list[LaunchPair]] = {}
     for pair in diff.pairs:
@@ -198,7 +198,7 @@ def _same(texts: Sequence[str]) -> str:
 
 def verdict(diff: Diff) -> str:
     """Say in one sentence whether B is worse."""
-    worse = {launch_name(*one): grown for one in alike(diff) if (grown := one[0].worse(diff.tolerance))}
+    worse = {launch_name(*one): grown for one in duplicates(diff) if (grown := one[0].worse(diff.tolerance))}
     percent = diff.tolerance * 100
     if not worse:
         if not percent:
@@ -219,11 +219,11 @@ def notes(diff: Diff) -> list[str]:
     """Say which counts do not cover every request, and which mistakes were found in B alone."""
     covered = [
         f"{launch_name(pair, times)}: counts cover only the requests that were logged"
-        for pair, times in alike(diff)
+        for pair, times in duplicates(diff)
         if not pair.complete
     ]
     after = diff.after.recording
-    found = [f"{after.file_of_finding(one)}:{one.line}: {told(one, after)}" for one in diff.mistakes]
+    found = [f"{after.file_of_finding(one)}:{one.line}: {described(one, after)}" for one in diff.mistakes]
     return [*covered, *(f"Found in B and not in A: {sentence.removesuffix('.')}" for sentence in found)]
 
 
@@ -235,9 +235,9 @@ def to_markdown(diff: Diff) -> str:
     """Write a comparison as Markdown, for a pull request."""
     lines = [f"**{verdict(diff)}**", "", f"A: `{diff.before.title}`, B: `{diff.after.title}`; counted for compute "]
     lines[-1] += f"capability {diff.capability}."
-    rows = [[f"`{launch_name(pair, times)}`", *launch_cells(pair)] for pair, times in alike(diff)]
+    rows = [[f"`{launch_name(pair, times)}`", *launch_cells(pair)] for pair, times in duplicates(diff)]
     lines += ["", *_markdown_table(LAUNCH_HEADS, rows)]
-    for pair, times in alike(diff):
+    for pair, times in duplicates(diff):
         if changed(pair):
             rows = [[cells[0], f"`{cells[1]}`", *cells[2:]] for cells in (site_cells(pair, s) for s in changed(pair))]
             lines += ["", f"`{launch_name(pair, times)}`, by line:", "", *_markdown_table(SITE_HEADS, rows)]
@@ -272,9 +272,11 @@ def _print_tables(diff: Diff) -> None:
     say(f"B: {diff.after.title}")
     say(f"counted for compute capability {diff.capability}")
     say("")
-    rows = [([launch_name(*one), *launch_cells(one[0])], bool(one[0].worse(diff.tolerance))) for one in alike(diff)]
+    rows = [
+        ([launch_name(*one), *launch_cells(one[0])], bool(one[0].worse(diff.tolerance))) for one in duplicates(diff)
+    ]
     show("launches", LAUNCH_HEADS, rows)
-    for pair, times in alike(diff):
+    for pair, times in duplicates(diff):
         if changed(pair):
             say("")
             show(launch_name(pair, times), SITE_HEADS, [(site_cells(pair, site), False) for site in changed(pair)])

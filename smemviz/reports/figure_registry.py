@@ -20,7 +20,7 @@ from smemviz.figures.warps import warps
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, speaking
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.model.playback.request_view import Moment
+from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.calibration import calibration_for
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
@@ -102,7 +102,7 @@ def _drawn(
     recording: Recording,
     name: str,
     launch: Launch,
-    now: Moment,
+    now: RequestView,
     drawn_banks: int | None,
     hardware: Hardware,
     theme: ThemeName,
@@ -135,7 +135,7 @@ def missing(recording: Recording, shown: Sequence[Launch]) -> str:
     return sentences(*said) if said else ""
 
 
-def _array(launch: Launch, now: Moment, name: str | None) -> str:
+def _array(launch: Launch, now: RequestView, name: str | None) -> str:
     """Return the shared array to draw: the one named, else the one the present request goes to, else the first."""
     names = [array.name for array in launch.shared_arrays]
     if name is not None and name not in names:
@@ -144,7 +144,7 @@ def _array(launch: Launch, now: Moment, name: str | None) -> str:
     return name or next((one for one in names if one == goes_to), names[0] if names else "")
 
 
-def _caption(recording: Recording, launch: Launch, now: Moment, hardware: Hardware, of_launch: bool) -> str:
+def _caption(recording: Recording, launch: Launch, now: RequestView, hardware: Hardware, of_launch: bool) -> str:
     """Say what is drawn, where it stands in the source, and where the numbers come from."""
     constants = ", ".join(f"{name} = {value}" for name, value in recording.constants.items())
     if of_launch or now.row is None:

@@ -19,7 +19,7 @@ from smemviz.reports.figure_registry import Picture, missing
 from smemviz.reports.html.page import figure_page
 from smemviz.reports.html.report import report_page
 from smemviz.reports.images import FORMATS, Image, draw
-from smemviz.reports.print_layout import Sheet, press
+from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Wanted, every_launch, launch_name, launches
 from smemviz.reports.trace import events, write_events
 from smemviz.wording.sentences import origin, rule
@@ -72,7 +72,7 @@ def write_image(path: Path, drawn: Picture, sheet: Sheet, dpi: int, theme: Theme
         MissingError: when there is no browser to draw it.
     """
     form = next(one for one in FORMATS if path.suffix.lower() == f".{one}")
-    pressed = press(drawn.figure, sheet, theme, drawn.text)
+    pressed = print_layout(drawn.figure, sheet, theme, drawn.text)
     content = draw([Image(pressed, form, dpi)])[0]
     with _writing(path) as partial:
         partial.write_bytes(content)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from smemviz.errors import InputError, MissingError
-from smemviz.reports.print_layout import Pressed
+from smemviz.reports.print_layout import Printed
 
 _NO_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # control characters, as a source may have them
 Format = Literal["svg", "pdf", "png"]
@@ -27,7 +27,7 @@ _WHOLE_SHEET = "<style>@page { margin: 0 } body { margin: 0 } img { display: blo
 class Image:
     """An image to draw; ``dpi`` are the dots per inch of a PNG on paper."""
 
-    pressed: Pressed
+    pressed: Printed
     form: Format
     dpi: int = 300
 

@@ -10,16 +10,16 @@ from html import escape
 
 from smemviz.figures.drawing.style import THEMES, Theme, blend, font, mono
 from smemviz.i18n import _, spoken
-from smemviz.model.counting.duplicates import alike
+from smemviz.model.counting.duplicates import duplicates
 from smemviz.model.hardware.compute_capability import device, known
-from smemviz.model.playback.bank_service import Hardware, Served, bank_layout, serve_request
-from smemviz.model.playback.request_view import Moment
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.bank_service import BankService, Hardware, bank_layout, bank_service
+from smemviz.model.playback.request_view import RequestView
+from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, duration
-from smemviz.wording.sentences import Facts, degree_of, facts, headline, origin, present, rule, told
+from smemviz.wording.sentences import Facts, degree_of, described, facts, headline, origin, present, rule
 
 _MOST_LAUNCHES = 20
 _MOST_FINDINGS = 5
@@ -39,7 +39,7 @@ def to_html(recording: Recording) -> str:
     ]
     if any(total.wavefronts for total in sums):
         worst = max(range(len(sums)), key=lambda i: sums[i].excess)
-        parts.append(_picture(recording, worst_moment(recording.launches[worst], hardware), hardware))
+        parts.append(_picture(recording, worst_request(recording.launches[worst], hardware), hardware))
     return f'<div class="smemviz" lang="{spoken()}"><style>{_style()}</style>{"".join(parts)}</div>'
 
 
@@ -59,7 +59,7 @@ def _table(launches: Sequence[Launch], sums: Sequence[Facts]) -> str:
     heads = [_("launch"), _("grid"), _("block"), _("shared requests"), _("wavefronts"), _("ideal"), _("excess")]
     heads += [_("degree"), _("sectors"), *[_("time")] * timed]
     rows = []
-    groups = alike(launches)
+    groups = duplicates(launches)
     for group in groups[:_MOST_LAUNCHES]:
         launch, total = launches[group[0]], sums[group[0]]
         name = launch.kernel if len(group) == 1 else f"{launch.kernel} \N{MULTIPLICATION SIGN} {len(group):,}"
@@ -89,7 +89,7 @@ def _missing(recording: Recording) -> Iterator[str]:
 
 def _findings(recording: Recording) -> Iterator[str]:
     for finding in recording.findings[:_MOST_FINDINGS]:
-        said = _("line {line}: {what}", line=finding.line, what=told(finding, recording))
+        said = _("line {line}: {what}", line=finding.line, what=described(finding, recording))
         yield f"<p class=finding>{escape(said)}</p>"
     more = len(recording.findings) - _MOST_FINDINGS
     if more > 0:
@@ -97,12 +97,12 @@ def _findings(recording: Recording) -> Iterator[str]:
         yield f"<p class=finding>{escape(further)}</p>"
 
 
-def _picture(recording: Recording, now: Moment, hardware: Hardware) -> str:
+def _picture(recording: Recording, now: RequestView, hardware: Hardware) -> str:
     """Say what the worst request is and draw it: a column per bank, a row per wavefront, the lanes in the cells."""
     if now.row is None:
         return ""
     where = bank_layout(now.launch, hardware)
-    served = serve_request(now, where, hardware)
+    served = bank_service(now, where, hardware)
     site = now.launch.sites[now.launch.requests.site[now.row]]
     place = f"{recording.file_of(now.launch, site)}:{site.line}"
     title = _("{kernel}: {headline}", kernel=now.launch.kernel, headline=headline(now.launch, hardware))
@@ -113,7 +113,7 @@ def _picture(recording: Recording, now: Moment, hardware: Hardware) -> str:
     return text + _svg(served, where.banks, sentences(_("{sentence}.", sentence=title), said))
 
 
-def _svg(served: Served, banks: int, label: str) -> str:
+def _svg(served: BankService, banks: int, label: str) -> str:
     rows = min(served.wavefronts, _MOST_ROWS)
     width, height = _LEFT + banks * _CELL, rows * _ROW + _BOTTOM
     cells = []
@@ -143,7 +143,7 @@ def _svg(served: Served, banks: int, label: str) -> str:
     )
 
 
-def _cells(served: Served, rows: int) -> Iterator[tuple[int, int, str]]:
+def _cells(served: BankService, rows: int) -> Iterator[tuple[int, int, str]]:
     """Return bank, wavefront and lanes of every cell that serves one: ``7``, or ``0+`` for lanes 0 and others."""
     places: dict[tuple[int, int], list[int]] = {}
     for bank, wavefront, lane in zip(served.bank, served.wavefront, served.lane, strict=True):

@@ -56,7 +56,7 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Pressed:
+class Printed:
     """A figure laid out for paper, ``width`` and ``height`` in its pixels, each of which is ``scale`` CSS pixels."""
 
     figure: go.Figure
@@ -65,7 +65,7 @@ class Pressed:
     scale: float
 
 
-def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: str = "") -> Pressed:
+def print_layout(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: str = "") -> Printed:
     """Lay a figure out for paper; the figure given stays as it is.
 
     Raises:
@@ -116,7 +116,7 @@ def press(figure: go.Figure, sheet: Sheet, theme: ThemeName = "light", caption: 
         margin={"t": top, "b": margin.b + below},
         paper_bgcolor=THEMES[theme].paper if sheet.background else "rgba(0,0,0,0)",
     )
-    return Pressed(printed, width, height, sheet.scale)
+    return Printed(printed, width, height, sheet.scale)
 
 
 def _thin(figure: go.Figure, plot: float) -> float:

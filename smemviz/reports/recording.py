@@ -9,18 +9,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from smemviz.frontends.numba.sites.loaded import loaded_sites
-from smemviz.model.counting.duplicates import alike
+from smemviz.model.counting.duplicates import duplicates
 from smemviz.model.counting.global_traffic import Traffic, traffic_of
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.compute_capability import Basis, known
 from smemviz.model.hardware.operations import basis, predictable, weakest_basis
-from smemviz.model.layout.layout_fix import Cure, Pad, Swizzle
+from smemviz.model.layout.layout_fix import LayoutFix, Pad, Swizzle
 from smemviz.model.playback.bank_service import Hardware
 from smemviz.printable import printable
 from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, explain
-from smemviz.wording.sentences import told
+from smemviz.wording.sentences import described
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,7 +57,7 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 
 def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, Any]]:
     """Return the facts of every launch, worked out once for those that are alike."""
     found: dict[int, dict[str, Any]] = {}
-    for group in alike(recording.launches):
+    for group in duplicates(recording.launches):
         found |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], counted))
     return [found[number] for number in range(len(recording.launches))]
 
@@ -149,7 +149,7 @@ def _explanation(explained: Explained) -> dict[str, Any]:
     }
 
 
-def _cure_facts(cure: Cure[Pad] | Cure[Swizzle] | None) -> dict[str, Any] | None:
+def _cure_facts(cure: LayoutFix[Pad] | LayoutFix[Swizzle] | None) -> dict[str, Any] | None:
     """Return a layout with the excess at all accesses to its array, before and after."""
     if cure is None:
         return None
@@ -177,7 +177,7 @@ def print_recording(
     console = output_console()
     for line in _header(data):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for group in alike(recording.launches):
+    for group in duplicates(recording.launches):
         launch = data["launches"][group[0]]
         mistaken = {finding.line for finding in recording.findings if finding.launch in group}
         console.print()
@@ -189,7 +189,7 @@ def print_recording(
         console.print()
     for finding in recording.findings:
         file = recording.file_of_finding(finding)
-        sentence = f"{file}:{finding.line}: {told(finding, recording)}"
+        sentence = f"{file}:{finding.line}: {described(finding, recording)}"
         console.print(sentence, markup=False, highlight=False, style="bold", soft_wrap=True)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.model.counting.duplicates import alike
+from smemviz.model.counting.duplicates import duplicates
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.model.playback.request_view import Moment, blocks, playback_order
+from smemviz.model.playback.request_view import RequestView, blocks, playback_order
 from smemviz.model.playback.worst import excess_of
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
@@ -41,7 +41,7 @@ def numbered(recording: Recording) -> list[tuple[Launch, int]]:
     for launch in recording.launches:
         numbers.append(seen.get(launch.kernel, 0))
         seen[launch.kernel] = numbers[-1] + 1
-    return [(recording.launches[group[0]], numbers[group[0]]) for group in alike(recording.launches)]
+    return [(recording.launches[group[0]], numbers[group[0]]) for group in duplicates(recording.launches)]
 
 
 def launches(recording: Recording, wanted: Wanted) -> list[tuple[Launch, int]]:
@@ -85,7 +85,7 @@ def launch_name(launch: Launch, number: int) -> str:
 
 def choose(
     recording: Recording, wanted: Wanted, hardware: Hardware = H200, space: str | None = None
-) -> tuple[Launch, Moment]:
+) -> tuple[Launch, RequestView]:
     """Return the launch and the request that are meant; of several that are, the first that wastes the most.
 
     ``space`` prefers one kind of memory where the names leave a choice.
@@ -106,7 +106,7 @@ def choose(
     return launch, _moment(recording, launch, wanted, hardware, space)
 
 
-def _moment(recording: Recording, launch: Launch, wanted: Wanted, hardware: Hardware, space: str | None) -> Moment:
+def _moment(recording: Recording, launch: Launch, wanted: Wanted, hardware: Hardware, space: str | None) -> RequestView:
     """Return the request of a launch that is meant."""
     logged = blocks(launch)
     where = f"{recording.file}: {launch.kernel}"
@@ -125,11 +125,11 @@ def _moment(recording: Recording, launch: Launch, wanted: Wanted, hardware: Hard
                 raise InputError(f"{where}: no such request in {name} {value}; there are {_listed(has) or 'none'}")
             rows = rows[getattr(requests, name)[rows] == value]
     if not len(rows):
-        return Moment(launch, logged[0] if logged else 0, playback_order(launch, logged[0] if logged else 0), -1)
+        return RequestView(launch, logged[0] if logged else 0, playback_order(launch, logged[0] if logged else 0), -1)
     row = rows[np.argmax(_waste(launch, rows, hardware))]
     block = int(requests.block[row])
     order = playback_order(launch, block)
-    return Moment(launch, block, order, int(np.flatnonzero(order == row)[0]))
+    return RequestView(launch, block, order, int(np.flatnonzero(order == row)[0]))
 
 
 def _waste(launch: Launch, rows: NDArray[np.intp], hardware: Hardware) -> NDArray[np.int64]:

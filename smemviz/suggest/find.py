@@ -16,14 +16,14 @@ from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import is_atomic
 from smemviz.model.layout.layout_fix import (
     Access,
-    Cure,
     Layout,
+    LayoutFix,
     Score,
     accesses,
     pads,
     row_lengths,
     score,
-    smallest_cure,
+    smallest_fix,
     swizzles,
 )
 from smemviz.recordings.data import ArrayInfo, Launch
@@ -211,14 +211,14 @@ def _kinds(asked: _Asked) -> Iterator[Sequence[Layout]]:
 
 def _cure(
     asked: _Asked, layouts: Sequence[Layout], possible: Callable[[Layout], bool] | None = None
-) -> Cure[Layout] | None:
+) -> LayoutFix[Layout] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
     found = [access for _, access in asked.accesses]
-    return smallest_cure(asked.array, found, iter(layouts), None, asked.cc, possible=possible)
+    return smallest_fix(asked.array, found, iter(layouts), None, asked.cc, possible=possible)
 
 
 def _suggestion(
-    asked: _Asked, cure: Cure[Layout], rewriting: Rewriting | None, reason: str | None, complete: bool
+    asked: _Asked, cure: LayoutFix[Layout], rewriting: Rewriting | None, reason: str | None, complete: bool
 ) -> Suggestion:
     pairs = zip(asked.accesses, cure.before, cure.after, strict=True)
     promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)

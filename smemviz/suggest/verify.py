@@ -16,7 +16,7 @@ import numpy as np
 from smemviz.engines import lockstep
 from smemviz.engines.backend import Progress, gpu_engine
 from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.output_hashes import Left, hashed
+from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
@@ -52,7 +52,7 @@ class _Ran:
 
     launches: tuple[Launch, ...]
     findings: tuple[Finding, ...]
-    left: tuple[Left, ...]
+    left: tuple[OutputHash, ...]
 
     def of(self, kernels: Collection[str]) -> _Ran:
         """Return what is of some kernels."""
@@ -191,10 +191,10 @@ def times(program: Program, kernels: Collection[str], progress: Progress | None 
 
 def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _Ran:
     if engine == "lockstep":
-        left: list[Left] = []
+        left: list[OutputHash] = []
 
         def keep(kernel: str, arguments: Sequence[object]) -> None:
-            left.append(Left(kernel, hashed(arguments)))
+            left.append(OutputHash(kernel, hashed(arguments)))
 
         launches, findings = lockstep.run(program, progress, after=keep)
         return _Ran(launches, findings, tuple(left))
@@ -203,15 +203,15 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
     return _Ran(launches, findings, _left_on_device(program, kernels))
 
 
-def _left_on_device(program: Program, kernels: Collection[str]) -> tuple[Left, ...]:
+def _left_on_device(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
     from smemviz.measure.time.outputs import outputs
 
     return outputs(program, kernels)
 
 
-def _same(one: Left, other: Left) -> Left:
+def _same(one: OutputHash, other: OutputHash) -> OutputHash:
     """Return what two runs of a launch left alike; the hash of what differs is empty."""
-    return Left(one.kernel, tuple(a if a == b else "" for a, b in zip(one.arrays, other.arrays, strict=True)))
+    return OutputHash(one.kernel, tuple(a if a == b else "" for a, b in zip(one.arrays, other.arrays, strict=True)))
 
 
 def _logged_blocks(launch: Launch) -> frozenset[int] | None:

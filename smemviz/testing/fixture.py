@@ -16,7 +16,7 @@ from smemviz.recordings.text import lines_of
 from smemviz.testing.limits import Limit, Selection, concerns, exceeded
 from smemviz.testing.places import Places, check_fresh
 from smemviz.testing.witness import Quantity, Witness
-from smemviz.wording.sentences import findings_of, told
+from smemviz.wording.sentences import described, findings_of
 
 _MOST_FINDINGS = 5
 
@@ -208,7 +208,7 @@ def _findings_witness(recording: Recording, findings: Sequence[Finding]) -> Witn
         launch = None if finding.launch is None else recording.launches[finding.launch]
         file = recording.file_of(launch) if launch else recording.file
         text = lines_of(recording.source_of(launch) if launch else recording.source)
-        lines.append(f"{file}:{finding.line}: {told(finding, recording)}")
+        lines.append(f"{file}:{finding.line}: {described(finding, recording)}")
         lines.append(f"  {text[finding.line - 1].strip()}")
     if len(findings) > _MOST_FINDINGS:
         lines.append(f"and {len(findings) - _MOST_FINDINGS} more")

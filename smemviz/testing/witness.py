@@ -11,8 +11,8 @@ import numpy as np
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.compute_capability import device
-from smemviz.model.layout.layout_fix import Score, pads, score, smallest_cure, swizzles
-from smemviz.model.playback.bank_service import Hardware, Served
+from smemviz.model.layout.layout_fix import Score, pads, score, smallest_fix, swizzles
+from smemviz.model.playback.bank_service import BankService, Hardware
 from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
@@ -128,7 +128,7 @@ def _where(launch: Launch, row: int) -> str:
     return f"block {requests.block[row]}, warp {requests.warp[row]}, step {requests.step[row]}: {lanes}"
 
 
-def _shared_request(explaining: Explaining, row: int, served: Served, collide: bool) -> tuple[str, ...]:
+def _shared_request(explaining: Explaining, row: int, served: BankService, collide: bool) -> tuple[str, ...]:
     """Say who asks for what, at the bank that takes longest where lanes collide."""
     launch = explaining.launch
     site = launch.sites[launch.requests.site[row]]
@@ -148,7 +148,7 @@ def _briefly(words: Sequence[int]) -> str:
     return ", ".join(texts if len(texts) <= _MOST_WORDS else [*texts[: _MOST_WORDS - 2], "...", texts[-1]])
 
 
-def _draw(served: Served, banks: int) -> Drawing:
+def _draw(served: BankService, banks: int) -> Drawing:
     """Draw the phase whose fullest bank is the fullest of the request."""
     bank, lanes, _ = fullest(served)
     phase = served.phase[(served.bank == bank) & np.isin(served.lane, lanes) & served.conflict][0]
@@ -221,13 +221,13 @@ def _change(explaining: Explaining, row: int, exceeding: Exceeding) -> str:
         return elsewhere + sum(one.excess for one in selected(scores)) <= exceeding.most
 
     before = [score(access, array.itemsize, None, hardware.cc, hardware.bank_bytes) for access in found]
-    pad = smallest_cure(array, found, pads(array, found), passes, hardware.cc, hardware.bank_bytes)
-    swizzle = smallest_cure(array, found, swizzles(array, found), passes, hardware.cc, hardware.bank_bytes)
+    pad = smallest_fix(array, found, pads(array, found), passes, hardware.cc, hardware.bank_bytes)
+    swizzle = smallest_fix(array, found, swizzles(array, found), passes, hardware.cc, hardware.bank_bytes)
     passing = (pad if pad and passes(pad.after) else None, swizzle if swizzle and passes(swizzle.after) else None)
-    said = explaining.cure_said(index, *passing)
+    said = explaining.fix_text(index, *passing)
     if said is not None:
         return said[0].lower() + said[1:]
-    helps = explaining.cure_said(index, pad, swizzle)
+    helps = explaining.fix_text(index, pad, swizzle)
     if helps is None:
         return "no pad or swizzle helps."
     return f"no pad or swizzle is enough. {helps}"

@@ -15,7 +15,7 @@ from smemviz.model.counting.summary import summarize
 from smemviz.model.playback.bank_service import Hardware
 from smemviz.printable import spreadsheet_cell
 from smemviz.recordings.data import Launch
-from smemviz.wording.impact import Matter, Measured, matter
+from smemviz.wording.impact import Impact, Measured, impact
 from smemviz.wording.labels import count, duration
 
 KINDS = ("store", "load", "update")
@@ -62,7 +62,7 @@ class Row:
     degree: int
     sectors: int
     uncounted: int
-    matter: Matter | None
+    matter: Impact | None
     against_best: float | None
 
 
@@ -155,7 +155,7 @@ def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
         max((row.max_degree or 0 for _, row in shared), default=0),
         sum(row.sectors or 0 for row in summary),
         sum(row.wavefronts is None for _, row in shared),
-        matter(entry.measured, measured) if entry.measured else None,
+        impact(entry.measured, measured) if entry.measured else None,
         time / best if time is not None and best else None,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.i18n import gettext as _
-from smemviz.model.counting.element_counts import Touches
+from smemviz.model.counting.element_counts import ElementCounts
 from smemviz.recordings.data import ArrayInfo
 
 _MOST_ROWS, _MOST_COLUMNS = 64, 128
@@ -37,13 +37,13 @@ class Fold:
         row, column = np.divmod(element, self.width)
         return np.asarray(row // self.bin[0] * self.shape[1] + column // self.bin[1])
 
-    def most(self, found: Touches) -> NDArray[np.int64]:
+    def most(self, found: ElementCounts) -> NDArray[np.int64]:
         """Return the most times that an element of each cell is touched."""
         times = np.zeros(self.shape, np.int64)
         np.maximum.at(times.ravel(), self.cell(found.element), found.times)
         return times
 
-    def elements_in(self, found: Touches) -> NDArray[np.int64]:
+    def elements_in(self, found: ElementCounts) -> NDArray[np.int64]:
         """Return how many elements of each cell are touched."""
         inside = np.zeros(self.shape, np.int64)
         np.add.at(inside.ravel(), self.cell(found.element), 1)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import BankLayout, Served
-from smemviz.model.playback.request_view import Moment, contents, element_addresses
+from smemviz.model.playback.bank_service import BankLayout, BankService
+from smemviz.model.playback.request_view import RequestView, contents, element_addresses
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.wording.labels import lane_ranges, number
 
@@ -53,7 +53,7 @@ class Grid:
         )
 
 
-def declared(now: Moment, array: ArrayInfo, where: BankLayout) -> Grid:
+def declared(now: RequestView, array: ArrayInfo, where: BankLayout) -> Grid:
     """Lay out one array by its own indices, its last axis along a row; a long vector is folded at a row of banks."""
     addresses = element_addresses(array)
     held = contents(now, array)
@@ -81,7 +81,7 @@ def declared(now: Moment, array: ArrayInfo, where: BankLayout) -> Grid:
     )
 
 
-def physical(now: Moment, arrays: Sequence[ArrayInfo], where: BankLayout) -> Grid:
+def physical(now: RequestView, arrays: Sequence[ArrayInfo], where: BankLayout) -> Grid:
     """Lay out the words of all shared arrays, a row of banks a line; a cell of several elements shows the last."""
     row_bytes = where.banks * where.width
     first = min(array.address for array in arrays)
@@ -119,7 +119,7 @@ def physical(now: Moment, arrays: Sequence[ArrayInfo], where: BankLayout) -> Gri
     )
 
 
-def longest_value(now: Moment) -> int:
+def longest_value(now: RequestView) -> int:
     """Return the length of the longest value that the block stores, so that text keeps its size as cells fill."""
     values = np.unique(now.launch.requests.values[now.rows])
     return max((len(number(value)) for value in values[~np.isnan(values)].tolist()), default=0)
@@ -140,7 +140,7 @@ def touched(launch: Launch, addresses: NDArray[np.int64], size: int) -> NDArray[
     return reached
 
 
-def lanes_in(grid: Grid, served: Served) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+def lanes_in(grid: Grid, served: BankService) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
     """Write into each cell the lanes that the request has there, and tell in which cells a lane is in conflict."""
     lanes: dict[tuple[int, int], list[int]] = {}
     conflict = np.zeros(grid.address.shape, bool)

@@ -15,7 +15,7 @@ from smemviz.model.hardware.compute_capability import BasisKind, device
 from smemviz.model.hardware.operations import weakest
 from smemviz.model.layout.accesses import Access, Lanes, Totals, lanes, requests, totals
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.playback.bank_service import BankLayout, Hardware, Served, serve_lanes
+from smemviz.model.playback.bank_service import BankLayout, BankService, Hardware, serve_lanes
 from smemviz.recordings.operation_names import MATRICES
 from smemviz.wording.grammar import items
 from smemviz.wording.labels import count, lane_ranges, operation_name, ways
@@ -83,7 +83,7 @@ class Pictured:
         hardware = self.setup.hardware
         return lanes(self.kind, self.setup.layout, self.step, self.warp, hardware.cc, hardware.bank_bytes)
 
-    def served(self) -> Served:
+    def served(self) -> BankService:
         """Serve it."""
         return serve_lanes(self.lanes().address, self.width, self.kind.op, self.setup.where, self.setup.hardware)
 

@@ -16,7 +16,7 @@ _MOST_ROWS = 10
 
 
 @dataclass(frozen=True)
-class FoundRow:
+class LayoutRow:
     """One layout: what it costs, its name, the cells of its row, its code to copy, and whether it is there now."""
 
     suggestion: Suggestion
@@ -26,14 +26,14 @@ class FoundRow:
     present: bool
 
 
-def found_heads(setup: SetUp) -> tuple[str, ...]:
+def layout_heads(setup: SetUp) -> tuple[str, ...]:
     """Return what stands above the cells; accesses go by their numbers."""
     several = range(1, len(setup.accesses) + 1) if len(setup.accesses) > 1 else ()
     each = tuple(_("access {number}", number=number) for number in several)
     return (*each, _("wavefronts"), _("excess"), _("bytes"), _("blocks a multiprocessor"), _("more instructions"))
 
 
-def found(setup: SetUp) -> tuple[FoundRow, ...]:
+def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
     """Search layouts for all accesses of a set-up: the one there is, then the others, the cheapest first.
 
     Of one kind (pads, XOR, ``Swizzle``) only those are told that no other beats in wavefronts, bytes and
@@ -72,7 +72,7 @@ def layout_said(layout: Layout) -> str:
     return _("pad {pad}", pad=layout.pad) if layout.pad else pgettext("layout", "plain")
 
 
-def found_said(rows: Sequence[FoundRow]) -> str:
+def layouts_text(rows: Sequence[LayoutRow]) -> str:
     """Say what the cheapest layout saves."""
     now, best = rows[0].suggestion, min((row.suggestion for row in rows), key=lambda one: one.price)
     if best.wavefronts == now.wavefronts:
@@ -87,7 +87,7 @@ def found_said(rows: Sequence[FoundRow]) -> str:
     return _(message, name=layout_said(best.layout), best=best.wavefronts, now=now.wavefronts, bytes=abs(more))
 
 
-def _row(setup: SetUp, one: Suggestion) -> FoundRow:
+def _row(setup: SetUp, one: Suggestion) -> LayoutRow:
     threads = WARP_SIZE * max(access.warps for access in setup.accesses)
     each = [f"{score.wavefronts:,}" for score in one.scores] if len(one.scores) > 1 else []
     blocks = one.blocks_per_multiprocessor(setup.hardware.cc, threads)
@@ -101,4 +101,4 @@ def _row(setup: SetUp, one: Suggestion) -> FoundRow:
         str(one.operations),
     )
     lines = "\n".join((code.declaration, code.store, code.load))
-    return FoundRow(one, layout_said(one.layout), cells, lines, one.layout == setup.layout)
+    return LayoutRow(one, layout_said(one.layout), cells, lines, one.layout == setup.layout)

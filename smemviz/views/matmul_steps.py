@@ -37,7 +37,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Touched:
+class Loaded:
     """What a step does to one array: the cells (row, column) that it touches, how, by how many lanes, at what cost.
 
     ``cost`` is sectors in global memory and wavefronts in shared memory.
@@ -108,7 +108,7 @@ def _kind(launch: Launch, rows: NDArray[np.intp]) -> Kind:
     return "store" if any(site.space == "global" for site in sites) else "multiply"
 
 
-def touched(launch: Launch, rows: NDArray[np.intp]) -> tuple[Touched, ...]:
+def loaded(launch: Launch, rows: NDArray[np.intp]) -> tuple[Loaded, ...]:
     """Return what requests do, one row per site, in the order of the sites."""
     requests = launch.requests
     found = []
@@ -120,7 +120,7 @@ def touched(launch: Launch, rows: NDArray[np.intp]) -> tuple[Touched, ...]:
         element = (active - array.address) // array.itemsize
         cost = wavefronts(addresses, site.width, site.op) if site.space == "shared" else sectors(addresses, site.width)
         found.append(
-            Touched(
+            Loaded(
                 array, site.op, element // array.shape[1], element % array.shape[1], len(active), len(addresses),
                 int(cost.sum()),
             )
@@ -144,7 +144,7 @@ def sentence(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
 def _told(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
     step = all_steps[index]
     own = [one for one in all_steps if one.block == step.block]
-    what = touched(launch, step.rows)
+    what = loaded(launch, step.rows)
     if step.kind == "wait":
         return _(_waiting(all_steps, index), threads=launch.block[0] * launch.block[1])
     if step.kind == "store":
@@ -170,7 +170,7 @@ def _told(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
     )
 
 
-def _read(one: Touched) -> str:
+def _read(one: Loaded) -> str:
     words = count(len(one.cells), "word")
     return _("{n} of {array} ({words})", n=one.lanes, array=one.array.name, words=words)
 

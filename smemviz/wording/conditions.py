@@ -8,7 +8,7 @@ from smemviz.i18n import _
 from smemviz.wording.grammar import clauses, names
 
 
-def told_conditions(conditions: Mapping[str, str]) -> str:
+def described_conditions(conditions: Mapping[str, str]) -> str:
     """Write what ``measure.conditions`` read: ``SM clock 1980 MHz, power 122 W, throttled by nothing``."""
     return clauses(
         *(_CONDITIONS[name](value) if name in _CONDITIONS else f"{name} {value}" for name, value in conditions.items())

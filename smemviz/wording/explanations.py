@@ -18,22 +18,22 @@ from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import is_atomic, unpredictable
 from smemviz.model.layout.layout_fix import (
     Access,
-    Cure,
+    LayoutFix,
     Pad,
     Swizzle,
     accesses,
     different,
     pads,
-    smallest_cure,
+    smallest_fix,
     swizzles,
 )
-from smemviz.model.playback.bank_service import H200, Hardware, Served, bank_layout, serve_request
-from smemviz.model.playback.request_view import moment
+from smemviz.model.playback.bank_service import H200, BankService, Hardware, bank_layout, bank_service
+from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.operation_names import POPULATION_COUNT
 from smemviz.wording.grammar import capital, clause, clauses, items, sentences
 from smemviz.wording.labels import count
-from smemviz.wording.layout_changes import cure_said
+from smemviz.wording.layout_changes import fix_text
 from smemviz.wording.patterns import described, name, reason
 
 _MOST_NAMED = 3
@@ -51,8 +51,8 @@ class Explained:
     pattern: str
     because: str
     cure: str | None = None
-    pad: Cure[Pad] | None = None
-    swizzle: Cure[Swizzle] | None = None
+    pad: LayoutFix[Pad] | None = None
+    swizzle: LayoutFix[Swizzle] | None = None
 
 
 def explain(launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset()) -> tuple[Explained, ...]:
@@ -72,7 +72,7 @@ class Explaining:
         self.hardware = hardware
         self.loaded = loaded
         self._sites: dict[tuple[str, int], Explained] = {}  # by the language they are explained in
-        self._cures: dict[int, tuple[Cure[Pad] | None, Cure[Swizzle] | None]] = {}
+        self._cures: dict[int, tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]] = {}
 
     @cached_property
     def _relative(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -137,12 +137,12 @@ class Explaining:
             return clause(_(unknown))
         return reason(pattern, site, self.served(row), int(self._counts(site, addresses).degree), self.hardware.cc)
 
-    def served(self, row: int) -> Served:
+    def served(self, row: int) -> BankService:
         """Serve one request."""
         requests = self.launch.requests
         block, warp, step, site = (int(getattr(requests, name)[row]) for name in ("block", "warp", "step", "site"))
-        now = moment(self.launch, block, warp, step, site)
-        return serve_request(now, bank_layout(self.launch, self.hardware), self.hardware)
+        now = request_view(self.launch, block, warp, step, site)
+        return bank_service(now, bank_layout(self.launch, self.hardware), self.hardware)
 
     def cost(self, site: Site, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return the wavefronts in excess of requests, 0 where they cannot be told, or their sectors."""
@@ -185,7 +185,7 @@ class Explaining:
 
     def _cure(
         self, site: Site, row: int, pattern: Pattern
-    ) -> tuple[str | None, Cure[Pad] | None, Cure[Swizzle] | None]:
+    ) -> tuple[str | None, LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]:
         if pattern.kind == "data-dependent":
             said = _("No pad or swizzle is sure to help where data decides which words are asked for.")
             return said, None, None
@@ -193,17 +193,17 @@ class Explaining:
         if index is None:
             return _("No pad or swizzle helps an access that leaves its array."), None, None
         pad, swizzle = self.cures(index)
-        return self.cure_said(index, pad, swizzle) or _nothing_helps(site), pad, swizzle
+        return self.fix_text(index, pad, swizzle) or _nothing_helps(site), pad, swizzle
 
-    def cure_said(self, index: int, pad: Cure[Pad] | None, swizzle: Cure[Swizzle] | None) -> str | None:
+    def fix_text(self, index: int, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Swizzle] | None) -> str | None:
         """Say what to change in an array, and what that rests on and takes; None where there is nothing to change."""
-        said = cure_said(self.launch.arrays[index], pad, swizzle)
+        said = fix_text(self.launch.arrays[index], pad, swizzle)
         if said is None:
             return None
         logged = _("Based on the logged requests only.") if self.launch.missing else ""
         return sentences(said, logged, self._too_large(pad) if pad else "")
 
-    def _too_large(self, pad: Cure[Pad]) -> str:
+    def _too_large(self, pad: LayoutFix[Pad]) -> str:
         """Say that a block with a pad takes more than static shared memory, "" where it does not."""
         limit, taken = device(self.hardware.cc).static_shared, self.launch.shared_bytes + pad.more_bytes
         if not taken > limit >= self.launch.shared_bytes:
@@ -214,14 +214,14 @@ class Explaining:
             limit=limit,
         )
 
-    def cures(self, index: int) -> tuple[Cure[Pad] | None, Cure[Swizzle] | None]:
+    def cures(self, index: int) -> tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]:
         """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""
         if index not in self._cures:
             array, found = self.launch.arrays[index], self.steady(index)
             cc, bank_bytes = self.hardware.cc, self.hardware.bank_bytes
             self._cures[index] = (
-                smallest_cure(array, found, pads(array, found), None, cc, bank_bytes),
-                smallest_cure(array, found, swizzles(array, found), None, cc, bank_bytes),
+                smallest_fix(array, found, pads(array, found), None, cc, bank_bytes),
+                smallest_fix(array, found, swizzles(array, found), None, cc, bank_bytes),
             )
         return self._cures[index]
 

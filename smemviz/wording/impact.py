@@ -36,7 +36,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Matter:
+class Impact:
     """The answer in a word or two, in one or two sentences, and what it rests on."""
 
     answer: str
@@ -47,7 +47,7 @@ class Matter:
     judgement: Judgement | None
 
 
-def matter(one: Measured, others: Iterable[Measured] = ()) -> Matter:
+def impact(one: Measured, others: Iterable[Measured] = ()) -> Impact:
     """Say what the excess of a launch costs.
 
     ``others`` may hold the same work without excess: launches of the same size on the same card, as many wavefronts at
@@ -56,16 +56,16 @@ def matter(one: Measured, others: Iterable[Measured] = ()) -> Matter:
     found = _cost(one)
     if found.wavefronts == 0:
         nothing = _("No wavefront is in excess: bank conflicts cost this launch nothing.")
-        return Matter(_("No"), nothing, "", found, 0.0, None)
+        return Impact(_("No"), nothing, "", found, 0.0, None)
     if found.lost_us is None:
-        return Matter(_("Not known"), _unknown(found), _basis(one, found), found, None, None)
+        return Impact(_("Not known"), _unknown(found), _basis(one, found), found, None, None)
     net = one.time.net_us
     share = found.lost_us / net if net > 0 else None
     peer = _peer(one, others)
     slower = net - peer.time.net_us if peer else None
     judgement = judge(found.lost_us, net, slower)
     said = sentences(_lost(found, found.lost_us, share, net), _judged(judgement, peer, slower))
-    return Matter(_answer(share, judgement), said, _basis(one, found), found, share, judgement)
+    return Impact(_answer(share, judgement), said, _basis(one, found), found, share, judgement)
 
 
 def clock_mhz(time: Timing) -> float | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smemviz.i18n import _, ngettext
-from smemviz.model.layout.layout_fix import Cure, Pad, Score, Swizzle
+from smemviz.model.layout.layout_fix import LayoutFix, Pad, Score, Swizzle
 from smemviz.recordings.data import ArrayInfo
 from smemviz.wording.grammar import capital
 from smemviz.wording.labels import count
 
 
-def cure_said(array: ArrayInfo, pad: Cure[Pad] | None, swizzle: Cure[Swizzle] | None) -> str | None:
+def fix_text(array: ArrayInfo, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Swizzle] | None) -> str | None:
     """Say what to change and what excess that leaves at all accesses to the array, None without either."""
     changes = [pad_said(array, pad.layout, pad.more_bytes)] if pad else []
     changes += [swizzle_said(array, swizzle.layout)] if swizzle else []

@@ -12,7 +12,7 @@ from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import is_atomic
-from smemviz.model.playback.bank_service import Served
+from smemviz.model.playback.bank_service import BankService
 from smemviz.recordings.data import Site
 from smemviz.recordings.operation_names import POPULATION_COUNT
 from smemviz.wording.grammar import clauses
@@ -90,7 +90,7 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> st
     return _("no single stride, grouping or XOR describes these lanes")
 
 
-def reason(pattern: Pattern, site: Site, served: Served, degree: int, cc: tuple[int, int]) -> str:
+def reason(pattern: Pattern, site: Site, served: BankService, degree: int, cc: tuple[int, int]) -> str:
     """Say why a request on shared memory has the degree it has.
 
     The arithmetic of strides is used only where it gives the degree that was counted; else the fullest bank is shown.
@@ -214,7 +214,7 @@ def _stride_reason(pattern: Pattern, site: Site, lanes: int, degree: int, cc: tu
     return _(message, divided=divided, lanes=together, used=used, slots=slots, degree=degree)
 
 
-def _fullest(site: Site, served: Served, degree: int) -> str:
+def _fullest(site: Site, served: BankService, degree: int) -> str:
     """Show the bank that is busy longest."""
     if degree < 2:
         return _("no bank has to deliver two different words at once")
@@ -246,7 +246,7 @@ def _fullest(site: Site, served: Served, degree: int) -> str:
     )
 
 
-def fullest(served: Served) -> tuple[int, list[int], list[int]]:
+def fullest(served: BankService) -> tuple[int, list[int], list[int]]:
     """Return the bank that is busy longest in one phase, and who waits there: lanes, and the word of each.
 
     Raises:

@@ -15,7 +15,7 @@ from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.operations import unpredictable, weakest_basis
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.model.playback.request_view import Moment
+from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import capital, names
@@ -150,7 +150,7 @@ def badge(site: Site, row: SiteSummary) -> str:
     return _("{access} · {degree}-way · {excess:,} excess", access=kind, degree=row.max_degree, excess=row.excess)
 
 
-def present(now: Moment, hardware: Hardware = H200) -> str:
+def present(now: RequestView, hardware: Hardware = H200) -> str:
     """Say what the present request is: ``load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do``."""
     if now.row is None:
         return _("No request of this block was logged")
@@ -165,7 +165,7 @@ def present(now: Moment, hardware: Hardware = H200) -> str:
     )
 
 
-def cost(now: Moment, hardware: Hardware = H200) -> str:
+def cost(now: RequestView, hardware: Hardware = H200) -> str:
     """Say what the present request, which there has to be, costs: ``32 lanes, 32 wavefronts where 1 would do``."""
     site = now.launch.sites[now.launch.requests.site[now.row]]
     addresses = now.launch.requests.addresses[now.row]
@@ -217,13 +217,13 @@ def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
     )
 
 
-def told(finding: Finding, recording: Recording) -> str:
+def described(finding: Finding, recording: Recording) -> str:
     """Say what was met, in which kernel, block and threads, and the message, in English where no other is known."""
-    where, message = told_where(finding, recording), say(finding.message) or finding.message
+    where, message = described_where(finding, recording), say(finding.message) or finding.message
     return _("{where}: {message}", where=where, message=message) if where else message
 
 
-def told_where(finding: Finding, recording: Recording) -> str:
+def described_where(finding: Finding, recording: Recording) -> str:
     """Say what was met, in which kernel, block and threads; a kernel's second launch is named with its number.
 
     Of ``main()`` there is nothing to say but the message: "".

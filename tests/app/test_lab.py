@@ -17,7 +17,7 @@ from waiting import settle
 from smemviz.app.library import Library
 from smemviz.app.pages.gpus_page import view_gpus
 from smemviz.app.pages.layouts.lab_state import LabState
-from smemviz.app.pages.layouts.lab_view import errors_of, view_found, view_lab
+from smemviz.app.pages.layouts.lab_view import errors_of, view_lab, view_layouts
 from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings import calibration
 from smemviz.recordings.calibration import load_calibration
@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said_at_its_field_in_one_line(
     ids = [{"side": "A", "name": field[0], "at": field[1]}, {"side": "B", "name": field[0], "at": field[1]}]
     assert errors_of(query, ids) == [side.errors[field], ""]
     assert view_lab(query, "light")["lab-headline.children"] == "This cannot be counted"
-    assert view_found(query)["lab-found.children"] == []
+    assert view_layouts(query)["lab-found.children"] == []
 
 
 def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
@@ -148,7 +148,7 @@ def test_both_set_ups_picture_the_same_request() -> None:
 
 
 def test_the_search_gives_code_and_a_link_that_puts_it_into_b() -> None:
-    filling = view_found(FLOATS)
+    filling = view_layouts(FLOATS)
     assert filling["lab-found-said.children"] == (
         "The cheapest, xor 5 0 0, takes 64 wavefronts instead of 1,056, in as many bytes."
     )

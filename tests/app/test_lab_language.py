@@ -10,7 +10,7 @@ from pseudo import TAG, forgotten, pseudo
 
 from smemviz.app.pages.editor_page import _panel, run_asked
 from smemviz.app.pages.layouts.lab_page import lab_page
-from smemviz.app.pages.layouts.lab_view import view_found, view_lab
+from smemviz.app.pages.layouts.lab_view import view_lab, view_layouts
 from smemviz.app.texts import Texts
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.layout.accesses import PATTERNS, access_of
@@ -50,7 +50,7 @@ def test_what_the_lab_shows(query: dict[str, str]) -> None:
     with pseudo():
         shown = view_lab(query, "light")
         assert forgotten([value for name, value in shown.items() if not name.endswith(".href")], CODE) == []
-        assert forgotten(list(view_found(query).values()), CODE) == []
+        assert forgotten(list(view_layouts(query).values()), CODE) == []
 
 
 NO_KERNEL_RUNS = "from numba import cuda\n\n\n@cuda.jit\ndef k():\n    pass\n\n\ndef main():\n    1 / 0\n"

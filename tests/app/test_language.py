@@ -32,7 +32,7 @@ from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Running, Stopwatch
 from smemviz.i18n import _, speaking, spoken
 from smemviz.paths import gallery, kernels_dir
-from smemviz.wording.conditions import told_conditions
+from smemviz.wording.conditions import described_conditions
 
 SQUARE = {"file": "square", "kernel": "set_row_read_col"}
 
@@ -133,10 +133,10 @@ def test_a_time_that_is_taken_or_was_not_is_told_in_messages(served: Library) ->
 
 def test_the_state_of_the_card_is_told_in_messages() -> None:
     read = {"SM clock": "1980 MHz", "power": "122 W", "throttled by": "software power cap, power brake"}
-    assert told_conditions(read) == "SM clock 1980 MHz, power 122 W, throttled by software power cap, power brake"
-    assert told_conditions({"throttled by": "nothing"}) == "throttled by nothing"
+    assert described_conditions(read) == "SM clock 1980 MHz, power 122 W, throttled by software power cap, power brake"
+    assert described_conditions({"throttled by": "nothing"}) == "throttled by nothing"
     with pseudo():
-        assert forgotten(told_conditions(read)) == []
+        assert forgotten(described_conditions(read)) == []
 
 
 def shape(component: Component) -> str:

@@ -21,7 +21,7 @@ from smemviz.paths import gallery, kernels_dir, recording_for
 from smemviz.recordings.file import load
 from smemviz.views.across_gpus import GPU_HEADS
 from smemviz.views.layout_lab import COUNT_HEADS, LANE_HEADS, count_rows
-from smemviz.views.layout_search import found_heads
+from smemviz.views.layout_search import layout_heads
 from smemviz.wording.glossary import numbers
 from smemviz.wording.glossary_entry import Number
 
@@ -72,7 +72,7 @@ def test_every_number_of_a_comparison_is_explained(explained: dict[str, Number])
 def test_every_number_of_layouts_and_parts_is_explained(explained: dict[str, Number]) -> None:
     setup = LabState.read({}).sides["A"].setup
     assert setup is not None
-    shown = {head.lower() for head in (*GPU_HEADS, *COUNT_HEADS, *LANE_HEADS, *found_heads(setup))}
+    shown = {head.lower() for head in (*GPU_HEADS, *COUNT_HEADS, *LANE_HEADS, *layout_heads(setup))}
     shown = {head for head in shown if not head.startswith("access ")}
     assert shown - NAMES - set(explained) == set()
 

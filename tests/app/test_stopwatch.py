@@ -14,7 +14,7 @@ from smemviz.app.state import RunState
 from smemviz.app.tasks import stopwatch as module
 from smemviz.app.tasks.stopwatch import Stopwatch, command
 from smemviz.paths import gallery
-from smemviz.wording.impact import matter
+from smemviz.wording.impact import impact
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_what_a_card_was_calibrated_to_holds_for_all_its_recordings(file: str) -
     """The recordings of square.py hold the calibration; those of the others were made before it."""
     same = Library(gallery()).show(RunState(file))
     found = [Stopwatch().measured(same, launch) for launch in same.recording.launches]
-    said = [matter(one) for one in found if one]
+    said = [impact(one) for one in found if one]
     excess = [one.basis for one in said if one.cost.wavefronts]
     assert excess
     assert all("cycles per wavefront as calibrated on NVIDIA H200" in basis for basis in excess)

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from smemviz.app import library as library_module
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
-from smemviz.app.time_limit import Patience, StoppedError
+from smemviz.app.time_limit import StoppedError, TimeLimit
 from smemviz.app.working import view_working
 from smemviz.engines import run
 from smemviz.paths import gallery, kernels_dir
@@ -25,7 +25,7 @@ STOPPED = "square.py: was stopped; load the page again to run it"
 
 
 def test_a_run_in_lockstep_ends_when_it_is_told_to() -> None:
-    patience = Patience("kernels/square.py")
+    patience = TimeLimit("kernels/square.py")
     patience.stop()
     with pytest.raises(StoppedError) as caught:
         run(kernels_dir() / "square.py", engine="lockstep", progress=patience)
@@ -35,7 +35,7 @@ def test_a_run_in_lockstep_ends_when_it_is_told_to() -> None:
 def test_who_waits_sees_how_far_it_is_and_can_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
     runs, begun, may_go_on = [], threading.Event(), threading.Event()
 
-    def run_long(*arguments: Any, progress: Patience, **options: Any) -> Recording:
+    def run_long(*arguments: Any, progress: TimeLimit, **options: Any) -> Recording:
         runs.append(progress)
         progress(3, 8, "turn")
         begun.set()

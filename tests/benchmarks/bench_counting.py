@@ -56,7 +56,7 @@ def passes(tile):
     arrays = [cuda.to_device(rng.random((SIZE, SIZE), dtype=np.float32)) for _ in range(3)]
     grid, block = (SIZE // tile, SIZE // tile), (tile, tile)
     function = function_of(kernel.py_func, program.source, program.tree)
-    carrying = launch.carrying_kernel(function, arrays, tile * tile)
+    carrying = launch.instrumented_kernel(function, arrays, tile * tile)
     configured = carrying.kernel[grid, block, 0, 0]
     shape = classes.shape_of_counts(carrying.table.sites)
     chosen = np.zeros(math.prod(grid) * -(-tile * tile // 32), np.bool_)

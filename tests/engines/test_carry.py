@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from smemviz.engines.gpu.instrument import carry
+from smemviz.engines.gpu.instrument import instrument
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import find_sites
@@ -24,7 +24,7 @@ def with_beginning(body):
     tree = parse_program(source, "f.py").tree
     scope = {"cuda": ModuleType("numba.cuda"), "int32": np.int32, "np": np}
     function = Function("kernel", "f.py", source, tree, tree.body[0], scope)
-    module = carry(find_sites(function, [np.zeros(8, np.int32), np.zeros(8, [("x", np.int32)])])).module
+    module = instrument(find_sites(function, [np.zeros(8, np.int32), np.zeros(8, [("x", np.int32)])])).module
     assert ast.unparse(tree) == ast.unparse(ast.parse(source))  # the original is untouched
     return ast.unparse(module.body[0].body).replace("__smemviz_", "_").replace("_int32", "")
 

@@ -28,10 +28,10 @@ def made(body):
 
 def looked(body, *arguments, grid=1, block=32, look=None):
     """Look at a launch of a kernel with this body; return its findings."""
-    from smemviz.engines.gpu.preflight import Look
+    from smemviz.engines.gpu.preflight import Preflight
 
     configuration = Configuration((grid, 1, 1), (block, 1, 1))
-    return (look or Look()).findings(made(body), configuration, arguments, number=3)
+    return (look or Preflight()).findings(made(body), configuration, arguments, number=3)
 
 
 def test_a_mistake_is_found_and_the_arguments_stay_as_they_are():
@@ -101,7 +101,7 @@ def test_large_arrays_are_not_looked_at():
 def test_a_run_looks_for_so_long_and_no_longer(monkeypatch):
     from smemviz.engines.gpu import preflight as module
 
-    look = module.Look()
+    look = module.Preflight()
     assert len(looked(PAST_THE_END, np.zeros(32, np.int32), look=look)) == 1
     monkeypatch.setattr(module, "_SECONDS", 0.0)
     assert looked(PAST_THE_END, np.zeros(32, np.int32), look=look) == ()

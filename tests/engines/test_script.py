@@ -13,7 +13,7 @@ import pytest
 from script_files import write_script
 
 import smemviz
-from smemviz.cli.main import main as cli
+from smemviz.cli import main as cli
 from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.frontends.reading import read_program
 from smemviz.recordings.recording import Recording
@@ -217,7 +217,7 @@ def test_a_mistake_in_a_module_names_both_places(tmp_path: Path) -> None:
 
 
 def test_what_only_a_driver_can_answer_is_missing_here(tmp_path: Path) -> None:
-    if smemviz.engines.choose.chosen("auto") == "gpu":
+    if smemviz.engines.backend.chosen("auto") == "gpu":
         pytest.skip("a GPU is here, and its driver answers")
     with pytest.raises(MissingError) as error:
         run(small(tmp_path, "\ncuda.current_context().get_memory_info()\n"))
@@ -398,5 +398,5 @@ def test_the_function_has_its_name_although_a_module_has_it_too() -> None:
     import smemviz.recordings.file
 
     assert callable(smemviz.recording)
-    assert sys.modules["smemviz.recordings.data"].Recording is smemviz.Recording
+    assert sys.modules["smemviz.recordings.recording"].Recording is smemviz.Recording
     assert smemviz.errors.InputError is InputError

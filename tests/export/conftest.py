@@ -9,7 +9,7 @@ import pytest
 from browsers import lacking
 
 from smemviz import paths as resources
-from smemviz.cli.main import main as cli
+from smemviz.cli import main as cli
 from smemviz.errors import MissingError
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording

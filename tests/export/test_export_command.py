@@ -127,7 +127,7 @@ def test_a_browser_that_does_not_start_is_told_in_one_line(square_file: Path, tm
         "import os, sys; os.environ['BROWSER_PATH'] = sys.argv[1]\n"
         "from choreographer.browsers.chromium import Chromium\n"
         "Chromium.find_browser = classmethod(lambda cls, **_: sys.argv[1])\n"
-        "from smemviz import cli\n"
+        "from smemviz.cli import main as cli\n"
         "sys.exit(cli.main(['export', sys.argv[2], '--figure', 'tile', '-o', sys.argv[3]]))"
     )
     out = tmp_path / "a.svg"

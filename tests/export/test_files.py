@@ -19,7 +19,7 @@ from smemviz.errors import InputError
 from smemviz.figures.drawing.style import THEMES
 from smemviz.reports import images
 from smemviz.reports.figure_registry import FIGURES
-from smemviz.reports.print_layout import Sheet, press
+from smemviz.reports.print_layout import Sheet, print_layout
 
 Export = Callable[..., int]
 TRANSPOSE = ("--kernel", "set_row_read_col", "--site", "53")
@@ -43,14 +43,14 @@ def browser_that_gives(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], Non
 
 def test_a_png_too_large_for_the_browser_is_refused(browser_that_gives: Callable[[bytes], None]) -> None:
     browser_that_gives(b"u\xabZ")  # what Chromium gives of 94,480 dots across
-    pressed = press(go.Figure(layout={"height": 300, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}), Sheet(100.0))
+    pressed = print_layout(go.Figure(layout={"height": 300, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}), Sheet(100.0))
     with pytest.raises(InputError, match="a PNG of 94,481 x 5,833 dots is more than the browser draws; take a smaller"):
         images.draw([images.Image(pressed, "png", 2400)])
 
 
 def test_an_svg_has_no_letter_that_xml_has_not(browser_that_gives: Callable[[bytes], None]) -> None:
     browser_that_gives(b"<svg><text>\x0cdef\x07\tk\n</text></svg>")
-    pressed = press(go.Figure(layout={"height": 300, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}), Sheet())
+    pressed = print_layout(go.Figure(layout={"height": 300, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}), Sheet())
     (svg,) = images.draw([images.Image(pressed, "svg")])
     assert ET.fromstring(svg).findtext("text") == "def\tk\n"
 
@@ -106,9 +106,9 @@ def test_several_images_take_one_browser_and_dark_ones_their_paper() -> None:
     from smemviz.figures.drawing.style import THEMES, empty
     from smemviz.reports.images import Image as Asked
     from smemviz.reports.images import draw
-    from smemviz.reports.print_layout import Sheet, press
+    from smemviz.reports.print_layout import Sheet, print_layout
 
-    sheets = [press(empty(THEMES["dark"], text), Sheet(background=True), "dark") for text in ("one", "two")]
+    sheets = [print_layout(empty(THEMES["dark"], text), Sheet(background=True), "dark") for text in ("one", "two")]
     svg, png = draw([Asked(sheets[0], "svg"), Asked(sheets[1], "png", 96)])
     assert b">one<" in svg
     with Image.open(io.BytesIO(png)) as image:

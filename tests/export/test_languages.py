@@ -21,7 +21,7 @@ from smemviz.reports.figure_registry import FIGURES, picture
 from smemviz.reports.html.report import report_page
 from smemviz.reports.images import Image, draw
 from smemviz.reports.notebook import to_html
-from smemviz.reports.print_layout import Sheet, press
+from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Wanted, launches
 
 Export = Callable[..., int]
@@ -75,7 +75,7 @@ def test_a_figure_for_print_says_in_the_language_what_it_shows(
 def test_fonts_have_every_letter_of_every_catalogue_and_one_that_is_missing_is_seen(square: Recording) -> None:
     def captioned(tag: str, caption: str) -> Image:
         with speaking(tag):
-            return Image(press(picture(square, "sectors").figure, Sheet(30), caption=caption), "pdf")
+            return Image(print_layout(picture(square, "sectors").figure, Sheet(30), caption=caption), "pdf")
 
     captions = {tag: f"Letters: {letters(tag)}" for tag in LANGUAGES}
     asked = [captioned(tag, caption) for tag, caption in captions.items()]

@@ -14,7 +14,7 @@ from smemviz.paths import kernels_dir
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.reports.figure_registry import FIGURES, Picture, picture
-from smemviz.reports.print_layout import Sheet, press
+from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Wanted
 
 TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
@@ -42,7 +42,7 @@ def test_a_sheet_is_as_wide_as_asked_for_with_type_of_that_size() -> None:
 
 
 def test_lanes_can_be_read_at_8_cm(square: Recording) -> None:
-    shown = press(drawn(square, "tile").figure, Sheet())
+    shown = print_layout(drawn(square, "tile").figure, Sheet())
     sizes = texts_of(shown.figure)
     assert {str(lane) for lane in range(32)} <= set(sizes)  # on a screen L0 to L31, for which there is no room
     cell = (shown.width - 52 - 16) / 32
@@ -51,7 +51,7 @@ def test_lanes_can_be_read_at_8_cm(square: Recording) -> None:
 
 
 def test_words_too_small_to_read_are_left_out_and_come_with_a_wider_sheet(square: Recording) -> None:
-    narrow, wide = (texts_of(press(drawn(square, "banks").figure, Sheet(width)).figure) for width in (8.0, 18.0))
+    narrow, wide = (texts_of(print_layout(drawn(square, "banks").figure, Sheet(width)).figure) for width in (8.0, 18.0))
     assert "992" not in narrow  # the word of lane 31
     assert "31" in narrow
     assert "992" in wide
@@ -59,7 +59,7 @@ def test_words_too_small_to_read_are_left_out_and_come_with_a_wider_sheet(square
 
 def test_the_key_is_broken_into_rows_that_fit(square: Recording) -> None:
     shown = drawn(square, "tile").figure
-    narrow, wide = press(shown, Sheet(8.0)).figure, press(shown, Sheet(24.0)).figure
+    narrow, wide = print_layout(shown, Sheet(8.0)).figure, print_layout(shown, Sheet(24.0)).figure
     names = {t.name: t.legend for t in narrow.data if t.name}
     assert names == {
         "lane of this request": None,  # there is none that is not in conflict
@@ -72,7 +72,7 @@ def test_the_key_is_broken_into_rows_that_fit(square: Recording) -> None:
 
 
 def test_names_and_totals_at_both_ends_of_a_row_do_not_meet(square: Recording) -> None:
-    sizes = texts_of(press(drawn(square, "warps").figure, Sheet(5.0)).figure)
+    sizes = texts_of(print_layout(drawn(square, "warps").figure, Sheet(5.0)).figure)
     left = next(text for text in sizes if text.startswith("line 53 · load"))
     right = next(text for text in sizes if "1,024 wavefronts" in text)
     letters = len(left) - len("<b></b>") + len(right)
@@ -83,19 +83,19 @@ def test_names_and_totals_at_both_ends_of_a_row_do_not_meet(square: Recording) -
 def test_the_figure_of_the_page_stays_as_it_is(square: Recording) -> None:
     shown = drawn(square, "tile").figure
     before = shown.to_json()
-    press(shown, Sheet(), caption="A caption.")
+    print_layout(shown, Sheet(), caption="A caption.")
     assert shown.to_json() == before
 
 
 def test_there_is_no_background_unless_it_is_asked_for(square: Recording) -> None:
     shown = drawn(square, "tile").figure
-    assert press(shown, Sheet()).figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
-    assert press(shown, Sheet(background=True), "dark").figure.layout.paper_bgcolor == "#161b22"
+    assert print_layout(shown, Sheet()).figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    assert print_layout(shown, Sheet(background=True), "dark").figure.layout.paper_bgcolor == "#161b22"
 
 
 def test_a_caption_is_broken_to_the_width_and_makes_the_sheet_longer(square: Recording) -> None:
     shown = drawn(square, "tile").figure
-    bare, told = press(shown, Sheet()), press(shown, Sheet(), caption="Lanes of <one> request. " * 8)
+    bare, told = print_layout(shown, Sheet()), print_layout(shown, Sheet(), caption="Lanes of <one> request. " * 8)
     (caption,) = told.figure.layout.annotations
     lines = caption.text.split("<br>")
     assert "&lt;one&gt;" in caption.text
@@ -136,8 +136,8 @@ def test_the_views_are_those_of_the_page(square: Recording) -> None:
 def test_a_sheet_too_narrow_for_its_type_is_refused(square: Recording, name: str) -> None:
     figure = drawn(square, name).figure
     with pytest.raises(InputError, match="too narrow for this figure; take a larger --width or a smaller --font-size"):
-        press(figure, Sheet(2.0, 72.0))
-    press(figure, Sheet(6.0, 7.0))
+        print_layout(figure, Sheet(2.0, 72.0))
+    print_layout(figure, Sheet(6.0, 7.0))
 
 
 @pytest.mark.parametrize("tag", ["en", "ko"])
@@ -149,7 +149,7 @@ def test_a_figure_with_nothing_to_show_is_refused_with_the_reason(reduce: Record
 
 def test_names_left_of_a_figure_take_no_more_room_than_they_need(square: Recording) -> None:
     shown = drawn(square, "sectors").figure
-    printed = press(shown, Sheet()).figure
+    printed = print_layout(shown, Sheet()).figure
     assert printed.layout.margin.l == pytest.approx(8 + 0.6 * 11 * len("out[0]"))
     assert shown.layout.margin.l == 112
     assert {str(lane) for lane in range(32)} <= set(texts_of(printed))  # there is room for the lanes
@@ -157,7 +157,7 @@ def test_names_left_of_a_figure_take_no_more_room_than_they_need(square: Recordi
 
 def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(square: Recording) -> None:
     for name in ("tile", "warps"):
-        shown = press(drawn(square, name).figure, Sheet())
+        shown = print_layout(drawn(square, name).figure, Sheet())
         layout = shown.figure.layout
         cell = (shown.width - layout.margin.l - layout.margin.r) / abs(layout.xaxis.range[1] - layout.xaxis.range[0])
         frames = [t for t in shown.figure.data if t.mode == "lines" and t.line.width]
@@ -176,7 +176,7 @@ def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(s
 
 def test_code_is_broken_so_that_it_can_be_read_at_8_cm() -> None:
     recording = load(kernels_dir() / "recordings" / "h200" / "matmul.smem.npz")
-    shown = press(picture(recording, "source", Wanted(kernel="double_buffered")).figure, Sheet())
+    shown = print_layout(picture(recording, "source", Wanted(kernel="double_buffered")).figure, Sheet())
     sizes = {trace.textfont.size * shown.scale * POINTS for trace in shown.figure.data if trace.text}
     assert min(sizes) >= 4.8
     code = [str(text).replace("\N{NO-BREAK SPACE}", " ") for text in shown.figure.data[1].text]

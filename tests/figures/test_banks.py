@@ -10,14 +10,14 @@ from synthetic import square_launch, square_recording
 from smemviz.figures.banks import banks, draw_banks
 from smemviz.figures.drawing.style import THEMES
 from smemviz.model.counting.banks import count
-from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, serve_lanes, serve_request
-from smemviz.model.playback.request_view import moment
+from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, bank_service, serve_lanes
+from smemviz.model.playback.request_view import request_view
 
 RECORDING = square_recording()
 
 
 def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word() -> None:
-    figure = banks(moment(RECORDING["set_row_read_col"], warp=3, step=1))
+    figure = banks(request_view(RECORDING["set_row_read_col"], warp=3, step=1))
     lanes = {(x, round(y + 0.2)): text for (x, y), text in written(figure).items() if y % 1 > 0.5}
     words = {(x, round(y - 0.22)): text for (x, y), text in written(figure).items() if y % 1 < 0.5}
     assert lanes == {(3, lane + 1): f"L{lane}" for lane in range(32)}
@@ -30,7 +30,7 @@ def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word
 
 
 def test_a_padded_column_takes_one_wavefront_with_every_bank_busy() -> None:
-    figure = banks(moment(RECORDING["set_row_read_col_pad"], warp=3, step=1))
+    figure = banks(request_view(RECORDING["set_row_read_col_pad"], warp=3, step=1))
     lanes = {x: text for (x, y), text in written(figure).items() if y < 1}
     assert lanes == {(33 * lane + 3) % 32: f"L{lane}" for lane in range(32)}
     assert bold(figure) == set()
@@ -39,21 +39,21 @@ def test_a_padded_column_takes_one_wavefront_with_every_bank_busy() -> None:
 
 def test_a_broadcast_names_all_its_lanes() -> None:
     launch = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: 0 * x + y)
-    figure = banks(moment(launch, warp=7, step=1))
+    figure = banks(request_view(launch, warp=7, step=1))
     assert {text for (x, y), text in written(figure).items() if y < 1} == {"L0-31"}
     assert cells(figure).hovertext[0, 7] == "<b>bank 7, wavefront 1</b><br>lanes 0-31<br>word 7"
     assert cells(figure).hovertext[0, 8] == "<b>bank 8, wavefront 1</b><br>idle"
 
 
 def test_a_request_to_global_memory_has_no_banks() -> None:
-    figure = banks(moment(RECORDING["set_row_read_col"], warp=0, step=2))
+    figure = banks(request_view(RECORDING["set_row_read_col"], warp=0, step=2))
     assert "global memory" in figure.layout.annotations[0].text
 
 
 def test_an_atomic_that_loops_says_why_it_has_no_wavefronts() -> None:
     launch = RECORDING["set_row_read_col"]
     site = replace(launch.sites[1], op="atomic_add", dtype="float32")
-    figure = banks(moment(replace(launch, sites=(launch.sites[0], site, launch.sites[2])), warp=0, step=1))
+    figure = banks(request_view(replace(launch, sites=(launch.sites[0], site, launch.sites[2])), warp=0, step=1))
     assert figure.layout.annotations[0].text.startswith("A float atomic is a compare-and-swap loop")
 
 
@@ -61,7 +61,9 @@ def test_lanes_that_share_a_word_are_named_where_the_banks_beside_them_are_idle(
     # tile[lane // 4, 0] in rows of 8 words: 8 words in 4 banks, with 7 idle banks between them.
     launch = square_launch("set_row_read_col", (32, 8), lambda x, y: y * 32 + x, lambda x, y: x // 4 * 8)
     where = bank_layout(launch)
-    figure = draw_banks(serve_request(moment(launch, warp=0, step=1), where), 32, THEMES["light"], says="", width=410)
+    figure = draw_banks(
+        bank_service(request_view(launch, warp=0, step=1), where), 32, THEMES["light"], says="", width=410
+    )
     lanes = {text for text in written(figure).values() if text.startswith("L")}
     assert lanes == {f"L{first}-{first + 3}" for first in range(0, 32, 4)}
     texts = [trace for trace in figure.data if trace.type == "scatter"]

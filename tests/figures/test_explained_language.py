@@ -23,10 +23,10 @@ from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.views.across_gpus import gpu_rows, gpus_headline
 from smemviz.views.layout_lab import SetUp
-from smemviz.views.layout_search import found, found_heads, found_said
+from smemviz.views.layout_search import layout_heads, layout_rows, layouts_text
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital, clause, sentences
-from smemviz.wording.impact import Measured, matter
+from smemviz.wording.impact import Measured, impact
 from smemviz.wording.layout_changes import change_said
 from smemviz.wording.patterns import described, name
 
@@ -146,10 +146,10 @@ def test_what_excess_costs_is_said_in_messages() -> None:
         replace(col, launch=large, device=replace(device, name="NVIDIA Unheard Of")),
     ]
     with pseudo():
-        judged = [matter(one, others) for one in kinds for others in ((), all_)]
+        judged = [impact(one, others) for one in kinds for others in ((), all_)]
         said = [text for one in judged for text in (one.answer, one.sentence, one.basis)]
         assert forgotten(said, [one.kernel for one in launches]) == []
-    english = matter(col, all_)
+    english = impact(col, all_)
     assert english.sentence.startswith("992 wavefronts in excess take 992 cycles, ")
 
 
@@ -182,8 +182,12 @@ def test_layouts_that_were_found_are_told_in_messages() -> None:
     for text in layouts:
         setup = SetUp(layout_of(text), (access_of("row; op=store"), access_of("column")), H200)
         with pseudo():
-            rows = found(setup)
-            said = [*found_heads(setup), found_said(rows), *(cell for row in rows for cell in (row.name, *row.cells))]
+            rows = layout_rows(setup)
+            said = [
+                *layout_heads(setup),
+                layouts_text(rows),
+                *(cell for row in rows for cell in (row.name, *row.cells)),
+            ]
             assert forgotten(said, ["xor", "Swizzle"]) == []
 
 

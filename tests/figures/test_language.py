@@ -18,8 +18,8 @@ from smemviz.figures.banks import banks
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 from smemviz.figures.drawing.style import FONT, font, mono
 from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
-from smemviz.figures.elements import accessed, look_at, told_touches, touched_elements
-from smemviz.figures.sectors import largest_moment, sectors, spread, used_of
+from smemviz.figures.elements import accessed, described_counts, look_at, touched_elements
+from smemviz.figures.sectors import largest_request, sectors, spread, used_of
 from smemviz.figures.source import source
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.figures.tile import tile
@@ -31,8 +31,8 @@ from smemviz.i18n import speaking
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.model.playback.request_view import Moment, moment
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.request_view import RequestView, request_view
+from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
@@ -41,7 +41,7 @@ from smemviz.views.comparison import Entry, time_origin, to_csv
 from smemviz.views.published_findings import published
 from smemviz.wording.impact import Measured
 from smemviz.wording.labels import COUNTED, count, duration, percent
-from smemviz.wording.sentences import badge, degree_of, facts, findings_of, headline, origin, present, rule, told
+from smemviz.wording.sentences import badge, degree_of, described, facts, findings_of, headline, origin, present, rule
 
 ROOT = Path(__file__).resolve().parents[2]
 EIGHT_BYTE_BANKS = Hardware((3, 5), 8)
@@ -73,7 +73,7 @@ def recording(file: str) -> Recording:
     return load(ROOT / f"kernels/recordings/h200/{file}.smem.npz")
 
 
-def pictures(now: Moment, hardware: Hardware) -> Iterator[go.Figure]:
+def pictures(now: RequestView, hardware: Hardware) -> Iterator[go.Figure]:
     """Draw every figure of a launch that is drawn at a moment."""
     launch = now.launch
     names = [array.name for array in launch.shared_arrays] or [""]
@@ -88,16 +88,20 @@ def pictures(now: Moment, hardware: Hardware) -> Iterator[go.Figure]:
             yield touched_elements(now, look_at(now, array, whole=whole))
 
 
-def sentences(now: Moment, hardware: Hardware) -> Iterator[str]:
+def sentences(now: RequestView, hardware: Hardware) -> Iterator[str]:
     """Say everything there is to say of a launch at a moment."""
     yield present(now, hardware)
-    yield from (told_touches(now, look_at(now, array)) for array in accessed(now.launch))
+    yield from (described_counts(now, look_at(now, array)) for array in accessed(now.launch))
 
 
 def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[Any]:
     """Draw all figures of a launch, and say all sentences."""
     rows = summarize(launch, hardware.cc, hardware.bank_bytes)
-    at = [worst_moment(launch, hardware), largest_moment(launch, len(launch.sites) - 1), moment(launch, step=10**6)]
+    at = [
+        worst_request(launch, hardware),
+        largest_request(launch, len(launch.sites) - 1),
+        request_view(launch, step=10**6),
+    ]
     shown: list[Any] = []
     for now in filter(None, at):
         shown += [*pictures(now, hardware), *sentences(now, hardware)]
@@ -248,7 +252,7 @@ def test_mistakes_are_told_in_messages_around_what_the_engine_said() -> None:
     )
     found = replace(found, findings=met)
     with pseudo():
-        texts = [told(finding, found) for finding in findings_of(found, found.launches[0])]
+        texts = [described(finding, found) for finding in findings_of(found, found.launches[0])]
         assert forgotten(texts, ["as the engine said", "set_row_read_row"]) == []
     assert len(texts) == len(kinds)
 
@@ -297,7 +301,7 @@ def test_fonts_with_the_letters_of_a_language_come_first_of_those_with_chinese_c
 
 
 def test_english_pictures_name_the_fonts_they_did() -> None:
-    assert banks(worst_moment(recording("square")["set_row_read_col"])).layout.font.family == FONT
+    assert banks(worst_request(recording("square")["set_row_read_col"])).layout.font.family == FONT
 
 
 def test_a_letter_of_korean_or_chinese_is_as_wide_as_the_type_is_high() -> None:

@@ -12,7 +12,7 @@ from smemviz.engines import run
 from smemviz.figures.matmul.scene import scene
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
-from smemviz.views.matmul_steps import Step, sentence, steps, touched
+from smemviz.views.matmul_steps import Step, loaded, sentence, steps
 
 
 @cache
@@ -40,14 +40,14 @@ def test_each_element_is_loaded_once_per_block_that_needs_it() -> None:
     times: Counter[tuple[str, tuple[int, int]]] = Counter()
     for step in found:
         if step.kind == "load":
-            times.update((t.array.name, cell) for t in touched(launch, step.rows) if t.op == "load" for cell in t.cells)
+            times.update((t.array.name, cell) for t in loaded(launch, step.rows) if t.op == "load" for cell in t.cells)
     assert len(times) == 2 * 16 * 16
     assert set(times.values()) == {2}  # S / T
 
 
 def test_a_multiplication_reads_a_column_of_one_tile_and_a_row_of_the_other() -> None:
     launch, found = pictured()
-    a, b = touched(launch, found[4].rows)
+    a, b = loaded(launch, found[4].rows)
     assert (a.array.name, a.place()) == ("a_tile", "rows 0-7, column 2")
     assert (b.array.name, b.place()) == ("b_tile", "row 2, columns 0-7")
     assert (a.lanes, a.requests, a.cost) == (64, 2, 2)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from measured import measured_recording, timing
 
-from smemviz.wording.impact import Matter, Measured, matter
+from smemviz.wording.impact import Impact, Measured, impact
 
 RECORDING = measured_recording()
 DEVICE = RECORDING.device
@@ -21,8 +21,8 @@ def measured(kernel: str, **changed: object) -> Measured:
 ALL = [measured(launch.kernel) for launch in RECORDING.launches]
 
 
-def said(one: Measured) -> Matter:
-    return matter(one, ALL)
+def said(one: Measured) -> Impact:
+    return impact(one, ALL)
 
 
 def test_992_wavefronts_take_half_a_microsecond_and_the_clock_agrees() -> None:
@@ -60,7 +60,7 @@ def test_where_the_clock_and_the_count_disagree_one_sentence_says_so() -> None:
         "the launch or by other work."
     )
     slow_peer = [measured("set_row_read_row", time=timing(2.0))]
-    unseen = matter(measured("set_row_read_col"), slow_peer)
+    unseen = impact(measured("set_row_read_col"), slow_peer)
     assert unseen.answer == "Not seen"
     assert unseen.sentence.endswith("The clock does not show it: set_row_read_row, which has none, takes no less.")
 
@@ -77,7 +77,7 @@ def test_a_launch_is_compared_with_the_same_work_only() -> None:
         replace(peer, launch=replace(peer.launch, requests=peer.launch.requests.select(logged), hardware=())),
         measured("set_col_read_col"),
     )
-    assert matter(one, others).sentence.endswith("67 % of the 0.750 µs net.")
+    assert impact(one, others).sentence.endswith("67 % of the 0.750 µs net.")
 
 
 def test_what_the_hardware_counted_goes_before_what_was_recorded() -> None:

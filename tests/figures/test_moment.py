@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from synthetic import requests, square_recording
 
-from smemviz.model.playback.request_view import blocks, contents, element_addresses, moment, playback_order
+from smemviz.model.playback.request_view import blocks, contents, element_addresses, playback_order, request_view
 
 LAUNCH = square_recording()["set_row_read_col"]
 
@@ -37,14 +37,14 @@ def test_a_warp_that_passed_more_barriers_comes_later_though_its_step_is_lower()
     ],
 )
 def test_a_request_is_found_by_what_still_exists_of_its_address(asked: dict[str, int], warp: int, step: int) -> None:
-    now = moment(LAUNCH, **asked)
+    now = request_view(LAUNCH, **asked)
     assert now.row is not None
     assert (LAUNCH.requests.warp[now.row], LAUNCH.requests.step[now.row]) == (warp, step)
 
 
 def test_the_tile_fills_warp_by_warp() -> None:
     array = LAUNCH.shared_arrays[0]
-    held = contents(moment(LAUNCH, warp=2, step=0), array)
+    held = contents(request_view(LAUNCH, warp=2, step=0), array)
     assert held.values[:96].tolist() == list(range(96))
     assert np.isnan(held.values[96:]).all()
     assert held.threads[95] == 95
@@ -52,7 +52,7 @@ def test_the_tile_fills_warp_by_warp() -> None:
 
 
 def test_after_the_barrier_the_whole_tile_is_filled() -> None:
-    held = contents(moment(LAUNCH, warp=0, step=1), LAUNCH.shared_arrays[0])
+    held = contents(request_view(LAUNCH, warp=0, step=1), LAUNCH.shared_arrays[0])
     assert held.values.tolist() == list(range(1024))
 
 
@@ -66,4 +66,4 @@ def test_elements_of_any_rank_have_addresses_in_row_major_order() -> None:
 def test_a_launch_without_a_log_has_no_present_request() -> None:
     launch = replace(LAUNCH, requests=LAUNCH.requests.select(np.zeros(0, np.intp)))
     assert blocks(launch) == []
-    assert moment(launch).row is None
+    assert request_view(launch).row is None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from smemviz.app.components.launches import moment_of
+from smemviz.app.components.launches import request_view_of
 from smemviz.app.state import LookState
 from smemviz.engines import run
 from smemviz.frontends.reading import read_program
 from smemviz.model.playback.bank_service import H200
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.worst import worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
 from smemviz.recordings.places import access_of, place_of, site_at
@@ -22,7 +22,7 @@ def recorded(file: str, **constants: int) -> Recording:
 
 
 def shown(recording: Recording, launch: Launch, **query: str) -> str:
-    row = moment_of(recording, launch, H200, LookState.read(query)).row
+    row = request_view_of(recording, launch, H200, LookState.read(query)).row
     assert row is not None
     site = launch.sites[launch.requests.site[row]]
     return f"{site.op} {site.source}"
@@ -36,7 +36,7 @@ def square() -> Recording:
 def test_without_a_conflict_the_padded_column_is_shown(square: Recording) -> None:
     launch = square["set_row_read_col_pad"]
     assert shown(square, launch) == "load tile[tx, ty]"
-    row = worst_moment(launch).row
+    row = worst_request(launch).row
     assert row is not None
     assert sorted(launch.requests.addresses[row] // 4 % 32) == list(range(32))
 

@@ -10,11 +10,11 @@ from reading import cells, framed, written
 from synthetic import square_recording
 
 import smemviz
-from smemviz.figures.elements import accessed, look_at, told_touches, touched_elements
-from smemviz.figures.sectors import largest_moment, sectors, spread, used_of
+from smemviz.figures.elements import accessed, described_counts, look_at, touched_elements
+from smemviz.figures.sectors import largest_request, sectors, spread, used_of
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.playback.request_view import Moment, moment
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.request_view import RequestView, request_view
+from smemviz.model.playback.worst import worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo
 from smemviz.recordings.recording import Recording
@@ -28,7 +28,7 @@ def product() -> Recording:
 
 
 def test_a_row_of_b_fills_one_line(product: Recording) -> None:
-    figure = sectors(moment(product["naive"], warp=3, site=1))
+    figure = sectors(request_view(product["naive"], warp=3, site=1))
     assert written(figure) == {(lane, 0): f"L{lane}" for lane in range(32)}
     assert cells(figure).z.tolist() == [[USED] * 32]
     assert list(figure.layout.yaxis.ticktext) == ["b[0, 0]"]
@@ -38,7 +38,7 @@ def test_a_row_of_b_fills_one_line(product: Recording) -> None:
 def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_the_rest_unused(
     product: Recording,
 ) -> None:
-    figure = sectors(moment(product["naive_swapped"], warp=3, site=0))
+    figure = sectors(request_view(product["naive_swapped"], warp=3, site=0))
     assert written(figure) == {(0, lane): f"L{lane}" for lane in range(32)}
     assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]] * 32
     assert list(figure.layout.yaxis.ticktext) == [f"a[{row}, 0]" for row in range(32)]
@@ -52,39 +52,39 @@ def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_t
 
 
 def test_a_broadcast_names_all_its_lanes(product: Recording) -> None:
-    figure = sectors(moment(product["naive"], warp=3, site=0))
+    figure = sectors(request_view(product["naive"], warp=3, site=0))
     assert written(figure) == {(0, 0): "L0-31"}
     assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]]
 
 
 def test_bytes_of_a_word_that_are_not_used_are_struck_out_beside_the_lane() -> None:
-    now = moment(square_recording()["set_row_read_row"], site=2)
+    now = request_view(square_recording()["set_row_read_row"], site=2)
     narrow = replace(now.launch, sites=(*now.launch.sites[:2], replace(now.launch.sites[2], width=1)))
-    figure = sectors(moment(narrow, site=2))
+    figure = sectors(request_view(narrow, site=2))
     assert set(cells(figure).z.ravel().tolist()) == {USED}
     struck = next(trace for trace in figure.data if trace.name == "moved and not used")
     assert np.isnan(struck.x.astype(float)).sum() == 32
 
 
 def test_sixteen_bytes_a_lane_take_eight_lanes_a_line() -> None:
-    now = moment(square_recording()["set_row_read_row"], site=2)
+    now = request_view(square_recording()["set_row_read_row"], site=2)
     assert now.row is not None
     log = now.launch.requests.select(np.array([now.row]))
     log.addresses[:] = (1 << 32) + 16 * np.arange(32)
     site = replace(now.launch.sites[2], width=16)
-    figure = sectors(moment(replace(now.launch, sites=(*now.launch.sites[:2], site), requests=log), site=2))
+    figure = sectors(request_view(replace(now.launch, sites=(*now.launch.sites[:2], site), requests=log), site=2))
     assert cells(figure).z.shape == (4, 8)
     assert written(figure)[7, 3] == "L31"
 
 
 def test_a_request_to_shared_memory_moves_no_sector() -> None:
-    figure = sectors(moment(square_recording()["set_row_read_row"], site=0))
+    figure = sectors(request_view(square_recording()["set_row_read_row"], site=0))
     assert figure.layout.annotations[0].text == "This request goes to shared memory: no sector is moved."
 
 
 def test_a_line_that_belongs_to_no_argument_is_named_by_its_address(product: Recording) -> None:
     launch = replace(product["naive"], arrays=())
-    now = moment(launch, site=1)
+    now = request_view(launch, site=1)
     address = launch.requests.addresses[now.row, 0]
     assert list(sectors(now).layout.yaxis.ticktext) == [f"{address:#x}"]
 
@@ -121,14 +121,14 @@ def test_a_request_of_neighbouring_words_is_called_coalesced(product: Recording)
 def test_the_largest_request_of_a_site_is_found() -> None:
     reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
     launch = reduce["neighbours_in_global_memory"]
-    now = largest_moment(launch, 0)
+    now = largest_request(launch, 0)
     assert now
     assert cells(sectors(now)).z.shape == (1, 32)
-    assert largest_moment(replace(launch, requests=launch.requests.select(np.zeros(0, np.intp))), 0) is None
+    assert largest_request(replace(launch, requests=launch.requests.select(np.zeros(0, np.intp))), 0) is None
 
 
 def test_without_shared_memory_the_request_that_moves_the_most_for_nothing_comes_first(product: Recording) -> None:
-    now = worst_moment(product["naive_swapped"])
+    now = worst_request(product["naive_swapped"])
     assert now.row is not None
     assert product["naive_swapped"].sites[product["naive_swapped"].requests.site[now.row]].source == "a[row, k]"
 
@@ -136,8 +136,8 @@ def test_without_shared_memory_the_request_that_moves_the_most_for_nothing_comes
 # --- elements
 
 
-def present(product: Recording, kernel: str, site: int) -> Moment:
-    return moment(product[kernel], warp=3, site=site)
+def present(product: Recording, kernel: str, site: int) -> RequestView:
+    return request_view(product[kernel], warp=3, site=site)
 
 
 def test_the_elements_that_a_block_loads_are_shaded_and_the_request_s_are_framed(product: Recording) -> None:
@@ -156,30 +156,30 @@ def test_the_elements_that_a_block_loads_are_shaded_and_the_request_s_are_framed
 
 
 def test_a_sentence_says_how_often_by_the_block_and_in_all(product: Recording) -> None:
-    said = told_touches(present(product, "naive", 0), look_at(present(product, "naive", 0), None))
+    said = described_counts(present(product, "naive", 0), look_at(present(product, "naive", 0), None))
     assert said == (
         "Of the 4,096 elements of a, loaded by threads: 2,048 by block 0, 32 times each; "
         "4,096 by all blocks, 64 times each."
     )
     now = present(product, "naive", 2)
-    assert "1,024 by block 0, once each" in told_touches(now, look_at(now, None))
+    assert "1,024 by block 0, once each" in described_counts(now, look_at(now, None))
 
 
 def test_elements_that_nobody_stores_are_counted(product: Recording) -> None:
     """2 x 2 threads for tiles of 32 x 32: 4 of 1,024 elements are stored, the others keep what another kernel left."""
     corner = smemviz.run(kernels_dir() / "mistakes.py", engine="lockstep")["corner_of_each_tile"]
-    now = moment(corner)
-    said = told_touches(now, look_at(now, "c"))
+    now = request_view(corner)
+    said = described_counts(now, look_at(now, "c"))
     assert said.startswith("Of the 1,024 elements of c, stored by threads: 4 by block 0, once each; 4 by all blocks")
     assert said.endswith(" 1,020 elements are stored by no thread and keep what they held.")
-    assert "keep" not in told_touches(moment(product["naive"]), look_at(moment(product["naive"]), "c"))
+    assert "keep" not in described_counts(request_view(product["naive"]), look_at(request_view(product["naive"]), "c"))
 
 
 def test_the_array_is_the_one_asked_for_or_the_one_last_gone_to(product: Recording) -> None:
     tiled = product["tiled"]
     assert accessed(tiled) == ["c", "a", "b"]
     shared = next(i for i, site in enumerate(tiled.sites) if site.space == "shared" and site.op == "load")
-    now = moment(tiled, site=shared)
+    now = request_view(tiled, site=shared)
     chosen = [look_at(now, name) for name in (None, "c", "nothing")]
     assert [(one.array.name, one.kind) for one in chosen if one] == [("b", "load"), ("c", "store"), ("b", "load")]
 
@@ -188,7 +188,7 @@ def test_a_large_array_is_drawn_in_cells_of_several_elements(product: Recording)
     launch = product["naive"]
     launch = replace(launch, requests=launch.requests.select(launch.requests.site == 0))
     larger = ArrayInfo("a", "global", (640, 640), (4, 2560), "float32", launch.arrays[1].address, 1)
-    now = moment(replace(launch, arrays=(launch.arrays[0], larger, launch.arrays[2])), warp=3, site=0)
+    now = request_view(replace(launch, arrays=(launch.arrays[0], larger, launch.arrays[2])), warp=3, site=0)
     looked = look_at(now, "a")
     assert looked
     figure = touched_elements(now, looked)
@@ -203,7 +203,7 @@ def test_a_large_array_is_drawn_in_cells_of_several_elements(product: Recording)
 
 def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells() -> None:
     reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
-    now = moment(reduce["neighbours_in_global_memory"], site=0)
+    now = request_view(reduce["neighbours_in_global_memory"], site=0)
     figure = touched_elements(now, look_at(now, "values"))
     assert cells(figure).z.shape == (32, 32)
     # The last thread standing loads element 0 in each of 8 steps and for the sum; its neighbour is loaded once.
@@ -212,7 +212,7 @@ def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells(
 
 def test_a_launch_without_global_arrays_says_so(product: Recording) -> None:
     launch = replace(product["naive"], arrays=())
-    now = moment(launch)
+    now = request_view(launch)
     assert look_at(now, None) is None
-    assert told_touches(now, None) == ""
+    assert described_counts(now, None) == ""
     assert touched_elements(now, None).layout.annotations[0].text == "This launch touches no array in global memory."

@@ -7,8 +7,8 @@ from synthetic import square_recording
 from smemviz.engines import run
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.playback.bank_service import Hardware
-from smemviz.model.playback.request_view import moment
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.request_view import request_view
+from smemviz.model.playback.worst import worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import MAIN_FAILED, Finding
 from smemviz.wording.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
@@ -57,7 +57,7 @@ def test_two_rows_that_no_layout_brings_into_one_sector_are_not_called_a_waste_o
 
 
 def test_the_present_request_is_said_in_one_line() -> None:
-    said = [present(moment(LAUNCH, warp=3, step=step)) for step in range(3)]
+    said = [present(request_view(LAUNCH, warp=3, step=step)) for step in range(3)]
     assert said == [
         "store by warp 3, step 0: 32 lanes, 1 wavefront",
         "load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do",
@@ -100,8 +100,8 @@ def test_a_card_shows_the_worst_site_with_its_lanes_in_conflict() -> None:
 
 
 def test_one_looks_first_at_the_request_that_wastes_the_most() -> None:
-    now = worst_moment(LAUNCH)
+    now = worst_request(LAUNCH)
     assert present(now) == "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
-    assert present(worst_moment(RECORDING["set_row_read_row"])) == "store by warp 0, step 0: 32 lanes, 1 wavefront"
+    assert present(worst_request(RECORDING["set_row_read_row"])) == "store by warp 0, step 0: 32 lanes, 1 wavefront"
     log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
-    assert present(worst_moment(replace(LAUNCH, requests=log))).startswith("global store by warp 0")
+    assert present(worst_request(replace(LAUNCH, requests=log))).startswith("global store by warp 0")

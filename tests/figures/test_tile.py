@@ -9,9 +9,9 @@ from reading import bold, cells, framed, written
 from synthetic import SHARED, requests, square_launch, square_recording
 
 from smemviz.figures.tile import tile
-from smemviz.model.playback.bank_service import Hardware, bank_layout, serve_request
-from smemviz.model.playback.request_view import Moment, moment
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.bank_service import Hardware, bank_layout, bank_service
+from smemviz.model.playback.request_view import RequestView, request_view
+from smemviz.model.playback.worst import worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load as load_recording
@@ -20,8 +20,8 @@ RECORDING = square_recording()
 PLAIN, CONFLICT = "lane of this request", "lane in conflict"
 
 
-def load(kernel: str, warp: int) -> Moment:
-    return moment(RECORDING[kernel], warp=warp, step=1)
+def load(kernel: str, warp: int) -> RequestView:
+    return request_view(RECORDING[kernel], warp=warp, step=1)
 
 
 def test_a_column_read_writes_its_32_lanes_down_one_column_and_marks_them_all() -> None:
@@ -57,7 +57,7 @@ def test_cells_are_coloured_by_the_bank_the_hardware_gives_them() -> None:
 
 
 def test_what_nobody_has_stored_yet_is_faint_and_empty() -> None:
-    now = moment(square_recording(16)["set_row_read_col"], warp=1, step=0)
+    now = request_view(square_recording(16)["set_row_read_col"], warp=1, step=0)
     heat = cells(tile(now, "tile"))
     row, column = np.indices((16, 16))
     bank = (16 * row + column) % 32
@@ -73,7 +73,7 @@ def test_what_nobody_has_stored_yet_is_faint_and_empty() -> None:
 
 def test_a_cell_shows_what_it_holds_below_the_lane_that_is_there() -> None:
     # BDIMX = 19: lanes 0-18 load column 0, lanes 19-31 the first 13 of column 1; tile[r, c] holds 19 r + c.
-    figure = tile(moment(square_recording(19, 0)["set_row_read_col"], warp=0, step=1), "tile")
+    figure = tile(request_view(square_recording(19, 0)["set_row_read_col"], warp=0, step=1), "tile")
     row = cells(figure).text[0].tolist()
     assert row == ["", "", *map(str, range(2, 19))]
     here = written(figure)
@@ -87,7 +87,7 @@ def test_a_cell_shows_what_it_holds_below_the_lane_that_is_there() -> None:
 
 
 def test_pale_cells_are_in_the_key_as_long_as_there_are_any() -> None:
-    storing = tile(moment(RECORDING["set_row_read_col"], warp=3, step=0), "tile")
+    storing = tile(request_view(RECORDING["set_row_read_col"], warp=3, step=0), "tile")
     assert "nothing stored yet" in {trace.name for trace in storing.data}
     full = tile(load("set_row_read_col", 3), "tile")
     assert "nothing stored yet" not in {trace.name for trace in full.data}
@@ -97,7 +97,7 @@ def test_lanes_that_do_not_fit_their_cell_are_not_written_over_each_other() -> N
     # Lanes 0, 3, 6, ... ask for words 0 and 2 in turn: their list is wider than a cell of 64 columns.
     base = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: (x % 3) * 2)
     array = replace(base.arrays[0], shape=(16, 64), strides=(256, 4))
-    figure = tile(moment(replace(base, arrays=(array, *base.arrays[1:])), warp=0, step=1), "tile")
+    figure = tile(request_view(replace(base, arrays=(array, *base.arrays[1:])), warp=0, step=1), "tile")
     assert set(written(figure).values()) == {"L…"}
 
 
@@ -117,11 +117,11 @@ def test_the_physical_view_has_a_row_per_32_banks_and_greys_the_padding_where_it
 
 
 def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five() -> None:
-    now = moment(square_recording(5, 0)["set_row_read_col"], warp=0, step=1)
+    now = request_view(square_recording(5, 0)["set_row_read_col"], warp=0, step=1)
     figure = tile(now, "tile", view="physical", banks=5)
     assert cells(figure).z.shape == (5, 5)
     assert framed(figure, CONFLICT) == {(c, r) for c in range(5) for r in range(5)}
-    padded = moment(square_recording(5, 1)["set_row_read_col_pad"], warp=0, step=1)
+    padded = request_view(square_recording(5, 1)["set_row_read_col_pad"], warp=0, step=1)
     lanes = {(6 * (t % 5) + t // 5) for t in range(25)}
     drawn = tile(padded, "tile", view="physical", banks=5)
     assert framed(drawn, CONFLICT) == set()  # lanes go five at a time, and a column of five lies in five banks
@@ -132,10 +132,10 @@ def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five() -> No
 
 def test_a_drawing_serves_as_many_lanes_at_a_time_as_it_has_banks() -> None:
     plain, padded = (
-        serve_request(now, bank_layout(now.launch, banks=5))
+        bank_service(now, bank_layout(now.launch, banks=5))
         for now in (
-            moment(square_recording(5, 0)["set_row_read_col"], warp=0, step=1),
-            moment(square_recording(5, 1)["set_row_read_col_pad"], warp=0, step=1),
+            request_view(square_recording(5, 0)["set_row_read_col"], warp=0, step=1),
+            request_view(square_recording(5, 1)["set_row_read_col_pad"], warp=0, step=1),
         )
     )
     # 25 lanes in groups of 5: all of a column in one bank, or each in its own.
@@ -147,15 +147,15 @@ def test_a_drawing_serves_as_many_lanes_at_a_time_as_it_has_banks() -> None:
 @pytest.mark.parametrize("banks", [1, 3, 5, 31, 33, 64])
 def test_a_drawing_with_any_number_of_banks_serves_every_lane(banks: int) -> None:
     for step in (0, 1):
-        now = moment(RECORDING["set_row_read_col"], warp=1, step=step)
-        served = serve_request(now, bank_layout(now.launch, banks=banks))
+        now = request_view(RECORDING["set_row_read_col"], warp=1, step=step)
+        served = bank_service(now, bank_layout(now.launch, banks=banks))
         assert served.lane.tolist() == list(range(32))
         assert (served.wavefront >= 0).all()
 
 
 def test_lanes_that_share_a_word_are_in_no_conflict() -> None:
     launch = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: 0 * x + y)
-    figure = tile(moment(launch, warp=7, step=1), "tile")
+    figure = tile(request_view(launch, warp=7, step=1), "tile")
     assert written(figure) == {(7, 0): "L0-31"}
     assert framed(figure, CONFLICT) == set()
 
@@ -171,15 +171,15 @@ def wide_launch(stride: int) -> Launch:
 
 def test_wide_accesses_conflict_within_their_half_warp_only() -> None:
     # 9.0, counters.csv: contiguous 8-byte loads take 2 wavefronts, one per half-warp, and no lane waits.
-    assert framed(tile(moment(wide_launch(1)), "tile"), CONFLICT) == set()
+    assert framed(tile(request_view(wide_launch(1)), "tile"), CONFLICT) == set()
     # 16 lanes of a half-warp, 2 doubles apart: two words in every second pair of banks.
-    assert len(framed(tile(moment(wide_launch(2)), "tile"), CONFLICT)) == 32
+    assert len(framed(tile(request_view(wide_launch(2)), "tile"), CONFLICT)) == 32
 
 
 def test_the_8_byte_bank_mode_of_3x_halves_the_banks_a_column_of_16_ints_meets() -> None:
     # CUDA C programming guide, 3.x; the 8-way figure quoted for 32 x 16 ints.
     launch = square_launch("set_row_read_col", (32, 16), lambda x, y: y * 32 + x, lambda x, y: x * 16 + y % 16)
-    now = moment(launch, warp=0, step=1)
+    now = request_view(launch, warp=0, step=1)
     z = cells(tile(now, "tile", hardware=Hardware((3, 5), 8))).z
     assert z[0].tolist() == [c // 2 for c in range(16)]
     assert z[1].tolist() == [8 + c // 2 for c in range(16)]
@@ -189,7 +189,7 @@ def test_a_large_array_is_drawn_around_the_present_request() -> None:
     launch = square_launch(
         "set_row_read_col", (512, 32), lambda x, y: (y + 400) * 32 + x, lambda x, y: (x + 400) * 32 + y
     )
-    figure = tile(moment(launch, warp=0, step=1), "tile")
+    figure = tile(request_view(launch, warp=0, step=1), "tile")
     heat = cells(figure)
     assert heat.z.shape == (64, 32)
     assert set(written(figure)) == {(0, 400 + lane) for lane in range(32)}
@@ -200,7 +200,7 @@ def test_a_large_array_is_drawn_around_the_present_request() -> None:
 
 def test_a_launch_without_shared_memory_says_so() -> None:
     launch = replace(RECORDING["set_row_read_row"], arrays=RECORDING["set_row_read_row"].arrays[1:])
-    figure = tile(moment(launch), "tile")
+    figure = tile(request_view(launch), "tile")
     assert figure.layout.annotations[0].text == "This launch has no shared array."
 
 
@@ -218,7 +218,7 @@ def test_a_tile_of_1024_values_is_built_in_a_blink() -> None:
 def test_many_lanes_of_one_cell_are_written_short_and_told_in_full() -> None:
     recording = load_recording(kernels_dir() / "recordings" / "h200" / "histogram.smem.npz")
     skewed = [launch for launch in recording.launches if launch.kernel == "weigh_in_shared_memory"][1]
-    shown = tile(worst_moment(skewed), "held")
+    shown = tile(worst_request(skewed), "held")
     lanes = [trace for trace in shown.data if trace.type == "scatter" and trace.mode == "text"]
     written = [str(text) for trace in lanes for text in trace.text]
     assert "L0…31" in written

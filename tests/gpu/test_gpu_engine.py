@@ -72,7 +72,7 @@ def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, bl
             outputs.append([a.copy_to_host() for a in carried if hasattr(a, "copy_to_host")])
             super().restore()
 
-    carrying = launch.carrying_kernel(function, carried, config.block[0] * config.block[1] * config.block[2])
+    carrying = launch.instrumented_kernel(function, carried, config.block[0] * config.block[1] * config.block[2])
     original = launch.Arguments
     launch.Arguments = Arguments
     try:

@@ -11,11 +11,11 @@ import pypdf
 import pytest
 from browsers import lacking
 
-from smemviz.cli.main import main as cli
+from smemviz.cli import main as cli
 from smemviz.errors import MissingError
 from smemviz.i18n import LANGUAGES, gettext, speaking
 from smemviz.lessons import LESSONS, Lesson, lesson_of
-from smemviz.lessons.handout import pressed_to_fit
+from smemviz.lessons.handout import printed_to_fit
 from smemviz.reports.images import require_browser
 
 
@@ -56,7 +56,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
 def test_the_pictures_of_every_answer_fit_its_page(lesson: Lesson) -> None:
     for values in product(*(knob.options for knob in lesson.knobs)):
         stage = lesson.stage(dict(zip((knob.name for knob in lesson.knobs), values, strict=True)))
-        printed = pressed_to_fit([panel.figure for panel in stage.panels("light")])
+        printed = printed_to_fit([panel.figure for panel in stage.panels("light")])
         assert sum(one.height * one.scale for one in printed) <= 700  # of the 986 pixels between the margins of A4
 
 

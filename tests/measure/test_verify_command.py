@@ -12,7 +12,7 @@ import pytest
 
 from smemviz.cli.main import main
 from smemviz.cli.verbs import verify
-from smemviz.engines import api as choose
+from smemviz.engines import backend
 from smemviz.errors import MissingError, RecordingError
 from smemviz.measure.ncu import counters
 from smemviz.recordings.data import Finding, Launch
@@ -31,7 +31,7 @@ class Gpu:
 @pytest.fixture
 def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a GPU and Nsight Compute be there, whose counts are those captured of merged.py."""
-    monkeypatch.setattr(choose, "gpu_engine", Gpu)
+    monkeypatch.setattr(backend, "gpu_engine", Gpu)
     monkeypatch.setattr(counters, "find_ncu", lambda: Path("ncu"))
     monkeypatch.setattr(counters, "profile", lambda *_: captured.profiled("merged"))
     monkeypatch.setattr(verify, "recording_for", lambda *_: captured.recording("merged"))
@@ -40,7 +40,7 @@ def h200(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_gpu_it_exits_3_and_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choose, "gpu_engine", lambda: type("Gpu", (), {"available": staticmethod(lambda: False)}))
+    monkeypatch.setattr(backend, "gpu_engine", lambda: type("Gpu", (), {"available": staticmethod(lambda: False)}))
     assert main(["verify", str(MERGED)]) == 3
     assert capsys.readouterr().err.startswith("smemviz: no GPU here")
 
@@ -51,7 +51,7 @@ def test_without_nsight_compute_it_exits_3_and_says_how_to_get_it(
     def missing() -> Path:
         raise MissingError("Nsight Compute (ncu) is not installed here")
 
-    monkeypatch.setattr(choose, "gpu_engine", Gpu)
+    monkeypatch.setattr(backend, "gpu_engine", Gpu)
     monkeypatch.setattr(counters, "find_ncu", missing)
     assert main(["verify", str(MERGED)]) == 3
     assert "not installed here" in capsys.readouterr().err
@@ -146,7 +146,7 @@ def test_a_recording_of_another_version_of_the_file_is_refused(
 ) -> None:
     device = captured.recording("merged").device
     monkeypatch.setattr(
-        choose, "gpu_engine", lambda: type("G", (), {"available": lambda: True, "device": lambda: device})
+        backend, "gpu_engine", lambda: type("G", (), {"available": lambda: True, "device": lambda: device})
     )
     monkeypatch.setattr(counters, "find_ncu", lambda: Path("ncu"))
     out = tmp_path / "other.smem.npz"

@@ -20,14 +20,14 @@ from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
 from smemviz.model.layout.layout_fix import (
     Access,
-    Cure,
+    LayoutFix,
     Pad,
     Score,
     Swizzle,
     accesses,
     pads,
     score,
-    smallest_cure,
+    smallest_fix,
     swizzles,
 )
 from smemviz.recordings.data import ArrayInfo, Launch
@@ -42,16 +42,16 @@ def recorded(file: str, kernel: str) -> Launch:
     return smemviz.load(path)[kernel]
 
 
-def cures(one: Launch) -> tuple[Cure | None, Cure | None]:
+def cures(one: Launch) -> tuple[LayoutFix | None, LayoutFix | None]:
     """Return the pad and the swizzle for the one shared array of a launch."""
     (index,) = (i for i, info in enumerate(one.arrays) if info.space == "shared")
     return cures_of(one, index)
 
 
-def cures_of(one: Launch, index: int) -> tuple[Cure | None, Cure | None]:
+def cures_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | None]:
     """Return the pad and the swizzle for an array of a launch."""
     info, found = one.arrays[index], accesses(one, index)
-    return smallest_cure(info, found, pads(info, found)), smallest_cure(info, found, swizzles(info, found))
+    return smallest_fix(info, found, pads(info, found)), smallest_fix(info, found, swizzles(info, found))
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
     # Four floats a lane down a column of a 32 x 32 tile of floats: 4 words keep them aligned and 8 lanes apart.
     tile = ArrayInfo("tile", "shared", (32, 32), (128, 4), "float32", 1024, 1)
     access = Access(0, "load", 16, (128 * LANES)[None], np.array([1]))
-    cure = smallest_cure(tile, [access], pads(tile, [access]))
+    cure = smallest_fix(tile, [access], pads(tile, [access]))
     assert cure is not None
     assert cure.layout == Pad(32, 4)
     assert (cure.before, cure.after) == ((Score(32, 28, 8),), (Score(4, 0, 1),))
-    swizzled = smallest_cure(tile, [access], swizzles(tile, [access]))
+    swizzled = smallest_fix(tile, [access], swizzles(tile, [access]))
     assert swizzled is not None
     assert swizzled.layout == Swizzle(32, 3, 2)
 
@@ -229,7 +229,7 @@ def test_no_smaller_pad_would_do(drawn: tuple[np.ndarray, np.ndarray, int, int, 
     tile = ArrayInfo("tile", "shared", (height, width), (width * itemsize, itemsize), "int32", 1024, 1)
     tile = replace(tile, dtype="int32" if itemsize == 4 else "float64")
     access = Access(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
-    cure = smallest_cure(tile, [access], pads(tile, [access]))
+    cure = smallest_fix(tile, [access], pads(tile, [access]))
     scores = [score(access, itemsize, Pad(width, pad)) for pad in range(1, 128 // itemsize)]
     best = min(scores, key=lambda one: one.wavefronts)
     if cure is None:

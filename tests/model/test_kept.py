@@ -4,7 +4,7 @@ import gc
 
 import launches
 
-from smemviz.model.counting.cache import kept
+from smemviz.model.counting.cache import cached
 from smemviz.recordings.data import Launch
 
 made = []
@@ -13,7 +13,7 @@ made = []
 SITES = tuple(launches.site(name, "shared", "load") for name in "abc")
 
 
-@kept
+@cached
 def sites(launch: Launch, more: int = 0) -> int:
     made.append(more)
     return len(launch.sites) + more

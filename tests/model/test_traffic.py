@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smemviz
-from smemviz.model.counting.element_counts import elements, kind_of, touches
+from smemviz.model.counting.element_counts import element_counts, elements, kind_of
 from smemviz.model.counting.global_traffic import add_traffic, same_accesses, traffic_of
 from smemviz.model.counting.summary import totals_of
 from smemviz.paths import kernels_dir
@@ -89,26 +89,26 @@ def test_the_same_accesses_in_another_order_are_found(product: Recording) -> Non
 def test_a_block_of_the_naive_product_loads_its_rows_and_columns_once_for_each_thread(product: Recording) -> None:
     launch = product["naive"]
     a, b, c = (next(array for array in launch.arrays if array.name == name) for name in "abc")
-    block = touches(launch, a, "load", block=1)  # the blocks are numbered along the rows of c
+    block = element_counts(launch, a, "load", block=1)  # the blocks are numbered along the rows of c
     assert block.element.tolist() == list(range(T * S))
     assert set(block.times.tolist()) == {T}
-    columns = touches(launch, b, "load", block=1)
+    columns = element_counts(launch, b, "load", block=1)
     assert columns.element.tolist() == [row * S + column for row in range(S) for column in range(T, 2 * T)]
-    assert touches(launch, a, "load").times.sum() == touches(launch, b, "load").times.sum() == S**3
-    assert touches(launch, c, "store").times.tolist() == [1] * S * S
-    assert len(touches(launch, c, "load").times) == 0
+    assert element_counts(launch, a, "load").times.sum() == element_counts(launch, b, "load").times.sum() == S**3
+    assert element_counts(launch, c, "store").times.tolist() == [1] * S * S
+    assert len(element_counts(launch, c, "load").times) == 0
 
 
 def test_a_tile_divides_the_loads_by_its_side(product: Recording) -> None:
     """Document 003: every element is loaded S / T times rather than S times."""
     launch = product["tiled"]
     a = next(array for array in launch.arrays if array.name == "a")
-    assert set(touches(launch, a, "load").times.tolist()) == {S // T}
+    assert set(element_counts(launch, a, "load").times.tolist()) == {S // T}
 
 
 def test_a_wide_access_touches_every_element_under_it() -> None:
     launch = _wide()
-    found = touches(launch, launch.arrays[0], "load")
+    found = element_counts(launch, launch.arrays[0], "load")
     assert found.element.tolist() == list(range(128))
     assert set(found.times.tolist()) == {1}
 

@@ -10,7 +10,7 @@ from made_kernels import transposing
 from measured import timing
 
 from smemviz.engines import lockstep, run
-from smemviz.engines.output_hashes import Left
+from smemviz.engines.output_hashes import OutputHash
 from smemviz.engines.selection import Picker
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
@@ -78,7 +78,7 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         def run(program: Program, progress: object, log_bytes: int, picker: Picker) -> object:
             return lockstep.run(program, picker=picker)
 
-    def left(program: Program, kernels: Collection[str]) -> tuple[Left, ...]:
+    def left(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
         return tuple(one for one in verify._run(program, "lockstep", (), None).left if one.kernel in kernels)
 
     def times(program: Program, kernels: Collection[str], progress: object = None) -> tuple[Timing, ...]:

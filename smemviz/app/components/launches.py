@@ -13,8 +13,8 @@ from smemviz.app.state import LookState, RunState
 from smemviz.i18n import _
 from smemviz.model.hardware.compute_capability import device, known
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.model.playback.request_view import Moment, moment
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.request_view import RequestView, request_view
+from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import MAIN_FAILED, Launch
 from smemviz.recordings.places import access_of, place_of, site_at
 from smemviz.recordings.recording import Recording
@@ -81,16 +81,16 @@ def launch_query(launch: Launch, nth: int) -> Query:
     return {"kernel": launch.kernel} | ({"launch": str(nth)} if nth else {})
 
 
-def moment_of(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> Moment:
+def request_view_of(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> RequestView:
     """Return the moment that is looked at: the one named, else a mistake, else the one that wastes the most."""
     site = look.site if look.site is not None else site_at(recording, launch, look.at)
     if not look.site is look.warp is look.step is None:
-        return moment(launch, look.block, look.warp, look.step, site)
+        return request_view(launch, look.block, look.warp, look.step, site)
     elsewhere = look.site is None and look.at not in (place_of(launch, i) for i in range(len(launch.sites)))
     if elsewhere and look.block is None:
         found = (access_of(recording, launch, finding) for finding in findings_of(recording, launch))
         access = next(filter(None, found), None)
         if access is not None:
             at, block, warp = access
-            return moment(launch, block, warp, None, at)
-    return worst_moment(launch, hardware, look.block, site)
+            return request_view(launch, block, warp, None, at)
+    return worst_request(launch, hardware, look.block, site)

@@ -26,7 +26,7 @@ def rich(message: str, /, **values: Any) -> list[Component | str]:
     return children
 
 
-def retold(text: str) -> Component | str:
+def translated(text: str) -> Component | str:
     """Return a recorded or printed English text in the spoken language; one that cannot be said in it is marked."""
     known = say(text)
     return html.Span(text, lang="en") if known is None else known

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.components.graph import graph, table_button
 from smemviz.app.components.launches import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
-from smemviz.app.components.rich import retold, rich
+from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.learn.learn_page import PATH as LEARN
 from smemviz.app.state import LookState, RunState
@@ -132,7 +132,7 @@ def _card(library: Library, file: str, told: str) -> Component:
         shown = library.show(state)
         shown.launch(state)
     except SmemvizError as error:
-        why = retold(str(error))
+        why = translated(str(error))
         return html.Article(
             [html.H2(file), dmc.Alert(why, title=_("This file cannot be shown"), color="red")], className="card"
         )

@@ -11,9 +11,9 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from smemviz.app.components.launches import Filling, Query, hardware_of, moment_of
+from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
 from smemviz.app.components.links import access_query
-from smemviz.app.components.rich import retold, rich
+from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library
 from smemviz.app.pages.layouts.lab_page import PATH as LAB
 from smemviz.app.pages.layouts.lab_state import LabState
@@ -114,13 +114,15 @@ def view_gpus(library: Library, run: Query, look: Query) -> Filling:
     except _NotComparedError as error:
         return _refusal(str(error))
     except SmemvizError as error:
-        return _refusal(retold(str(error)))
+        return _refusal(translated(str(error)))
     calibrations, problems = _calibrations()
     rows = gpu_rows(asked.access, asked.hardware, calibrations)
     return {
         "gpus-headline.children": gpus_headline(rows),
         "gpus-origin.children": _origin(asked),
-        "gpus-notices.children": [dmc.Alert(retold(text), color="yellow", className="refusal") for text in problems],
+        "gpus-notices.children": [
+            dmc.Alert(translated(text), color="yellow", className="refusal") for text in problems
+        ],
         "gpus-table.children": _table(rows, run | look),
     }
 
@@ -139,7 +141,7 @@ def _of_kernel(library: Library, run: Query, look: Query) -> Asked:
     shown = library.show(state)
     launch = shown.launch(state)
     hardware = hardware_of(shown, state)
-    row = moment_of(shown.recording, launch, hardware, LookState.read(look)).row
+    row = request_view_of(shown.recording, launch, hardware, LookState.read(look)).row
     if row is None:
         raise _NotComparedError(_("no request of this block was logged; choose another block on the kernel's page"))
     site = launch.sites[launch.requests.site[row]]
@@ -216,7 +218,7 @@ def _row(row: GpuRow, query: Query) -> Component:
     basis: list[Component] = []
     if row.kind:
         basis = [html.Span(_(_KINDS[row.kind]), className=f"verdict {row.kind}"), html.Span(row.basis)]
-    difference = [row.difference, html.Div(retold(row.quoted))] if row.quoted else row.difference
+    difference = [row.difference, html.Div(translated(row.quoted))] if row.quoted else row.difference
     numbers = row.numbers or ("-",) * 3
     cells = [html.Td(text, className="number") for text in numbers]
     said = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]

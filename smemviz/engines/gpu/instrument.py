@@ -31,13 +31,13 @@ _KEPT = ("uint32", "int64", "uint32", "uint32")  # a shared or a global address,
 
 
 @dataclass(frozen=True)
-class Carrier:
+class Instrumented:
     """A rewritten function: its name, its module, and the carriers of the device functions it calls."""
 
     name: str
     module: ast.Module
     tree: SiteTree
-    callees: tuple[Carrier, ...]
+    callees: tuple[Instrumented, ...]
 
 
 def probe_name(action: str, site: Site) -> str:
@@ -50,7 +50,7 @@ def field_at(site: Site) -> str:
     return _field(ast.parse(f"({site.source})", mode="eval").body)
 
 
-def carry(table: SiteTable) -> Carrier:
+def instrument(table: SiteTable) -> Instrumented:
     """Rewrite a kernel and the device functions it reaches.
 
     What the launch counts into is the kernel's last parameter. The kernel makes the log of it, which is the last
@@ -73,18 +73,18 @@ class _Rewrite:
         self.table = table
         self.tree = tree
         self.name = name
-        self.callees: list[Carrier] = []
+        self.callees: list[Instrumented] = []
         self.temporaries = 0
 
-    def kernel(self) -> Carrier:
+    def kernel(self) -> Instrumented:
         node = self.tree.function.node
         begin = ast.copy_location(_begin(len(self.table.sites)), node)
         return self.function(LAUNCH, [begin, *self.body(node.body)])
 
-    def device_function(self) -> Carrier:
+    def device_function(self) -> Instrumented:
         return self.function(LOG, self.body(self.tree.function.node.body))
 
-    def function(self, parameter: str, body: list[ast.stmt]) -> Carrier:
+    def function(self, parameter: str, body: list[ast.stmt]) -> Instrumented:
         node = self.tree.function.node
         arguments = ast.arguments(
             posonlyargs=[],
@@ -97,7 +97,7 @@ class _Rewrite:
             ast.FunctionDef(name=self.name, args=arguments, body=body, decorator_list=[]), node
         )
         module = ast.fix_missing_locations(ast.Module([function], []))
-        return Carrier(self.name, module, self.tree, tuple(self.callees))
+        return Instrumented(self.name, module, self.tree, tuple(self.callees))
 
     # -- statements
 
@@ -264,7 +264,7 @@ def _is_element(node: ast.AST) -> bool:
     return not _field(node) and not any(isinstance(part, ast.Slice) for part in parts)
 
 
-def all_carriers(carrier: Carrier, visit: Callable[[Carrier], None]) -> None:
+def all_carriers(carrier: Instrumented, visit: Callable[[Instrumented], None]) -> None:
     """Visit a carrier's callees, innermost first, then the carrier."""
     for callee in carrier.callees:
         all_carriers(callee, visit)

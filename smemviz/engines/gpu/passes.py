@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.gpu import probes as probe
 from smemviz.engines.gpu import request_classes as classes
-from smemviz.engines.gpu.instrument import Carrier, carry
+from smemviz.engines.gpu.instrument import Instrumented, instrument
 from smemviz.engines.host import Configuration
 from smemviz.engines.selection import Blocks
 from smemviz.frontends.numba.functions import Function
@@ -38,16 +38,16 @@ ROW_BYTES = 2 * 8 * WARP_SIZE + 8 * probe.FACTS  # addresses, values, facts
 
 
 @dataclass(frozen=True)
-class Carrying:
+class InstrumentedKernel:
     """A kernel compiled to carry its counters, for one set of argument types."""
 
     table: SiteTable
     kernel: Any
 
 
-def carrying_kernel(
+def instrumented_kernel(
     function: Function, arguments: Sequence[object], threads: int, options: Mapping[str, Any] = MappingProxyType({})
-) -> Carrying:
+) -> InstrumentedKernel:
     """Rewrite a kernel and everything it calls, for blocks of so many threads; Numba compiles it at the first launch.
 
     It takes more registers than the clean one, but no more than blocks of this size can start with.
@@ -55,7 +55,9 @@ def carrying_kernel(
     table = find_sites(function, arguments)
     probes = probe.probes(table.sites)
     registers = min(options.get("max_registers") or _MOST_REGISTERS, most_registers(threads))
-    return Carrying(table, cuda.jit(**{**options, "max_registers": registers})(_compiled(carry(table), probes)))
+    return InstrumentedKernel(
+        table, cuda.jit(**{**options, "max_registers": registers})(_compiled(instrument(table), probes))
+    )
 
 
 def most_registers(threads: int) -> int:
@@ -67,7 +69,7 @@ def most_registers(threads: int) -> int:
     return min(_MOST_REGISTERS, in_block // (-(-threads // 128) * 128) // 8 * 8)
 
 
-def _compiled(carrier: Carrier, probes: dict[str, Any]) -> Any:
+def _compiled(carrier: Instrumented, probes: dict[str, Any]) -> Any:
     """Turn a rewritten tree into a Python function that sees the probes and its rewritten callees."""
     function = carrier.tree.function
     namespace = {**function.scope, **probes}
@@ -79,7 +81,7 @@ def _compiled(carrier: Carrier, probes: dict[str, Any]) -> Any:
 
 def count(
     function: Function,
-    carrying: Carrying,
+    carrying: InstrumentedKernel,
     configuration: Configuration,
     arguments: Sequence[Any],
     log_bytes: int,

@@ -31,7 +31,7 @@ _LIMITS = Limits(iterations=1000)
 _SECONDS = 5.0  # of looking in one run; after that no launch is looked at
 
 
-class Look:
+class Preflight:
     """The looks of one run."""
 
     def __init__(self) -> None:

@@ -25,8 +25,8 @@ from numba.cuda.core.errors import NumbaPerformanceWarning  # not the class of t
 from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
-from smemviz.engines.gpu.passes import ROW_BYTES, Carrying, carrying_kernel, count, most_registers
-from smemviz.engines.gpu.preflight import UNSAFE, Look
+from smemviz.engines.gpu.passes import ROW_BYTES, InstrumentedKernel, count, instrumented_kernel, most_registers
+from smemviz.engines.gpu.preflight import UNSAFE, Preflight
 from smemviz.engines.host import (
     Configuration,
     configuration,
@@ -98,8 +98,8 @@ class Recorder:
         self.log_bytes = log_bytes
         self.picker = picker or Picker()
         self.progress = progress
-        self._look = Look()
-        self._carrying: dict[tuple[Any, ...], Carrying] = {}
+        self._look = Preflight()
+        self._carrying: dict[tuple[Any, ...], InstrumentedKernel] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -116,7 +116,7 @@ class Recorder:
         if key not in self._carrying:
             options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
             kept = {name: value for name, value in options.items() if value}
-            self._carrying[key] = carrying_kernel(function, arguments, threads, kept)
+            self._carrying[key] = instrumented_kernel(function, arguments, threads, kept)
         launch = count(function, self._carrying[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
         self.log_bytes -= len(launch.requests) * ROW_BYTES
         self.launches.append(replace(launch, file=function.file))
@@ -190,7 +190,7 @@ def record(
     """Record one launch of a kernel; its arguments stay as they are."""
     check((function.file, function.node.lineno), config)
     with quiet():
-        carrying = carrying_kernel(function, arguments, math.prod(config.block))
+        carrying = instrumented_kernel(function, arguments, math.prod(config.block))
         return (count(function, carrying, config, arguments, log_bytes, blocks),)
 
 

@@ -202,7 +202,7 @@ def _rate(per_second: float) -> str:
     return f"{per_second / size:.3g} {unit}"
 
 
-def told(one: tuple[str, float] | None) -> str:
+def described(one: tuple[str, float] | None) -> str:
     """Say in a few words how near a kernel is to a ceiling."""
     if one is None:
         return _("not known")

@@ -14,7 +14,7 @@ from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, font,
 from smemviz.figures.drawing.text import cell_text
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.data import ArrayInfo, Launch
-from smemviz.views.matmul_steps import Step, Touched, sentence, touched
+from smemviz.views.matmul_steps import Loaded, Step, loaded, sentence
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import space_name
 
@@ -73,10 +73,10 @@ def scene(launch: Launch, all_steps: Sequence[Step], index: int, *, theme: Theme
 
 
 def _boards(launch: Launch, all_steps: Sequence[Step], index: int) -> list[_Board]:
-    now = touched(launch, all_steps[index].rows)
+    now = loaded(launch, all_steps[index].rows)
     own = [step.rows for step in all_steps[:index] if step.block == all_steps[index].block]
-    before = touched(launch, np.concatenate(own)) if own else ()
-    every = touched(launch, np.concatenate([step.rows for step in all_steps[: index + 1]]))
+    before = loaded(launch, np.concatenate(own)) if own else ()
+    every = loaded(launch, np.concatenate([step.rows for step in all_steps[: index + 1]]))
     arrays = {array.name: array for array in launch.arrays}
     a, b = arrays["a"], arrays["b"]
     a_tile, b_tile = launch.shared_arrays[:2]
@@ -98,9 +98,9 @@ def _boards(launch: Launch, all_steps: Sequence[Step], index: int) -> list[_Boar
 def _board(
     array: ArrayInfo,
     place: tuple[float, float],
-    now: Sequence[Touched],
-    before: Sequence[Touched],
-    every: Sequence[Touched],
+    now: Sequence[Loaded],
+    before: Sequence[Loaded],
+    every: Sequence[Loaded],
 ) -> _Board:
     state = np.full(array.shape, _IDLE, np.int8)
     for one in before:
@@ -120,7 +120,7 @@ def _board(
     return _Board(array, *place, state, text, loads)
 
 
-def _times(array: ArrayInfo, every: Sequence[Touched]) -> NDArray[np.int64]:
+def _times(array: ArrayInfo, every: Sequence[Loaded]) -> NDArray[np.int64]:
     """Count how often each element has been loaded, a warp's lanes that ask for the same one taken separately."""
     times = np.zeros(array.shape, np.int64)
     for one in every:

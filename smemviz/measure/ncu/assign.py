@@ -10,12 +10,12 @@ from smemviz.measure.ncu.counts import work_of
 from smemviz.measure.ncu.explain import Explanation, Unit
 from smemviz.measure.ncu.sass import Instruction
 
-Allotment = tuple[Unit, list[Instruction], Explanation]
+Assignment = tuple[Unit, list[Instruction], Explanation]
 
 _MAX_SUBSETS = 4096
 
 
-def allot(units: Sequence[Unit], instructions: Sequence[Instruction]) -> list[Allotment] | None:
+def assign(units: Sequence[Unit], instructions: Sequence[Instruction]) -> list[Assignment] | None:
     """Return who gets which instructions and why that is right, or None when there is no way to use them all.
 
     What agrees with the record is tried before what must be explained.
@@ -33,7 +33,7 @@ def allot(units: Sequence[Unit], instructions: Sequence[Instruction]) -> list[Al
     return None
 
 
-def _deal(units: Sequence[Unit], stacks: Sequence[Sequence[Instruction]], found: Sequence[_Choice]) -> list[Allotment]:
+def _deal(units: Sequence[Unit], stacks: Sequence[Sequence[Instruction]], found: Sequence[_Choice]) -> list[Assignment]:
     hands = [iter(stack) for stack in stacks]
     return [
         (unit, [next(hand) for hand, n in zip(hands, numbers, strict=True) for _ in range(n)], explanation)

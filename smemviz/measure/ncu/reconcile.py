@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from smemviz.measure.ncu.assign import allot
+from smemviz.measure.ncu.assign import assign
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.explain import Explanation, Recorded, Unit
 from smemviz.measure.ncu.sass import Instruction
@@ -185,7 +185,7 @@ def _settle(ledger: _Ledger, sites: Sequence[int], instructions: Sequence[Instru
     if not groups or (together and len(groups) == len(sites)):
         return
     units = [Unit(ledger.recorded, group) for group in groups.values()]
-    for unit, given, explanation in allot(units, instructions) or ():
+    for unit, given, explanation in assign(units, instructions) or ():
         ledger.settle(unit, given, explanation)
 
 

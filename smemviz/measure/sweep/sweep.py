@@ -19,7 +19,7 @@ from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.backend import gpu_engine
-from smemviz.engines.gpu.passes import Arguments, carrying_kernel, count
+from smemviz.engines.gpu.passes import Arguments, count, instrumented_kernel
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES
@@ -120,7 +120,7 @@ class _Job:
             self._progress(min(self._done, self._total), self._total, text)
         self._done += 1
 
-    def foretold(self, kernel: str, what: str, size: Size) -> float:
+    def predicted(self, kernel: str, what: str, size: Size) -> float:
         """Return how many seconds something will take, by its number of operations; 0 where too little is known."""
         before, seconds = self._known.get((kernel, what), (size, 0.0))
         return seconds * size.operations / before.operations if seconds > _SMALL_SECONDS else 0.0
@@ -194,7 +194,7 @@ class _Watcher:
     ) -> None:
         """Measure one launch."""
         self.job.step(f"{function.name} {self.size.name}")
-        expected = _LAUNCHES_OF_A_POINT * self.job.foretold(function.name, "launch", self.size)
+        expected = _LAUNCHES_OF_A_POINT * self.job.predicted(function.name, "launch", self.size)
         if expected > self.job.limit_s:
             self.job.points.append(
                 self._point(function.name, arguments, None, skipped=self.job.too_long(expected), grid=config.grid)
@@ -234,9 +234,9 @@ class _Watcher:
         known = self.job.counted.get(function.name)
         if known and scaled(known, self.size, config.grid):
             return None
-        if self.job.foretold(function.name, "count", self.size) > self.job.limit_s:
+        if self.job.predicted(function.name, "count", self.size) > self.job.limit_s:
             return None
-        carrying = carrying_kernel(function, arguments, math.prod(config.block))
+        carrying = instrumented_kernel(function, arguments, math.prod(config.block))
         count(function, carrying, config, arguments, _LOG_NOTHING)  # compiles
         began = time.perf_counter()
         launch = count(function, carrying, config, arguments, _LOG_NOTHING)

@@ -11,12 +11,12 @@ from numba.cuda.dispatcher import CUDADispatcher
 from smemviz.engines.gpu.passes import Arguments
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
-from smemviz.engines.output_hashes import Left, hashed
+from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program
 
 
-def outputs(program: Program, kernels: Collection[str]) -> tuple[Left, ...]:
+def outputs(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
     """Run a kernel file's ``main()`` on the device and hash what each launch of some kernels leaves in its arrays.
 
     Raises:
@@ -33,7 +33,7 @@ class _Onlooker:
 
     def __init__(self, kernels: Collection[str]) -> None:
         self.kernels = kernels
-        self.left: list[Left] = []
+        self.left: list[OutputHash] = []
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -46,4 +46,4 @@ class _Onlooker:
             cuda.synchronize()
             left = [array.copy_to_host() for _, array in held.arrays_by_name(function)]
             held.restore()
-        self.left.append(Left(function.name, hashed(left)))
+        self.left.append(OutputHash(function.name, hashed(left)))

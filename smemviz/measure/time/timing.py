@@ -15,7 +15,7 @@ from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines.gpu.passes import Arguments, arrays_in
-from smemviz.engines.gpu.preflight import Look
+from smemviz.engines.gpu.preflight import Preflight
 from smemviz.engines.gpu.recorder import Progress, watch
 from smemviz.engines.host import Configuration
 from smemviz.frontends.numba.functions import Function
@@ -80,7 +80,7 @@ class _Careful:
     """Lets launches happen, but none that may change the memory of others or wait for ever."""
 
     def __init__(self) -> None:
-        self.look = Look()
+        self.look = Preflight()
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]

@@ -13,7 +13,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def kept(count: Callable[Concatenate[Launch, _P], _R]) -> Callable[Concatenate[Launch, _P], _R]:
+def cached(count: Callable[Concatenate[Launch, _P], _R]) -> Callable[Concatenate[Launch, _P], _R]:
     """Keep the results of a pure function of a launch and of arguments that can be hashed.
 
     A launch holds arrays and cannot be hashed; it is known by its identity, and forgotten with it.

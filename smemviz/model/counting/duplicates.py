@@ -10,7 +10,7 @@ from typing import Any
 from smemviz.recordings.data import Launch
 
 
-def alike(launches: Sequence[Launch]) -> tuple[tuple[int, ...], ...]:
+def duplicates(launches: Sequence[Launch]) -> tuple[tuple[int, ...], ...]:
     """Return groups of launches by number, in order of the first: same kernel, sizes, sites and addresses.
 
     What they stored may differ. A launch that was measured, in time or by counters, stands alone.

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.cache import kept
+from smemviz.model.counting.cache import cached
 from smemviz.recordings.data import ArrayInfo, Launch
 
 Kind = Literal["load", "store", "update"]
@@ -17,7 +17,7 @@ _COUNTED_IN_PLACE = 1 << 22  # elements; for a larger array the touched ones are
 
 
 @dataclass(frozen=True)
-class Touches:
+class ElementCounts:
     """The elements touched, each once, and how many times threads touched them.
 
     ``element`` (n,) counts the elements in row-major order of the indices, ascending; ``times`` (n,) is at least 1.
@@ -32,8 +32,8 @@ def kind_of(op: str) -> Kind:
     return "store" if op.startswith("st") else "load" if op.startswith("l") else "update"
 
 
-@kept
-def touches(launch: Launch, array: ArrayInfo, kind: Kind, block: int | None = None) -> Touches:
+@cached
+def element_counts(launch: Launch, array: ArrayInfo, kind: Kind, block: int | None = None) -> ElementCounts:
     """Count how often threads touch each element of a global array, of one block or of all that were logged."""
     requests = launch.requests
     of_kind = np.array([site.space == "global" and kind_of(site.op) == kind for site in launch.sites], bool)
@@ -48,8 +48,8 @@ def touches(launch: Launch, array: ArrayInfo, kind: Kind, block: int | None = No
     if int(np.prod(array.shape, dtype=np.int64)) <= _COUNTED_IN_PLACE:
         counted = np.bincount(flat)
         element = np.flatnonzero(counted)
-        return Touches(element, counted[element])
-    return Touches(*np.unique(flat, return_counts=True))
+        return ElementCounts(element, counted[element])
+    return ElementCounts(*np.unique(flat, return_counts=True))
 
 
 def elements(array: ArrayInfo, addresses: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.cache import kept
+from smemviz.model.counting.cache import cached
 from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
 from smemviz.model.counting.summary import summarize
 from smemviz.recordings.data import SECTOR_BYTES, Launch
@@ -53,7 +53,7 @@ class Traffic:
         return self.used / self.moved if self.moved else None
 
 
-@kept
+@cached
 def traffic_of(launch: Launch, site: int) -> Traffic | None:
     """Count one site of a launch, None for a site in shared memory.
 

@@ -13,7 +13,7 @@ from smemviz.model.hardware.operations import unpredictable
 from smemviz.recordings.data import Launch
 
 
-class Each(NamedTuple):
+class RequestCosts(NamedTuple):
     """Costs of requests, each (n,) int64, -1 where it does not apply or cannot be told from the addresses."""
 
     wavefronts: NDArray[np.int64]
@@ -23,13 +23,15 @@ class Each(NamedTuple):
     sectors: NDArray[np.int64]
 
 
-def each(launch: Launch, rows: NDArray[np.intp], cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Each:
+def request_costs(
+    launch: Launch, rows: NDArray[np.intp], cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
+) -> RequestCosts:
     """Count logged requests, picked by their rows, as a compute capability serves them.
 
     Raises:
         InputError: for an unknown compute capability or bank mode.
     """
-    costs = Each(*(np.full(len(rows), -1, np.int64) for _ in Each._fields))
+    costs = RequestCosts(*(np.full(len(rows), -1, np.int64) for _ in RequestCosts._fields))
     site_of = launch.requests.site[rows]
     for i in np.unique(site_of).tolist():
         site, at = launch.sites[i], site_of == i

@@ -15,7 +15,7 @@ from smemviz.model.hardware.rules import WARP, Rule
 _CHUNK = 1 << 14  # requests; 4 MiB of addresses, and about a millisecond
 
 
-class Served(NamedTuple):
+class Service(NamedTuple):
     """What a set of requests took, each (...,) int64, and (..., 32, words) int64 with who went when, or empty."""
 
     wavefronts: NDArray[np.int64]
@@ -24,7 +24,7 @@ class Served(NamedTuple):
     assignment: NDArray[np.int64]
 
 
-def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Served:
+def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Service:
     """Serve requests of (..., 32) byte addresses, -1 for a lane that is off.
 
     Raises:
@@ -53,7 +53,7 @@ def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Served:
     if counts[0].min(initial=0) == MISTAKE:
         raise _mistake(given, int(np.argmin(counts[0])), rule)
     wavefronts, ideal, degree = (column.reshape(shape) for column in counts)
-    return Served(wavefronts, ideal, degree, assignment.reshape(*shape, WARP, rule.words) if assign else assignment)
+    return Service(wavefronts, ideal, degree, assignment.reshape(*shape, WARP, rule.words) if assign else assignment)
 
 
 def _checked(addresses: ArrayLike) -> NDArray[np.integer]:

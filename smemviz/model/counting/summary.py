@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.counting.banks import count
-from smemviz.model.counting.cache import kept
+from smemviz.model.counting.cache import cached
 from smemviz.model.counting.sectors import sectors
 from smemviz.model.hardware.operations import NATIVE_ATOMICS_SINCE, unpredictable
 from smemviz.model.hardware.rules import shared_rule
@@ -38,7 +38,7 @@ class SiteSummary:
     reason: str | None = None
 
 
-@kept
+@cached
 def summarize(launch: Launch, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> tuple[SiteSummary, ...]:
     """Count each site of a launch as a compute capability would serve it, one row per site, in order.
 

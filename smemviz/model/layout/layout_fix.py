@@ -97,7 +97,7 @@ L = TypeVar("L", bound=Pad | Swizzle)
 
 
 @dataclass(frozen=True)
-class Cure(Generic[L]):
+class LayoutFix(Generic[L]):
     """A layout with the scores of all accesses before and after, in their order, and the bytes it adds."""
 
     layout: L
@@ -226,7 +226,7 @@ def _piece(array: ArrayInfo, found: Sequence[Access]) -> int:
     return max(1, max((access.width for access in found), default=1) // array.itemsize)
 
 
-def smallest_cure(
+def smallest_fix(
     array: ArrayInfo,
     found: Sequence[Access],
     layouts: Iterator[L],
@@ -234,7 +234,7 @@ def smallest_cure(
     cc: tuple[int, int] = (9, 0),
     bank_bytes: int = 4,
     possible: Callable[[L], bool] | None = None,
-) -> Cure[L] | None:
+) -> LayoutFix[L] | None:
     """Return the first layout whose scores pass, else the first that saves the most wavefronts, else None.
 
     Args:
@@ -250,10 +250,10 @@ def smallest_cure(
     elements = array.nbytes // array.itemsize
     counted = partial(score, itemsize=array.itemsize, cc=cc, bank_bytes=bank_bytes)
     before = tuple(counted(access) for access in found)
-    best: Cure[L] | None = None
+    best: LayoutFix[L] | None = None
     for layout in layouts:
         after = tuple(counted(access, layout=layout) for access in found)
-        cure = Cure(layout, before, after, layout.more_elements(elements) * array.itemsize)
+        cure = LayoutFix(layout, before, after, layout.more_elements(elements) * array.itemsize)
         enough = passes(after)
         if (enough or cure.saved > (best.saved if best else 0)) and (possible is None or possible(layout)):
             if enough:

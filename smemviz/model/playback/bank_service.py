@@ -14,7 +14,7 @@ from smemviz.model.counting.service import serve
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.hardware.rules import shared_rule
-from smemviz.model.playback.request_view import Moment
+from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import Launch
 from smemviz.recordings.operation_names import MATRICES
 
@@ -92,7 +92,7 @@ def bank_layout(launch: Launch, hardware: Hardware = H200, banks: int | None = N
 
 
 @dataclass(frozen=True)
-class Served:
+class BankService:
     """One request on shared memory, a row per lane and word it touches, in order of lanes; else no rows.
 
     ``address`` is the byte the row starts at, ``wavefront`` counts from 0 over the whole request, -1 where the
@@ -123,13 +123,13 @@ class Served:
         return int(self.wavefront.max(initial=-1)) + 1
 
 
-def serve_request(now: Moment, where: BankLayout, hardware: Hardware = H200) -> Served:
+def bank_service(now: RequestView, where: BankLayout, hardware: Hardware = H200) -> BankService:
     """Serve the present request; one on global memory, or none, gives no rows."""
     row = now.row
     site = now.launch.sites[now.launch.requests.site[row]] if row is not None else None
     if row is None or site is None or site.space != "shared":
         none = np.zeros(0, np.int64)
-        return Served(1, none, none, none, none, none, none, none.astype(bool))
+        return BankService(1, none, none, none, none, none, none, none.astype(bool))
     reason = unpredictable(site.op, site.dtype, hardware.cc)
     said = None if reason is None else _(reason)
     return serve_lanes(now.launch.requests.addresses[row], site.width, site.op, where, hardware, said)
@@ -142,7 +142,7 @@ def serve_lanes(
     where: BankLayout,
     hardware: Hardware = H200,
     reason: str | None = None,
-) -> Served:
+) -> BankService:
     """Serve a request of (32,) byte addresses, -1 for a lane that is off; ``reason`` says why it cannot be told.
 
     In a drawing with fewer banks than lanes, as many lanes are served together as there are banks for, or else lanes
@@ -157,7 +157,7 @@ def serve_lanes(
     if reason is not None:
         unknown = np.full(len(lane), -1)
         together, calm = np.zeros(len(lane), np.int64), np.zeros(len(lane), bool)
-        return Served(width, lane, address, word, bank, unknown, together, calm, reason)
+        return BankService(width, lane, address, word, bank, unknown, together, calm, reason)
     rule = shared_rule(width, op, hardware.cc, hardware.bank_bytes)
     if where.banks != rule.banks:
         lanes = min(rule.phase_lanes, max(1, where.banks // rule.phase_words))
@@ -172,7 +172,7 @@ def serve_lanes(
     if served.ideal < len(np.unique(phase)):  # the phases of a wide load were served two by two
         phase = lane // (2 * rule.phase_lanes)
     crowded = _crowded(phase, bank, wavefront, where.banks)
-    return Served(width, lane, address, word, bank, wavefront, phase, crowded)
+    return BankService(width, lane, address, word, bank, wavefront, phase, crowded)
 
 
 def _crowded(

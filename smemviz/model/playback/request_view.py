@@ -15,7 +15,7 @@ from smemviz.recordings.data import ArrayInfo, Launch
 
 
 @dataclass(frozen=True)
-class Moment:
+class RequestView:
     """One block of a launch, ``rows`` its requests in playback order, ``position`` the one being served.
 
     ``position`` is -1 when the block logged no request.
@@ -50,13 +50,13 @@ def playback_order(launch: Launch, block: int) -> NDArray[np.intp]:
     return rows[order]
 
 
-def moment(
+def request_view(
     launch: Launch,
     block: int | None = None,
     warp: int | None = None,
     step: int | None = None,
     site: int | None = None,
-) -> Moment:
+) -> RequestView:
     """Find the request that is meant; what does not exist (any more) gives way, the last named last.
 
     A warp and step name a request. Without a step it is the first request of the warp at the site, without a warp
@@ -64,7 +64,7 @@ def moment(
     """
     logged = blocks(launch)
     if not logged:
-        return Moment(launch, 0, np.zeros(0, np.intp), -1)
+        return RequestView(launch, 0, np.zeros(0, np.intp), -1)
     chosen = block if block in logged else logged[0]
     rows = playback_order(launch, chosen)
     requests = launch.requests
@@ -73,8 +73,8 @@ def moment(
     at_step = requests.step[rows] == step
     for match in (at_site & of_warp & at_step, at_site & of_warp, at_site, of_warp & at_step, of_warp):
         if match.any():
-            return Moment(launch, chosen, rows, int(np.argmax(match)))
-    return Moment(launch, chosen, rows, 0)
+            return RequestView(launch, chosen, rows, int(np.argmax(match)))
+    return RequestView(launch, chosen, rows, 0)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def element_addresses(array: ArrayInfo) -> NDArray[np.int64]:
     return array.address + offsets.ravel()
 
 
-def contents(now: Moment, array: ArrayInfo) -> Contents:
+def contents(now: RequestView, array: ArrayInfo) -> Contents:
     """Replay the stores up to and including the present request; the last one to an element stays."""
     requests = now.launch.requests
     addresses = element_addresses(array)

@@ -9,13 +9,13 @@ from smemviz.model.counting.banks import count
 from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.playback.bank_service import H200, Hardware
-from smemviz.model.playback.request_view import Moment, moment
+from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.recordings.data import Launch, Site
 
 
-def worst_moment(
+def worst_request(
     launch: Launch, hardware: Hardware = H200, block: int | None = None, site: int | None = None
-) -> Moment:
+) -> RequestView:
     """Return the first request with the most excess, of the launch, of one of its blocks, or of one of its sites.
 
     Without any excess it is the first request on shared memory at the site whose lanes lie farthest apart, which is
@@ -32,9 +32,9 @@ def worst_moment(
             if excess.max() > most:
                 row, most = int(rows[np.argmax(excess)]), int(excess.max())
     if row is None:
-        return moment(launch, block, site=_widest(launch, looked_at) if site is None else site)
+        return request_view(launch, block, site=_widest(launch, looked_at) if site is None else site)
     requests = launch.requests
-    return moment(
+    return request_view(
         launch, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row]), int(requests.site[row])
     )
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from smemviz.figures.sectors import LINE_BYTES
 from smemviz.frontends.listing import listing
 from smemviz.model.counting.summary import summarize
-from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, serve_request
-from smemviz.model.playback.request_view import Moment, blocks, playback_order
-from smemviz.model.playback.worst import worst_moment
+from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, bank_service
+from smemviz.model.playback.request_view import RequestView, blocks, playback_order
+from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
@@ -35,7 +35,7 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
     cells have room for.
     """
     where = bank_layout(launch, hardware)
-    worst = worst_moment(launch, hardware)
+    worst = worst_request(launch, hardware)
     shapes = _Shapes(launch, where, hardware)
     order = [worst.block, *(block for block in blocks(launch) if block != worst.block)] if len(launch.requests) else []
     parts, room = [], most
@@ -98,12 +98,12 @@ class _Shapes:
         key = (site, (base - (self._where.origin if shared else 0)) % row, lanes.tobytes())
         if key not in self._known:
             self._known[key] = len(self.served)
-            self.served.append(self._serve(Moment(self._launch, block, rows, i), lanes, base))
+            self.served.append(self._serve(RequestView(self._launch, block, rows, i), lanes, base))
         return self._known[key]
 
-    def _serve(self, now: Moment, lanes: NDArray[np.int64], base: int) -> Played:
+    def _serve(self, now: RequestView, lanes: NDArray[np.int64], base: int) -> Played:
         """Serve a request: per lane and word its place after ``base``, wavefront, and whether it is in conflict."""
-        served = serve_request(now, self._where, self._hardware)
+        served = bank_service(now, self._where, self._hardware)
         columns = (served.lane, served.address - base, served.wavefront, served.conflict.astype(np.int64))
         return {
             "said": cost(now, self._hardware),
@@ -130,7 +130,7 @@ def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
     ]
 
 
-def _arrays(now: Moment, where: BankLayout, room: int) -> list[Played]:
+def _arrays(now: RequestView, where: BankLayout, room: int) -> list[Played]:
     """Return the cells of shared arrays, row by row; ``address`` is -1 where there is no cell."""
     found = []
     for array in now.launch.shared_arrays:

@@ -25,7 +25,7 @@ from smemviz.reports.html.scripts import messages_element, report_scripts
 from smemviz.reports.selection import launch_name
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, duration, efficiency_text, operation_name, space_name
-from smemviz.wording.sentences import facts, findings_of, headline_of, told
+from smemviz.wording.sentences import described, facts, findings_of, headline_of
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
 _MOST_CELLS = 400_000  # of the shared arrays of all launches; about 10 MB before they are packed
@@ -74,7 +74,7 @@ def report_page(
             f'<script type="application/octet-stream" id="data">{packed}</script>',
         )
     )
-    sheet = _colours(theme, banks) + (files("smemviz.reports") / "report.css").read_text("utf-8")
+    sheet = _colours(theme, banks) + (files("smemviz.reports.html") / "report.css").read_text("utf-8")
     return document(f"{name}: smemviz", body, sheet, report_scripts(), theme=theme)
 
 
@@ -146,7 +146,7 @@ def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[P
             )
         )
     found = dict.fromkeys(
-        _("Line {line}: {what}", line=finding.line, what=told(finding, recording))
+        _("Line {line}: {what}", line=finding.line, what=described(finding, recording))
         for launch in launches
         for finding in findings_of(recording, launch)
     )

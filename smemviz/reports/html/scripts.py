@@ -33,5 +33,5 @@ def table_script() -> str:
 def report_scripts() -> list[str]:
     """Return the scripts that play a recording, in their order; they need the messages."""
     names = ("report_marks", "report_request", "report_tile", "report_served", "report")
-    own = [(files("smemviz.reports") / f"{name}.js").read_text("utf-8") for name in names]
+    own = [(files("smemviz.reports.html") / f"{name}.js").read_text("utf-8") for name in names]
     return [language_script(), table_script(), *own]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lockstep_text import HEAD, START, body, launch_text, what
 
-from smemviz.cli.main import main as cli
+from smemviz.cli import main as cli
 from smemviz.engines.lockstep import Limits
 from smemviz.engines.lockstep.hazards import hazards
 

@@ -11,7 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.components.launches import Query, hardware_of
-from smemviz.app.components.rich import retold
+from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
@@ -24,8 +24,8 @@ from smemviz.reports.diff import (
     SITE_HEADS,
     Diff,
     Side,
-    alike,
     changed,
+    duplicates,
     launch_cells,
     launch_name,
     site_cells,
@@ -78,10 +78,10 @@ def view_changes(library: Library, query: Query) -> list[Component]:
     try:
         compared = _compared(library, query, against)
     except SmemvizError as error:
-        return [dmc.Alert(retold(str(error)), color="red", className="refusal")]
-    launches = [[launch_name(pair, times), *launch_cells(pair)] for pair, times in alike(compared)]
+        return [dmc.Alert(translated(str(error)), color="red", className="refusal")]
+    launches = [[launch_name(pair, times), *launch_cells(pair)] for pair, times in duplicates(compared)]
     tables = [_table(_("Launches, before and after"), LAUNCH_HEADS, launches)]
-    for pair, times in alike(compared):
+    for pair, times in duplicates(compared):
         if changed(pair):
             name, rows = launch_name(pair, times), [site_cells(pair, site) for site in changed(pair)]
             tables += [html.H3(name), _table(_("Lines of {launch}", launch=name), SITE_HEADS, rows)]

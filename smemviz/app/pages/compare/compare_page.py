@@ -12,7 +12,7 @@ from flask import Response, request
 
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.rich import retold
+from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
 from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes
 from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked, queries
@@ -72,7 +72,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         return {
             "compare-headline.children": _("This cannot be compared"),
             "compare-origin.children": "",
-            "compare-notices.children": dmc.Alert(retold(str(error)), color="red", id="error", className="refusal"),
+            "compare-notices.children": dmc.Alert(translated(str(error)), color="red", id="error", className="refusal"),
             "compared-by-default.data": None,
             "picks.data": offered(library, []),
             "compare-results.hidden": True,

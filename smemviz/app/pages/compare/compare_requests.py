@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.sectors import largest_moment, sectors
+from smemviz.figures.sectors import largest_request, sectors
 from smemviz.i18n import N_, _
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.recordings.data import Launch
@@ -48,7 +48,7 @@ def _column(row: Row, place: int, theme: ThemeName) -> Component:
 
 
 def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Component:
-    chosen, now, traffic = launch.sites[site], largest_moment(launch, site), traffic_of(launch, site)
+    chosen, now, traffic = launch.sites[site], largest_request(launch, site), traffic_of(launch, site)
     if now is None or traffic is None or traffic.sectors_per_request is None or traffic.efficiency is None:
         return html.P(rich("{source}: no request was logged", source=html.Code(chosen.source)), className="note")
     figure = sectors(now, theme=theme, legend=False)

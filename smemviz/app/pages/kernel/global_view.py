@@ -15,7 +15,7 @@ from smemviz.app.components.rich import rich
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.app.state import LookState
-from smemviz.figures.elements import look_at, told_touches, touched_elements
+from smemviz.figures.elements import described_counts, look_at, touched_elements
 from smemviz.figures.sectors import spread, used_of
 from smemviz.i18n import _
 from smemviz.model.counting.global_traffic import Traffic, same_accesses, traffic_of
@@ -73,7 +73,7 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
         "elements-panel.hidden": looked is None,
         "elements.figure": figure,
         "elements.style": {"height": figure.layout.height},
-        "elements-note.children": told_touches(now, looked),
+        "elements-note.children": described_counts(now, looked),
     }
 
 

@@ -14,7 +14,7 @@ from smemviz.app.library import Library
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, view_global
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look, view_order
-from smemviz.app.pages.kernel.pictures import Kept
+from smemviz.app.pages.kernel.pictures import Pictures
 from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, view_run
 from smemviz.app.pages.kernel.why_panel import WHY_PROPERTIES, view_why
 from smemviz.app.state import RunState
@@ -25,7 +25,7 @@ _PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
 
 def add_callbacks(app: Dash, library: Library) -> None:
     """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
-    kept = Kept()
+    kept = Pictures()
     looked, touched = kept.keep(view_look), kept.keep(view_global)
 
     @app.callback(  # type: ignore[untyped-decorator]

@@ -25,7 +25,7 @@ from smemviz.app.pages.kernel.controls import (
 from smemviz.app.pages.kernel.follow import follower, version
 from smemviz.app.pages.kernel.global_view import site_panel, view_global
 from smemviz.app.pages.kernel.look_view import looked_at, view_look
-from smemviz.app.pages.kernel.measured.hardware_panel import truth_panel
+from smemviz.app.pages.kernel.measured.hardware_panel import hardware_panel
 from smemviz.app.pages.kernel.measured.measured_panels import view_measured
 from smemviz.app.pages.kernel.measured.published_panel import published_panel
 from smemviz.app.pages.kernel.measured.timing_panel import timing_panel
@@ -195,6 +195,6 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
             className="columns",
             id="results",
         ),
-        truth_panel(),
+        hardware_panel(),
         published_panel(),
     ]

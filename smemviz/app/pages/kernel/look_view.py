@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smemviz.app.components.launches import Filling, Query, hardware_of, moment_of
+from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
@@ -16,7 +16,7 @@ from smemviz.figures.warps import warps
 from smemviz.i18n import _
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.playback.bank_service import Hardware
-from smemviz.model.playback.request_view import Moment, blocks, moment, playback_order
+from smemviz.model.playback.request_view import RequestView, blocks, playback_order, request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.places import place_of
 from smemviz.wording.grammar import sentences
@@ -43,7 +43,7 @@ class Looked:
     launch: Launch
     hardware: Hardware
     look: LookState
-    now: Moment
+    now: RequestView
 
 
 def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked | None:
@@ -55,7 +55,7 @@ def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked |
     except SmemvizError:
         return None
     hardware = hardware_of(shown, state)
-    return Looked(shown, launch, hardware, look, moment_of(shown.recording, launch, hardware, look))
+    return Looked(shown, launch, hardware, look, request_view_of(shown.recording, launch, hardware, look))
 
 
 def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
@@ -126,7 +126,7 @@ def view_order(library: Library, query: Query, block: str | None) -> dict[str, l
         launch = library.show(state).launch(state)
     except SmemvizError:
         return None
-    rows = playback_order(launch, moment(launch, int(block) if block else None).block)
+    rows = playback_order(launch, request_view(launch, int(block) if block else None).block)
     return {name: getattr(launch.requests, name)[rows].tolist() for name in ("site", "warp", "step")}
 
 

@@ -30,7 +30,7 @@ class _Drawn(NamedTuple):
     figures: dict[str, bytes]  # as compressed JSON
 
 
-class Kept:
+class Pictures:
     """What views drew of a recording, the latest ``_MOST`` bytes; two who ask at once are drawn for once."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from smemviz.app.components.launches import (
     refused_badge,
     worst_of,
 )
-from smemviz.app.components.rich import retold, rich
+from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.controls import knob_note
 from smemviz.app.pages.kernel.source_view import refused_source, source_view
@@ -37,7 +37,7 @@ from smemviz.recordings.places import access_of
 from smemviz.recordings.text import lines_of
 from smemviz.wording.grammar import capital, sentences
 from smemviz.wording.labels import finding_name
-from smemviz.wording.sentences import facts, findings_of, headline_of, origin, rule, told_where
+from smemviz.wording.sentences import described_where, facts, findings_of, headline_of, origin, rule
 
 RUN_PROPERTIES = (
     "kernels.children",
@@ -155,7 +155,7 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
         notices.append(dmc.Alert(text, title=_("Not every request is logged"), color="yellow", variant="light"))
     found: dict[tuple[str, int, str, str], Finding] = {}
     for finding in findings:
-        where = told_where(finding, shown.recording)
+        where = described_where(finding, shown.recording)
         found.setdefault((finding.kind, finding.line, where, finding.message), finding)
     for kind, line, where, message in found:
         said: list[Component | str] = [*_told(line, where, message)]
@@ -176,7 +176,7 @@ def _access_link(access: tuple[int, int, int | None], query: Query) -> Component
 
 def _told(line: int, where: str, message: str) -> list[Component | str]:
     """Say in which line, kernel, block and threads a mistake was met, and what it was."""
-    what = retold(message)
+    what = translated(message)
     if not where:
         return rich("Line {line}: {message}", line=line, message=what)
     return rich("Line {line}: {where}: {message}", line=line, where=where, message=what)
@@ -210,7 +210,7 @@ def _refusal(error: SmemvizError, still_there: str, source: str, file: str) -> C
     line = ""
     if isinstance(error, PlaceError) and error.file == file and 0 < error.line <= len(lines):
         line = lines[error.line - 1].strip()
-    said = [retold(text)]
+    said = [translated(text)]
     if line:
         said += [html.Br(), html.Code(line)]
     if still_there:

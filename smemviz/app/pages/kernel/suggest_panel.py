@@ -10,7 +10,7 @@ from dash import Dash, Input, Output, ctx, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.rich import retold, rich
+from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Facts, Suggester
@@ -82,7 +82,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
     elif busy:
         status = [html.Span(_("Something else is being measured; try again when that is done."))]
     elif problem := suggester.problem(shown, launch.kernel):
-        status = [dmc.Alert(retold(problem), title=_("Nothing can be suggested"), color="red")]
+        status = [dmc.Alert(translated(problem), title=_("Nothing can be suggested"), color="red")]
     facts = suggester.found(shown, path, launch.kernel)
     launches = [one for one in shown.recording.launches if one.kernel == launch.kernel]
     return {

@@ -7,9 +7,9 @@ from typing import Any
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
 
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.rich import retold
+from smemviz.app.components.rich import translated
 from smemviz.app.pages.layouts.lab_page import PATH
-from smemviz.app.pages.layouts.lab_view import FOUND_PROPERTIES, LAB_PROPERTIES, errors_of, view_found, view_lab
+from smemviz.app.pages.layouts.lab_view import LAB_PROPERTIES, LAYOUTS_PROPERTIES, errors_of, view_lab, view_layouts
 
 _CONTROLS = {"type": "lab", "side": ALL, "name": ALL, "at": ALL}
 _BUTTONS = {"type": "lab-button", "side": ALL, "name": ALL, "at": ALL}
@@ -32,12 +32,12 @@ def add_callbacks(app: Dash) -> None:
             return [*_values(LAB_PROPERTIES, {}), [no_update] * len(ids)]
         return [
             *_values(LAB_PROPERTIES, view_lab(query, theme)),
-            [retold(error) if error else "" for error in errors_of(query, ids)],
+            [translated(error) if error else "" for error in errors_of(query, ids)],
         ]
 
-    @app.callback(_outputs(FOUND_PROPERTIES), Input("run", "data"), State("place", "data"))  # type: ignore[untyped-decorator]
+    @app.callback(_outputs(LAYOUTS_PROPERTIES), Input("run", "data"), State("place", "data"))  # type: ignore[untyped-decorator]
     def show_found(query: Query, place: Query) -> list[Any]:
-        return _values(FOUND_PROPERTIES, view_found(query) if _here(place) else {})
+        return _values(LAYOUTS_PROPERTIES, view_layouts(query) if _here(place) else {})
 
     def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
         function = ClientsideFunction("smemviz_lab", name)

@@ -29,7 +29,7 @@ from smemviz.views.layout_lab import (
     picture,
     request_said,
 )
-from smemviz.views.layout_search import FoundRow, found, found_heads, found_said
+from smemviz.views.layout_search import LayoutRow, layout_heads, layout_rows, layouts_text
 from smemviz.wording.grammar import capital, items, sentences
 from smemviz.wording.sentences import rule
 
@@ -51,7 +51,7 @@ LAB_PROPERTIES = (
     "lab-shown.data",
     *(f"lab-{side}-{name}" for side in SIDES for name in _OF_SIDE),
 )
-FOUND_PROPERTIES = ("lab-found-said.children", "lab-found.children")
+LAYOUTS_PROPERTIES = ("lab-found-said.children", "lab-found.children")
 _WRONG = N_("This set-up cannot be counted: see the field that is marked.")
 
 
@@ -86,15 +86,15 @@ def errors_of(query: Query, ids: Sequence[dict[str, Any]]) -> list[str]:
     return [sides.get(one["side"], nothing).errors.get((one["name"], one["at"]), "") for one in ids]
 
 
-def view_found(query: Query) -> Filling:
+def view_layouts(query: Query) -> Filling:
     """Search layouts for the first set-up."""
     setup = LabState.read(query).sides["A"].setup
     if setup is None:
         return {"lab-found-said.children": _(_WRONG), "lab-found.children": []}
-    rows = found(setup)
-    heads = (_("layout"), *found_heads(setup), _("in a kernel"))
+    rows = layout_rows(setup)
+    heads = (_("layout"), *layout_heads(setup), _("in a kernel"))
     return {
-        "lab-found-said.children": found_said(rows),
+        "lab-found-said.children": layouts_text(rows),
         "lab-found.children": html.Table(
             [
                 html.Caption(_("Layouts, the one there is first"), className="visually-hidden"),
@@ -106,7 +106,7 @@ def view_found(query: Query) -> Filling:
     }
 
 
-def _found_row(row: FoundRow, query: Query) -> Component:
+def _found_row(row: LayoutRow, query: Query) -> Component:
     name: Any = html.Strong(_("{layout} (now)", layout=row.name))
     if not row.present:
         href = f"{PATH}?{_again(query | {'B': row.suggestion.layout.text})}"

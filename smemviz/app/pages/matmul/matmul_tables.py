@@ -8,15 +8,15 @@ from urllib.parse import urlencode
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.components.rich import retold, rich
+from smemviz.app.components.rich import rich, translated
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, ProductState
-from smemviz.figures.matmul.roofline import ceiling_name, told
+from smemviz.figures.matmul.roofline import ceiling_name, described
 from smemviz.i18n import N_, _
 from smemviz.recordings.sweep import LOOPS, NUMPY, Point, Sweep, Traffic
 from smemviz.views.matmul_products import Product, error_of, name_of, nearest_ceiling
-from smemviz.views.matmul_steps import Touched
+from smemviz.views.matmul_steps import Loaded
 from smemviz.views.published_times import Beside
-from smemviz.wording.conditions import told_conditions
+from smemviz.wording.conditions import described_conditions
 from smemviz.wording.labels import access_name, count, duration, number
 
 _ELEMENTS = N_("Elements counted")
@@ -53,7 +53,7 @@ def skipped_note(points: Iterable[Point]) -> list[Component | str]:
     for point in points:
         if point.skipped:
             note += ["; "] * bool(note)
-            note += rich("{kernel} was skipped: {why}", kernel=name_of(point.kernel), why=retold(point.skipped))
+            note += rich("{kernel} was skipped: {why}", kernel=name_of(point.kernel), why=translated(point.skipped))
     return note
 
 
@@ -93,7 +93,7 @@ def _measured(row: Product, sweep: Sweep | None) -> list[object]:
         return [_("not measured"), "", "", "", ""]
     if point.time is None:
         return [_("skipped"), "", "", "", ""]
-    near = told(nearest_ceiling(row, sweep))
+    near = described(nearest_ceiling(row, sweep))
     return [duration(point.time.median_us), _gigaflops(point), row.ratio_text(), near, row.error_text()]
 
 
@@ -115,8 +115,8 @@ def ceiling_table(sweep: Sweep) -> Component:
     for one in sweep.ceilings:
         unit = "TB/s" if one.kind == "bytes" else "TFLOP/s"
         interval = _("{low:.4g} to {high:.4g}", low=one.low / 1e12, high=one.high / 1e12)
-        meanwhile = told_conditions(one.conditions)
-        rows.append([ceiling_name(one.name), f"{one.rate / 1e12:.4g} {unit}", interval, retold(one.how), meanwhile])
+        meanwhile = described_conditions(one.conditions)
+        rows.append([ceiling_name(one.name), f"{one.rate / 1e12:.4g} {unit}", interval, translated(one.how), meanwhile])
     heads = (_("Ceiling"), _("Measured"), _("95 % interval"), _("By"), _("Card meanwhile"))
     return _table(_("Measured ceilings"), heads, rows, wide=True)
 
@@ -131,7 +131,7 @@ def quoted_table(rows: Sequence[Beside], sweep: Sweep | None, linked: bool) -> C
     body = [
         [
             row.quoted.size.name, _(row.quoted.work), row.published, _(row.quoted.hardware), name_of(row.quoted.kernel),
-            str(row.quoted.tile or ""), retold(row.skipped) if row.skipped else row.kernel, row.copies, row.scratch,
+            str(row.quoted.tile or ""), translated(row.skipped) if row.skipped else row.kernel, row.copies, row.scratch,
             _note(row, linked),
         ]
         for row in rows
@@ -149,7 +149,7 @@ def _note(row: Beside, linked: bool) -> object:
     return rich("{note} {kernel} does the same.", note=_(quoted.note), kernel=shown)
 
 
-def step_table(touched: Sequence[Touched]) -> Component:
+def step_table(touched: Sequence[Loaded]) -> Component:
     """Show which cells a step touches, a row per array."""
     if not touched:
         return html.P(_("No memory is accessed at a barrier."), className="note")

@@ -11,7 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.rich import retold, rich
+from smemviz.app.components.rich import rich, translated
 from smemviz.app.pages.matmul.matmul_data import COUNTED, DEFAULT_PICTURED, LARGEST, PICTURED, Products, ProductState
 from smemviz.app.pages.matmul.matmul_page import PATH
 from smemviz.app.pages.matmul.matmul_tables import ceiling_table, product_table, quoted_table, skipped_note, step_table
@@ -25,7 +25,7 @@ from smemviz.frontends.numba.digests import digests
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Size, Sweep
 from smemviz.views.matmul_products import Product, filled_note, headline, points_at, products
-from smemviz.views.matmul_steps import sentence, touched
+from smemviz.views.matmul_steps import loaded, sentence
 from smemviz.views.published_times import FAILED_LAUNCH, beside
 from smemviz.wording.grammar import names
 from smemviz.wording.labels import day
@@ -121,7 +121,7 @@ def view_counted(data: Products, query: Query, theme: str, linked: bool) -> Fill
         sweep, here = data.sweep(state.size, state.tile)
         rows = products(state.size, state.tile, data.counted(state), sweep)
     except SmemvizError as error:
-        why = dmc.Alert(retold(str(error)), color="red", id="error", className="refusal")
+        why = dmc.Alert(translated(str(error)), color="red", id="error", className="refusal")
         return done | {
             "products-headline.children": _("This cannot be shown"),
             "products-origin.children": "",
@@ -166,7 +166,7 @@ def view_step(data: Products, query: Query, look: Query) -> Filling:
     try:
         launch, steps = data.steps(pictured if pictured in PICTURED else DEFAULT_PICTURED)
     except (SmemvizError, KeyError) as error:
-        return {"step-text.children": rich("There is nothing to picture: {why}", why=retold(str(error)))}
+        return {"step-text.children": rich("There is nothing to picture: {why}", why=translated(str(error)))}
     asked = LookState.read(look).step or 1
     index = min(max(asked, 1), len(steps)) - 1
     figure = scene(launch, steps, index, theme=LookState.read(look).theme)
@@ -174,7 +174,7 @@ def view_step(data: Products, query: Query, look: Query) -> Filling:
         "step-text.children": sentence(launch, steps, index),
         "steps.figure": figure,
         "steps.style": {"height": figure.layout.height},
-        "step-table.children": step_table(touched(launch, steps[index].rows)),
+        "step-table.children": step_table(loaded(launch, steps[index].rows)),
         "step-slider.max": len(steps),
         "step-count.data": {"count": len(steps), "now": index + 1},
     }
@@ -194,7 +194,7 @@ def view_job(data: Products, available: bool) -> Filling:
             html.Progress(value=done, max=total, **{"aria-label": _("Measured")}),
         ]
     elif data.problem:
-        status = [dmc.Alert(retold(data.problem), title=_("It could not be measured"), color="red")]
+        status = [dmc.Alert(translated(data.problem), title=_("It could not be measured"), color="red")]
     return {
         "products-measure-area.hidden": False,
         "products-measure.disabled": running is not None,
@@ -265,7 +265,7 @@ def _changed(data: Products, sweep: Sweep | None) -> list[Component]:
 def _notices(sweep: Sweep | None) -> list[Component]:
     notices: list[Component] = []
     if sweep and sweep.notes:
-        failures = [part for note in sweep.notes for part in (html.Br(), retold(note))][1:]
+        failures = [part for note in sweep.notes for part in (html.Br(), translated(note))][1:]
         notices.append(dmc.Alert(failures, title=_("main() failed while measuring"), color="yellow"))
     return notices
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.races import Races
-from smemviz.engines.lockstep.hazards.shared_accesses import Cells, Touch
+from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.hazards.written import Written
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
@@ -44,7 +44,7 @@ class Hazards:
         self._blocks = blocks
         self._written = Written(cells, placed, threads, findings)
         self._races = Races(cells, placed, findings)
-        self._pending: list[Touch] = []
+        self._pending: list[SharedAccess] = []
         self._kept = 0
         self._number = 0
         self._phase: Any = 0
@@ -53,7 +53,9 @@ class Hazards:
         """Note one execution of a shared site; ``stored`` is what a store stores."""
         self._number += 1
         self._kept += mask.count
-        self._pending.append(Touch(self._cells, self._number, self._sites[site], addresses, mask, stored, self._phase))
+        self._pending.append(
+            SharedAccess(self._cells, self._number, self._sites[site], addresses, mask, stored, self._phase)
+        )
         if self._kept > _KEPT:
             self._settle(carry=True)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.shared_accesses import Touch
+from smemviz.engines.lockstep.hazards.shared_accesses import SharedAccess
 
 _NOBODY_LOW, _NOBODY_HIGH = np.iinfo(np.int32).max, -1
 
@@ -21,7 +21,7 @@ class Marks:
         self.high = np.full(cells, _NOBODY_HIGH, np.int32)
         self._bits: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None
 
-    def add(self, touch: Touch) -> None:
+    def add(self, touch: SharedAccess) -> None:
         """Mark what a site execution touched; the first that a thread stored in a cell stays with it."""
         cells, threads = touch.cells, touch.threads
         # The last of several that go to one cell stays, and threads ascend.
@@ -35,7 +35,7 @@ class Marks:
             self._bits[0][cells[lower]] = touch.bits[lower]
             self._bits[1][cells[higher]] = touch.bits[higher]
 
-    def meet(self, touch: Touch, apart: int) -> tuple[int, int] | None:
+    def meet(self, touch: SharedAccess, apart: int) -> tuple[int, int] | None:
         """Return the first place in a touch that another thread marked, and that thread; None where there is none.
 
         Another is one whose slot divided by ``apart`` differs: 1 for any other thread, 32 for one of another warp. Of

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.marks import Marks
 from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
-from smemviz.engines.lockstep.hazards.shared_accesses import Cells, Touch
+from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.messages import said
 from smemviz.model.hardware.operations import only_loads, only_stores
@@ -42,7 +42,7 @@ class Races:
         self._owner: NDArray[np.int32] | None = None
         self._spare: Marks | None = None
 
-    def check(self, touches: Sequence[Touch], phased: bool) -> None:
+    def check(self, touches: Sequence[SharedAccess], phased: bool) -> None:
         """Find the races among site executions and with those carried; ``phased`` tells of a ``syncwarp``."""
         if self._carried:
             for site, marks in self._carried.items():
@@ -54,7 +54,7 @@ class Races:
             for part in _by_phase(touches) if phased else [touches]:
                 self._find(part, 1)
 
-    def carry(self, touches: Sequence[Touch]) -> None:
+    def carry(self, touches: Sequence[SharedAccess]) -> None:
         """Keep what site executions touched for the rest of the interval."""
         for touch in touches:
             if touch.site not in self._carried:
@@ -69,7 +69,7 @@ class Races:
         for marks in self._carried.values():
             marks.forget_blocks(blocks)
 
-    def _quiet(self, touches: Sequence[Touch]) -> bool:
+    def _quiet(self, touches: Sequence[SharedAccess]) -> bool:
         """Tell whether each cell that is written has one thread only, or nothing but atomics; in any order."""
         writing = [touch for touch in touches if not touch.loads]
         if all(not touch.stores for touch in writing) and (not writing or len(writing) == len(touches)):
@@ -92,9 +92,9 @@ class Races:
             owner[touch.cells] = _NOBODY
         return quiet
 
-    def _find(self, touches: Sequence[Touch], apart: int) -> None:
+    def _find(self, touches: Sequence[SharedAccess], apart: int) -> None:
         """Compare each site that writes with all the others."""
-        by_site: dict[Site, list[Touch]] = {}
+        by_site: dict[Site, list[SharedAccess]] = {}
         for touch in touches:
             by_site.setdefault(touch.site, []).append(touch)
         if self._spare is None:
@@ -109,7 +109,9 @@ class Races:
             for touch in own:
                 self._spare.forget(touch.cells)
 
-    def _compare(self, site: Site, marks: Marks, others: Sequence[Touch], touches: Sequence[Touch], apart: int) -> None:
+    def _compare(
+        self, site: Site, marks: Marks, others: Sequence[SharedAccess], touches: Sequence[SharedAccess], apart: int
+    ) -> None:
         """Hold the marks of a site against site executions; ``touches`` are where to look for who left a mark."""
         for touch in others:
             if self._is_open(site, touch.site):
@@ -124,7 +126,7 @@ class Races:
             return False
         return _key(one, other) not in self._findings
 
-    def _tell(self, site: Site, touch: Touch, place: int, marker: int, touches: Sequence[Touch]) -> None:
+    def _tell(self, site: Site, touch: SharedAccess, place: int, marker: int, touches: Sequence[SharedAccess]) -> None:
         cell, thread = int(touch.cells[place]), int(touch.threads[place])
         mark = next((t for t in touches if t.site is site and _has(t, cell, marker)), None)
         at_once = mark is not None and mark.number == touch.number
@@ -152,7 +154,7 @@ def _key(one: Site, other: Site) -> Hashable:
     return "race", places
 
 
-def _has(touch: Touch, cell: int, thread: int) -> bool:
+def _has(touch: SharedAccess, cell: int, thread: int) -> bool:
     return bool(((touch.cells == cell) & (touch.threads == thread)).any())
 
 
@@ -176,9 +178,9 @@ def _by_thread(did: str, thread: tuple[int, ...], line: int) -> str:
     return said("updated by thread {thread} at line {line}", thread=thread, line=line)
 
 
-def _by_phase(touches: Sequence[Touch]) -> Iterator[list[Touch]]:
+def _by_phase(touches: Sequence[SharedAccess]) -> Iterator[list[SharedAccess]]:
     """Give the parts of site executions that happened in each phase."""
-    parts: dict[int, list[Touch]] = {}
+    parts: dict[int, list[SharedAccess]] = {}
     for touch in touches:
         for phase in touch.phases():
             part = touch.within(phase)

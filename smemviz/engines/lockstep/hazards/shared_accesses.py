@@ -66,7 +66,7 @@ class Cells:
         return cell % self.per_block * self.nbytes + self._start
 
 
-class Touch:
+class SharedAccess:
     """One execution of a shared site: who touched which cell.
 
     ``phase`` is how many ``syncwarp`` each thread had passed, one number when all had passed the same. ``cells``,
@@ -112,11 +112,11 @@ class Touch:
         """Return the phases that its threads were in."""
         return set(np.unique(self.phase[self.threads]).tolist()) if isinstance(self.phase, np.ndarray) else {self.phase}
 
-    def within(self, phase: int) -> Touch | None:
+    def within(self, phase: int) -> SharedAccess | None:
         """Return the part of it that happened in one phase."""
         if not isinstance(self.phase, np.ndarray):
             return self if self.phase == phase else None
         part = self._mask.narrow(self.phase == phase)
         if not part.count:
             return None
-        return Touch(self.where, self.number, self.site, self._addresses, part, self._stored, phase)
+        return SharedAccess(self.where, self.number, self.site, self._addresses, part, self._stored, phase)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from smemviz.engines.lockstep.hazards.findings import Findings
-from smemviz.engines.lockstep.hazards.shared_accesses import Cells, Touch
+from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.messages import said
 from smemviz.recordings.data import ArrayInfo
@@ -27,7 +27,7 @@ class Written:
         self._written = np.tile(held, cells.count // cells.per_block) if cells.per_block else held
         self.complete = bool(self._written.all())
 
-    def check(self, touches: Sequence[Touch]) -> None:
+    def check(self, touches: Sequence[SharedAccess]) -> None:
         """Go through site executions in order: note what they write and find what they read too early."""
         if self.complete:
             return
@@ -38,7 +38,7 @@ class Written:
                 self._written[touch.cells] = True
         self.complete = bool(self._written.all())
 
-    def _check(self, touch: Touch) -> None:
+    def _check(self, touch: SharedAccess) -> None:
         key = ("unwritten_read", touch.site.function, touch.site.line, touch.site.column)
         if key in self._findings:
             return
@@ -49,7 +49,7 @@ class Written:
             slots = np.unique(touch.threads[missing])
             self._findings.add(key, "unwritten_read", touch.site.line, slots, message)
 
-    def _message(self, touch: Touch, cell: int) -> str:
+    def _message(self, touch: SharedAccess, cell: int) -> str:
         address = self._cells.address(cell)
         array = array_at(self._placed, touch.site.array, address)
         block = self._written.reshape(-1, self._cells.per_block)[cell // self._cells.per_block]

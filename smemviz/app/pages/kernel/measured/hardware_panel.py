@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
-from smemviz.app.components.rich import retold
+from smemviz.app.components.rich import translated
 from smemviz.app.library import Shown
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.summary import SiteSummary, summarize
@@ -42,7 +42,7 @@ _RULES: Mapping[BasisKind, str] = {
 }
 
 
-def truth_panel() -> Component:
+def hardware_panel() -> Component:
     """Lay out the panel."""
     return html.Section(
         [html.H2(_("Recorded, model, hardware"), id="truth-title"), html.Div(id="truth-body")],
@@ -50,7 +50,7 @@ def truth_panel() -> Component:
     )
 
 
-def view_truth(shown: Shown, launch: Launch, hardware: Hardware) -> list[Component]:
+def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Component]:
     """Show each site three times over, with the verdict, the raw counters, and where each number comes from."""
     verified = _verified(shown, launch)
     counted_for = _capability(shown, hardware) if verified.hardware else hardware
@@ -129,7 +129,7 @@ def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component
             [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), _(VERDICTS[found.verdict])],
             className=f"verdict {found.verdict}",
         ),
-        html.Span(retold(found.because)),
+        html.Span(translated(found.because)),
     ]
     return html.Tbody([numbers, html.Tr(html.Td(html.Div(said, className="because"), colSpan=4))])
 
@@ -152,7 +152,7 @@ def _unaccounted(launch: Launch) -> list[Component]:
         return []
     return [
         html.P(_("Instructions that belong to no access:")),
-        html.Ul([html.Li(retold(text)) for text in launch.unaccounted], className="note"),
+        html.Ul([html.Li(translated(text)) for text in launch.unaccounted], className="note"),
     ]
 
 

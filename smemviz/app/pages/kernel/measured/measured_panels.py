@@ -8,7 +8,7 @@ from dash import Dash, Input, Output, State, ctx, no_update
 
 from smemviz.app.components.launches import Filling, Query, hardware_of
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.measured.hardware_panel import view_truth
+from smemviz.app.pages.kernel.measured.hardware_panel import view_hardware
 from smemviz.app.pages.kernel.measured.published_panel import PROPERTIES as PUBLISHED
 from smemviz.app.pages.kernel.measured.published_panel import view_published
 from smemviz.app.pages.kernel.measured.timing_panel import JOB_PROPERTIES, view_job, view_timing
@@ -30,7 +30,7 @@ def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: s
     look = LookState.read({"theme": theme})
     return {
         "timing-body.children": view_timing(stopwatch, shown, launch, look.theme, library.kernel_file(state.file)),
-        "truth-body.children": view_truth(shown, launch, hardware_of(shown, state)),
+        "truth-body.children": view_hardware(shown, launch, hardware_of(shown, state)),
         **view_published(shown),
     }
 

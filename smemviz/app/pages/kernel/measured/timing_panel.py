@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.facts import fact
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.components.rich import retold, rich
+from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.measured.swept import swept
 from smemviz.app.state import RunState
@@ -24,8 +24,8 @@ from smemviz.figures.times import times
 from smemviz.i18n import N_, _
 from smemviz.recordings.data import Launch
 from smemviz.recordings.sweep import Point, Sweep
-from smemviz.wording.conditions import told_conditions
-from smemviz.wording.impact import Measured, matter
+from smemviz.wording.conditions import described_conditions
+from smemviz.wording.impact import Measured, impact
 from smemviz.wording.labels import count, day, duration
 
 POLL_MILLISECONDS = 500
@@ -81,7 +81,7 @@ def view_timing(
         found = swept(path, shown.program, launch.kernel) if path else None
         return _of_sweep(*found) if found else _no_time(shown)
     others = (stopwatch.measured(shown, other) for other in shown.recording.launches if other is not launch)
-    judged = matter(one, [other for other in others if other])
+    judged = impact(one, [other for other in others if other])
     picture = graph("times", still=False)
     picture.figure = times(one.time, theme=theme)
     picture.style = {"height": picture.figure.layout.height}
@@ -98,7 +98,7 @@ def view_timing(
         picture,
         html.P(_(_BANDS), className="note"),
         html.P(_origin(one), id="timing-origin", className="note origin-note"),
-        *(html.P(rich("Note: {note}.", note=retold(note)), className="note") for note in one.time.notes),
+        *(html.P(rich("Note: {note}.", note=translated(note)), className="note") for note in one.time.notes),
     ]
 
 
@@ -120,7 +120,7 @@ def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
             html.Progress(value=str(running.done), max=str(launches), **{"aria-label": _("Launches measured")}),
         ]
     elif problem := stopwatch.problem(shown):
-        status = [dmc.Alert(retold(problem), title=_("It could not be measured"), color="red")]
+        status = [dmc.Alert(translated(problem), title=_("It could not be measured"), color="red")]
     return {
         "measure-area.hidden": False,
         "measure.disabled": running is not None,
@@ -165,7 +165,7 @@ def _origin(one: Measured) -> str:
     )
     how = _("with arrays out of the L2 cache") if one.time.cold else _("by CUDA graph replay")
     measured = _(message, card=one.device.name, driver=one.device.driver, day=day(date), time=date, how=how)
-    state = told_conditions(one.time.conditions)
+    state = described_conditions(one.time.conditions)
     if not state:
         return _("{measured}. The floor is an empty kernel of this size.", measured=measured)
     return _("{measured}; {state}. The floor is an empty kernel of this size.", measured=measured, state=state)
