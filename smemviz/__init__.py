@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from smemviz import errors
 
 if TYPE_CHECKING:
-    from smemviz.app import create_app
+    from smemviz.app.factory import create_app
     from smemviz.engines import cuda_cpp, record, recording, run
     from smemviz.model.counting.banks import wavefronts
     from smemviz.model.counting.sectors import sectors
@@ -35,7 +35,7 @@ __all__ = [
 
 _HOMES = {
     "Recording": "smemviz.recordings.recording",
-    "create_app": "smemviz.app",
+    "create_app": "smemviz.app.factory",
     "cuda_cpp": "smemviz.engines",
     "load": "smemviz.recordings.file",
     "record": "smemviz.engines",

@@ -657,12 +657,11 @@ class PretendedApp:
 
 SERVING = """
 import sys, types
-app = types.ModuleType("smemviz.app")
-app.__path__ = [{folder!r}]
+app = types.ModuleType("smemviz.app.factory")
 sys.path.insert(0, {tests!r})
 from test_cli import PretendedApp
 app.create_app = lambda paths, **options: PretendedApp()
-sys.modules["smemviz.app"] = app
+sys.modules["smemviz.app.factory"] = app
 import webbrowser
 webbrowser.open = lambda url: print("browser at", url, flush=True)
 from smemviz.cli.main import main
@@ -673,7 +672,7 @@ sys.exit(main(sys.argv[1:]))
 @contextmanager
 def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
     """Serve a pretended app, after some statements; give the lines printed so far and a way to stop."""
-    served = SERVING.format(tests=str(Path(__file__).parent), folder=str(Path(resources.__file__).with_name("app")))
+    served = SERVING.format(tests=str(Path(__file__).parent))
     code = f"{before}\n{served}"
     command = [sys.executable, "-c", code, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -19,7 +19,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from werkzeug.serving import make_server
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.cli.main import main as smemviz
 from smemviz.paths import kernels_dir
 

@@ -1,5 +1,1 @@
-"""The dashboard."""
-
-from smemviz.app.factory import create_app
-
-__all__ = ["create_app"]
+"""The dashboard. It imports nothing, so that the command line may use the part that serves it."""

@@ -13,7 +13,7 @@ from waiting import LIMIT
 from watching import watched
 from werkzeug.serving import make_server
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.paths import gallery
 
 expect.set_options(timeout=LIMIT)

@@ -14,7 +14,7 @@ from pathlib import Path
 from measured import MEDIANS, measured_recording, timing
 from werkzeug.serving import make_server
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Device
 

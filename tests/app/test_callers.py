@@ -7,7 +7,7 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.app.server.headers import script_hash
 
 CALLBACKS = "/_dash-update-component"

@@ -10,8 +10,8 @@ from dash._utils import to_json
 from measured_app import write_gallery
 from pseudo import TAG, forgotten, pseudo
 
-from smemviz.app import create_app
 from smemviz.app.components.launches import Query
+from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.app.pages.compare.compare_changes import view_changes
 from smemviz.app.pages.compare.compare_page import compare_page

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from smemviz.app import create_app
 from smemviz.app import texts as texts_module
 from smemviz.app.cache import size_of
+from smemviz.app.factory import create_app
 from smemviz.app.pages.editor_page import run_asked
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import parse_text

@@ -12,8 +12,8 @@ from dash import Dash, dcc, html
 from plotly.utils import PlotlyJSONEncoder
 
 from smemviz import i18n as language
-from smemviz.app import create_app
 from smemviz.app.english import marked
+from smemviz.app.factory import create_app
 from smemviz.i18n import English, speaking
 from smemviz.lessons import LESSONS
 from smemviz.lessons.handout import handout_page

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from watching import watched
 from werkzeug.serving import make_server
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.app.pages.kernel.follow import version
 from smemviz.paths import kernels_dir
 

@@ -20,7 +20,7 @@ from pseudo import TAG, forgotten, names_in, pseudo, said_by
 from watching import watched
 from werkzeug.serving import make_server
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.app.frame import above, below, drawn
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page

@@ -7,7 +7,7 @@ import pytest
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
 from smemviz.app.pages.kernel.kernel_page import kernel_page

@@ -9,7 +9,7 @@ import pytest
 from dash import Dash
 from flask.testing import FlaskClient
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 
 CALLBACKS = "/_dash-update-component"
 ROUTE: dict[str, Any] = {

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from measured_app import printing
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.app.pages.matmul.matmul_data import Products, ProductState
 from smemviz.app.tasks import jobs as jobs_module
 from smemviz.app.tasks.jobs import Job

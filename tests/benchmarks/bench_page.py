@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from werkzeug.serving import make_server
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.paths import kernels_dir
 
 PADDED = "/kernel?file=square&kernel=set_row_read_col_pad"

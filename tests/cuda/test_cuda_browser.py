@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from waiting import LIMIT
 from werkzeug.serving import make_server
 
-from smemviz.app import create_app
+from smemviz.app.factory import create_app
 from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.browser

@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
         import logging
         import webbrowser
 
-        from smemviz.app import create_app
+        from smemviz.app.factory import create_app
         from smemviz.app.server.serving import server_on
 
         names = (arguments.host, *arguments.allow_host)

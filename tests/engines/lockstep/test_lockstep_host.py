@@ -187,7 +187,7 @@ def test_two_launches_of_one_array_see_the_same_address():
 def test_lockstep_never_imports_cuda():
     text = (
         "import sys; import smemviz.engines.lockstep as lockstep\n"
-        "from smemviz.frontends.numba.program import read_program\n"
+        "from smemviz.frontends.reading import read_program\n"
         "from smemviz.paths import kernels_dir\n"
         "lockstep.run(read_program(kernels_dir() / 'square.py'))\n"
         "found = [name for name in sys.modules if name.startswith(('numba.cuda', 'numba_cuda', 'cuda'))]\n"
