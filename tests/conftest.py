@@ -1,4 +1,4 @@
-"""How the tests share the machine, which browser they open, and the second chance of those in one."""
+"""How the tests share the machine, which browser they open, and the second chance of those in one or by the clock."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)  # before those are left out that are not asked for
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Repeat what a browser did not show in time, twice at most; the summary names every test that was repeated.
+    """Repeat what a browser did not show in time, and what was measured while the GPU changed its clock.
+
+    Twice at most; the summary names every test that was repeated.
 
     A test in a browser is exhaustive but for the few that every change has to pass.
     """
@@ -40,6 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError", "TimeoutError"]))
             if not item.get_closest_marker("smoke"):
                 item.add_marker(pytest.mark.exhaustive)
+        if item.get_closest_marker("alone"):
+            item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError"]))
 
 
 @pytest.fixture(scope="session")

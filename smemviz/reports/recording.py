@@ -80,16 +80,17 @@ def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> di
     if launch.missing:
         data["missing"] = launch.missing
     if launch.time:
-        data["time"] = {name: value for name, value in time_facts(launch.time).items() if name != "samples_us"}
+        data["time"] = time_facts(launch.time, samples=False)
     if launch.counters:
         data["counters"] = dict(launch.counters)
         data["unaccounted"] = launch.unaccounted
     return data
 
 
-def time_facts(time: Timing) -> dict[str, Any]:
+def time_facts(time: Timing, *, samples: bool = True) -> dict[str, Any]:
     """Return a time as plain data, what follows from the rest included."""
-    return asdict(time) | {"net_us": time.net_us}
+    facts = asdict(time) | {"net_us": time.net_us}
+    return facts if samples else {name: value for name, value in facts.items() if name != "samples_us"}
 
 
 def _site_facts(

@@ -113,7 +113,7 @@ def _suggestion_facts(recording: Recording, one: Verified) -> dict[str, Any]:
             for check in one.checks
         },
         "time": [
-            {"before": time_facts(before), "after": time_facts(after)}
+            {"before": time_facts(before, samples=False), "after": time_facts(after, samples=False)}
             for before, after in zip(one.before, one.after, strict=False)
         ],
         "diff": one.diff,
