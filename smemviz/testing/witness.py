@@ -13,7 +13,7 @@ from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.layout_fix import Score, pads, score, smallest_fix, swizzles
 from smemviz.model.playback.bank_service import BankService
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import SECTOR_BYTES, Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.wording.explanations import Explaining
@@ -27,7 +27,6 @@ _MOST_WAVEFRONTS = 32  # of a drawing
 _MOST_DRAWN = 4  # of them, in text
 _LINES_AROUND = 2
 _MOST_WORDS = 6
-_SECTOR = 32  # bytes
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def _global_request(launch: Launch, site: Site, row: int) -> tuple[str, ...]:
 def _neighbours(launch: Launch, row: int, exceeding: Exceeding) -> str:
     site = launch.sites[exceeding.site]
     used = int(bytes_used(launch.requests.addresses[row], site.width))
-    least = -(-used // _SECTOR)
+    least = -(-used // SECTOR_BYTES)
     if least > exceeding.most:
         return f"allow more: {count(used, 'byte')} are at least {count(least, 'sector')}."
     return f"let neighbouring lanes take neighbouring elements; {count(used, 'byte')} fit {count(least, 'sector')}."

@@ -12,12 +12,12 @@ from smemviz.model.counting.banks import count
 from smemviz.model.counting.cache import cached
 from smemviz.model.counting.sectors import sectors
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import NATIVE_ATOMICS_SINCE, unpredictable
-from smemviz.model.hardware.rules import shared_rule
+from smemviz.model.hardware.operations import unpredictable
+from smemviz.model.hardware.rules import same_rules, shared_rule
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Site, Totals
 
-# Totals hold for every compute capability from here on: the rules do not differ between them.
-TOTALS_HOLD_SINCE = NATIVE_ATOMICS_SINCE
+# Totals are counted by the rules of this hardware, whatever card ran the kernel; all since 5.0 have the same.
+TOTALS_FOR = H200
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
     """
     shared_rule(4, "load", hardware)  # refuses what does not exist, even where there is nothing to count
     totals = launch.totals
-    if totals is not None and hardware.cc >= TOTALS_HOLD_SINCE:
+    if totals is not None and same_rules(hardware, TOTALS_FOR):
         return tuple(_row(site, totals, i, hardware.cc) for i, site in enumerate(launch.sites))
     logged = totals_of(launch.sites, launch.requests, hardware)
     if totals is None:
         return tuple(_row(site, logged, i, hardware.cc) for i, site in enumerate(launch.sites))
     return tuple(
-        # A sector is a sector everywhere; wavefronts of an older part need the addresses.
+        # A sector is a sector everywhere; wavefronts by other rules need the addresses.
         _row(site, totals, i, hardware.cc)
         if site.space == "global"
         else _row(site, logged, i, hardware.cc, complete=bool(logged.requests[i] == totals.requests[i]))

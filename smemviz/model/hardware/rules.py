@@ -7,7 +7,7 @@ from typing import NamedTuple
 from smemviz.model.hardware.compute_capability import ComputeCapability
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import check_operation, is_atomic
-from smemviz.recordings.operation_names import MATRICES, POPULATION_COUNT
+from smemviz.recordings.operation_names import MATRICES, POPULATION_COUNT, WIDTHS
 
 WARP = 32
 
@@ -64,6 +64,15 @@ def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rul
         merges=op == "load" and width > 4 and row.merges_wide_loads,
         shares=not is_atomic(op) or op == POPULATION_COUNT,
         more_ways=row.more_ways.get(width, 0),
+    )
+
+
+def same_rules(one: Hardware, other: Hardware) -> bool:
+    """Whether requests of every kind are served alike on both."""
+    return all(
+        rule_of(one.row, width, op, one.bank_bytes) == rule_of(other.row, width, op, other.bank_bytes)
+        for op in ("load", "store", "atomic_add")
+        for width in WIDTHS
     )
 
 
