@@ -20,7 +20,7 @@ from strategies import a_launch, a_recording, totals
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import look_at, touched_elements
 from smemviz.figures.thumbnail import thumbnail
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.archive import write_archive
 from smemviz.recordings.data import Calibration, SiteHardware, Timing
@@ -30,7 +30,7 @@ from smemviz.recordings.write import save
 from smemviz.reports.figure_registry import FIGURES, VIEWS, picture
 from smemviz.reports.files import write_report, write_table, write_trace
 from smemviz.reports.notebook import to_html
-from smemviz.reports.recording import own_cc, print_recording
+from smemviz.reports.recording import print_recording
 from smemviz.reports.selection import Wanted
 from smemviz.views.published_findings import published
 
@@ -104,11 +104,11 @@ def change_column(data: st.DataObject, members: dict[str, bytes]) -> None:
 
 def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
     """Return what can be done with a recording."""
-    hardware = Hardware(own_cc(recording))
+    hardware = Hardware.of(recording)
     found: dict[str, Callable[[], object]] = {
-        "show": lambda: print_recording(recording, hardware.cc),
-        "show as another": lambda: print_recording(recording, (3, 5), 8),
-        "json": lambda: print_recording(recording, hardware.cc, as_json=True),
+        "show": lambda: print_recording(recording, hardware),
+        "show as another": lambda: print_recording(recording, Hardware((3, 5), 8)),
+        "json": lambda: print_recording(recording, hardware, as_json=True),
         "report": lambda: write_report(folder / "r.html", recording, Wanted(), hardware, None),
         "trace": lambda: write_trace(folder / "r.json", recording, Wanted(), hardware),
         "parquet": lambda: write_table(folder / "r.parquet", recording, Wanted(), "lanes", hardware),

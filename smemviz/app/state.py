@@ -9,7 +9,7 @@ from typing import Literal
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.tile import View
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.places import is_place
 
 Source = Literal["recording", "lockstep"]

@@ -11,7 +11,8 @@ from smemviz.figures.drawing.cells import cells
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, fitting_size, lane_badge
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import H200, BankService, Hardware, bank_layout, bank_service
+from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView
 from smemviz.wording.labels import lane_ranges, lanes_briefly, lanes_named
 from smemviz.wording.sentences import present

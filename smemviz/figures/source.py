@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, layout, mono
 from smemviz.figures.drawing.text import CHARACTERS, characters
 from smemviz.model.counting.summary import SiteSummary, summarize
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
@@ -50,7 +50,7 @@ def source(
     colours = THEMES[theme]
     file = recording.file_of(launch)
     lines = lines_of(recording.text(file))
-    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    rows = summarize(launch, hardware)
     numbers, code, badges = [], [], []
     y = 0.0
     for number, ends in ((line, line == last) for first, last in spans for line in range(first, last + 1)):

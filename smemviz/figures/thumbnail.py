@@ -9,7 +9,8 @@ from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells
 from smemviz.figures.drawing.style import THEMES, ThemeName, blend, empty, layout
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import H200, Hardware, bank_layout, bank_service
+from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.playback.bank_service import bank_layout, bank_service
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.views.grid import declared, lanes_in

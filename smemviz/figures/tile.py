@@ -19,7 +19,8 @@ from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, badges, cel
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import H200, BankLayout, BankService, Hardware, bank_layout, bank_service
+from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.playback.bank_service import BankLayout, BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView
 from smemviz.views.grid import Grid, declared, lanes_in, physical
 from smemviz.wording.labels import number

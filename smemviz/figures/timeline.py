@@ -12,7 +12,7 @@ from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.i18n import _
 from smemviz.model.counting.request_costs import request_costs
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count
@@ -45,7 +45,7 @@ class Line:
 
 def line_up(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> Line:
     """Lay requests one after the other, in the order of ``rows``."""
-    costs = request_costs(launch, rows, hardware.cc, hardware.bank_bytes)
+    costs = request_costs(launch, rows, hardware)
     length = np.maximum(costs.wavefronts, 1)
     return Line(rows, np.cumsum(length) - length, costs.wavefronts, costs.ideal, costs.sectors)
 

@@ -15,8 +15,8 @@ from smemviz.i18n import _
 from smemviz.model.counting.banks import count as count_wavefronts
 from smemviz.model.counting.sectors import sectors
 from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
-from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.recordings.data import Launch, Site
 from smemviz.wording.labels import count, space_name
 from smemviz.wording.sentences import headline, operation
@@ -85,7 +85,7 @@ def warps(
         cells,
         cell_text(x, y, np.where(strong, "", texts), size=size, colour=colours.ink),
         cell_text(x, y, np.where(strong, texts, ""), size=size, colour=colours.paper, weight=800),
-        *_names(launch, summarize(launch, hardware.cc, hardware.bank_bytes), columns, colours),
+        *_names(launch, summarize(launch, hardware), columns, colours),
     ]
     if site is not None and warp is not None and site < sites and warp < columns:
         traces.append(_frame(2 * site + 1, warp, colours))
@@ -120,7 +120,7 @@ def _count(launch: Launch, block: int, hardware: Hardware) -> _Counts:
         if site.space == "global":
             total = worst = sectors(addresses, site.width)
         elif unpredictable(site.op, site.dtype, hardware.cc) is None:
-            served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+            served = count_wavefronts(addresses, site.width, site.op, hardware)
             total, worst = served.wavefronts, served.degree
         else:
             counts.worst[i] = -1

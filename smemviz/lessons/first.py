@@ -11,10 +11,10 @@ from smemviz.figures.layout_tile import lab_banks, lab_tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
 from smemviz.lessons.words import by_model, code, wavefronts_said
+from smemviz.model.hardware.hardware import H200
 from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.playback.bank_service import H200
 from smemviz.views.layout_lab import Pictured, SetUp, picture
 from smemviz.wording.labels import lane_ranges
 

@@ -18,9 +18,10 @@ from smemviz.lessons.bench import Seen, look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Said, Stage, Values
 from smemviz.lessons.words import by_recording, code, wavefronts_said
 from smemviz.model.counting.banks import count
+from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.playback.bank_service import H200, BankService, bank_layout
+from smemviz.model.playback.bank_service import BankService, bank_layout
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.layout_lab import SetUp, picture
 from smemviz.wording.grammar import clauses

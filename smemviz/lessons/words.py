@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smemviz.i18n import _, ngettext
 from smemviz.model.hardware.compute_capability import device
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.recording import Recording
 
 

@@ -244,8 +244,9 @@ class Launch:
     def summary(self, cc: tuple[int, int] = (9, 0)) -> tuple[SiteSummary, ...]:
         """Count each site on a compute capability; see ``smemviz.model.counting.summary``."""
         from smemviz.model.counting.summary import summarize
+        from smemviz.model.hardware.hardware import Hardware
 
-        return summarize(self, cc)
+        return summarize(self, Hardware(cc))
 
 
 @dataclass(frozen=True)

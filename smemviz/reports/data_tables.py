@@ -18,8 +18,7 @@ from smemviz.errors import MissingError
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.request_costs import RequestCosts, request_costs
 from smemviz.model.counting.summary import summarize
-from smemviz.model.hardware.compute_capability import device
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.printable import spreadsheet_cell
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
@@ -116,7 +115,7 @@ def _site_columns(recording: Recording, launch: Launch, site: Sequence[int]) -> 
 
 
 def _sites(recording: Recording, number: int, launch: Launch, hardware: Hardware) -> Table:
-    summary = summarize(launch, hardware.cc, hardware.bank_bytes)
+    summary = summarize(launch, hardware)
     traffic = [traffic_of(launch, i) for i in range(len(summary))]
     return {
         **_launch_columns(number, launch, len(summary)),
@@ -139,7 +138,7 @@ def _requests(
 ) -> Table:
     requests = launch.requests.select(which)
     active = requests.addresses >= 0
-    costs = request_costs(launch, which, hardware.cc, hardware.bank_bytes)
+    costs = request_costs(launch, which, hardware)
     row, lane = np.nonzero(active) if of_lanes else (np.arange(len(which)), np.zeros(0, np.intp))
     columns: Table = {
         **_launch_columns(number, launch, len(row)),
@@ -151,7 +150,7 @@ def _requests(
         return {**columns, "lanes": active.sum(axis=1).tolist()}
     address = requests.addresses[row, lane]
     shared = np.array([site.space == "shared" for site in launch.sites], bool)[requests.site[row]]
-    bank = np.where(shared, address // hardware.bank_bytes % device(hardware.cc).banks, -1)
+    bank = np.where(shared, address // hardware.bank_bytes % hardware.banks, -1)
     value = requests.values[row, lane]
     return {
         **columns,

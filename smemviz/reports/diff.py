@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.diff import COUNTS, LaunchPair, SitePair, new_findings
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.printable import printable
 from smemviz.recordings.data import Finding, Site
 from smemviz.recordings.recording import Recording
@@ -43,19 +43,13 @@ class Side:
 
 @dataclass(frozen=True)
 class Diff:
-    """Both sides and what was paired; ``tolerance`` is the fraction that B may cost more, ``bank_bytes`` of 3.x."""
+    """Both sides and what was paired; ``tolerance`` is the fraction that B may cost more."""
 
     before: Side
     after: Side
     pairs: tuple[LaunchPair, ...]
-    cc: tuple[int, int]
+    hardware: Hardware
     tolerance: float
-    bank_bytes: int = 4
-
-    @property
-    def capability(self) -> str:
-        """The compute capability that counts, as it is written."""
-        return Hardware(self.cc, self.bank_bytes).name
 
     @property
     def mistakes(self) -> tuple[Finding, ...]:
@@ -85,8 +79,8 @@ def diff_facts(diff: Diff) -> dict[str, Any]:
         "schema": SCHEMA,
         "a": _side_facts(diff.before),
         "b": _side_facts(diff.after),
-        "cc": list(diff.cc),
-        "bank_bytes": diff.bank_bytes,
+        "cc": list(diff.hardware.cc),
+        "bank_bytes": diff.hardware.bank_bytes,
         "tolerance_percent": round(diff.tolerance * 100, 6),
         "worse": diff.worse,
         "findings": [asdict(finding) for finding in diff.mistakes],
@@ -234,7 +228,7 @@ SITE_HEADS = ("line", "access", "operation", *(name.replace("max_", "") for name
 def to_markdown(diff: Diff) -> str:
     """Write a comparison as Markdown, for a pull request."""
     lines = [f"**{verdict(diff)}**", "", f"A: `{diff.before.title}`, B: `{diff.after.title}`; counted for compute "]
-    lines[-1] += f"capability {diff.capability}."
+    lines[-1] += f"capability {diff.hardware.name}."
     rows = [[f"`{launch_name(pair, times)}`", *launch_cells(pair)] for pair, times in duplicates(diff)]
     lines += ["", *_markdown_table(LAUNCH_HEADS, rows)]
     for pair, times in duplicates(diff):
@@ -270,7 +264,7 @@ def _print_tables(diff: Diff) -> None:
 
     say(f"A: {diff.before.title}")
     say(f"B: {diff.after.title}")
-    say(f"counted for compute capability {diff.capability}")
+    say(f"counted for compute capability {diff.hardware.name}")
     say("")
     rows = [
         ([launch_name(*one), *launch_cells(one[0])], bool(one[0].worse(diff.tolerance))) for one in duplicates(diff)

@@ -19,7 +19,7 @@ from smemviz.figures.timeline import timeline
 from smemviz.figures.warps import warps
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import N_, _, speaking
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.calibration import calibration_for
 from smemviz.recordings.data import Launch

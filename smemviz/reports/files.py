@@ -10,7 +10,7 @@ from typing import Literal
 
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import blocks
 from smemviz.recordings.archive import replaceable, replacing
 from smemviz.recordings.recording import Recording

@@ -11,8 +11,9 @@ from html import escape
 from smemviz.figures.drawing.style import THEMES, Theme, blend, font, mono
 from smemviz.i18n import _, spoken
 from smemviz.model.counting.duplicates import duplicates
-from smemviz.model.hardware.compute_capability import device, known
-from smemviz.model.playback.bank_service import BankService, Hardware, bank_layout, bank_service
+from smemviz.model.hardware.compute_capability import known
+from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
@@ -29,7 +30,7 @@ _CELL, _ROW, _LEFT, _BOTTOM = 20, 20, 34, 32  # pixels
 
 def to_html(recording: Recording) -> str:
     """Return the recording as a piece of HTML: facts of every launch, and the banks under the worst request."""
-    hardware = _hardware(recording)
+    hardware = Hardware.of(recording)
     sums = [facts(launch, hardware) for launch in recording.launches]
     parts = [
         f"<p>{_origin(recording, hardware)}</p>",
@@ -46,12 +47,6 @@ def to_html(recording: Recording) -> str:
 def _origin(recording: Recording, hardware: Hardware) -> str:
     said, counted = escape(origin(recording)), escape(rule(hardware, recording.launches))
     return _("<b>{file}</b>: requests {origin}; {rule}.", file=escape(recording.file), origin=said, rule=counted)
-
-
-def _hardware(recording: Recording) -> Hardware:
-    made_on = recording.device.compute_capability if recording.device else None
-    cc = made_on if made_on in {row.cc for row in known()} else (9, 0)
-    return Hardware(cc, device(cc).bank_bytes[0])
 
 
 def _table(launches: Sequence[Launch], sums: Sequence[Facts]) -> str:

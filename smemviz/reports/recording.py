@@ -12,10 +12,10 @@ from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.duplicates import duplicates
 from smemviz.model.counting.global_traffic import Traffic, traffic_of
 from smemviz.model.counting.summary import SiteSummary, summarize
-from smemviz.model.hardware.compute_capability import Basis, known
+from smemviz.model.hardware.compute_capability import Basis
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import basis, predictable, weakest_basis
 from smemviz.model.layout.layout_fix import LayoutFix, Pad, Swizzle
-from smemviz.model.playback.bank_service import Hardware
 from smemviz.printable import printable
 from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
@@ -32,8 +32,8 @@ _TRAFFIC = ("sectors_per_request", "efficiency")
 _WIDTH_UNSEEN = 160  # columns, where the output is no terminal
 
 
-def facts(recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> dict[str, Any]:
-    """Return the counts of a recording on a compute capability, ready for JSON.
+def facts(recording: Recording, hardware: Hardware = H200) -> dict[str, Any]:
+    """Return the counts of a recording on given hardware, ready for JSON.
 
     Raises:
         InputError: for an unknown compute capability or bank mode.
@@ -44,12 +44,12 @@ def facts(recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 
         "device": recording.device and asdict(recording.device),
         "file": recording.file,
         "date": recording.date,
-        "cc": list(cc),
-        "basis": weakest_basis(recording.launches, cc),
-        "bank_bytes": bank_bytes,
+        "cc": list(hardware.cc),
+        "basis": weakest_basis(recording.launches, hardware.cc),
+        "bank_bytes": hardware.bank_bytes,
         "constants": dict(recording.constants),
         "unrecorded": recording.unrecorded,
-        "launches": _launches_facts(recording, Hardware(cc, bank_bytes)),
+        "launches": _launches_facts(recording, hardware),
         "findings": [asdict(finding) for finding in recording.findings],
     }
 
@@ -65,7 +65,7 @@ def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, A
 def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> dict[str, Any]:
     hardware = launch.hardware or (None,) * len(launch.sites)
     explained = explain(launch, counted, loaded_sites(recording, launch))
-    summary = summarize(launch, counted.cc, counted.bank_bytes)
+    summary = summarize(launch, counted)
     bases = [_basis(site, counted.cc) for site in launch.sites]
     rows = zip(launch.sites, summary, hardware, explained, bases, strict=True)
     data = {
@@ -158,17 +158,9 @@ def _cure_facts(cure: LayoutFix[Pad] | LayoutFix[Swizzle] | None) -> dict[str, A
     return asdict(cure.layout) | {"more_bytes": cure.more_bytes, "excess_before": before, "excess_after": after}
 
 
-def own_cc(recording: Recording) -> tuple[int, int]:
-    """Return the compute capability a recording was made on, or 9.0 where that is not known."""
-    made_on = recording.device.compute_capability if recording.device else None
-    return made_on if made_on in {row.cc for row in known()} else (9, 0)
-
-
-def print_recording(
-    recording: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4, *, as_json: bool = False
-) -> None:
+def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json: bool = False) -> None:
     """Print the counts of a recording to standard output, as one JSON document or as a table for each launch."""
-    data = facts(recording, cc, bank_bytes)
+    data = facts(recording, hardware)
     if as_json:
         json.dump(data, sys.stdout, indent=1)
         print()
@@ -184,7 +176,7 @@ def print_recording(
         console.print()
         for table in launch_tables(data["file"], launch, mistaken, len(group), console.width):
             console.print(table, crop=False)
-        for note in _notes(launch, cc):
+        for note in _notes(launch, hardware.cc):
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     if recording.findings:
         console.print()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.model.counting.duplicates import duplicates
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order
 from smemviz.model.playback.worst import excess_of
 from smemviz.recordings.data import Launch

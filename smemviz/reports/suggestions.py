@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.layout_fix import Pad
 from smemviz.printable import printable
 from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import Recording
-from smemviz.reports.recording import output_console, own_cc, time_facts
+from smemviz.reports.recording import output_console, time_facts
 from smemviz.suggest import Answer, Refused, Rewrite, Suggestion, Verified
 from smemviz.wording.layout_changes import change_said
 
@@ -78,7 +79,7 @@ def answer_facts(recording: Recording, found: Answer, notes: Sequence[str]) -> d
         "device": recording.device and asdict(recording.device),
         "file": recording.file,
         "sha256": recording.sha256,
-        "cc": list(own_cc(recording)),
+        "cc": list(Hardware.of(recording).cc),
         "constants": dict(recording.constants),
         "suggestions": [_suggestion_facts(recording, one) for one in found.suggested],
         "refused": [_refused_facts(one) for one in found.refused],
@@ -126,7 +127,7 @@ def _resident(recording: Recording, one: Suggestion) -> list[int]:
     launch = recording.launches[one.promises[0].launch]
     threads = math.prod(launch.block)
     sizes = (launch.shared_bytes, launch.shared_bytes + one.more_bytes)
-    return [blocks_per_multiprocessor(size, own_cc(recording), threads) for size in sizes]
+    return [blocks_per_multiprocessor(size, Hardware.of(recording).cc, threads) for size in sizes]
 
 
 def _promise_facts(recording: Recording, one: Verified, number: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.figures.timeline import Line, line_up
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import blocks, playback_order
 from smemviz.recordings.data import Launch
 from smemviz.wording.sentences import operation

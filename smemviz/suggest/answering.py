@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from smemviz.engines.backend import Progress
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.edits import unified_diff
@@ -68,7 +69,7 @@ def answer(
     program: Program,
     kernel: str | None,
     engines: Sequence[EngineName],
-    cc: tuple[int, int],
+    hardware: Hardware,
     progress: Progress | None = None,
 ) -> Answer:
     """Suggest, verify and time.
@@ -78,16 +79,16 @@ def answer(
         program: the kernel file with its constants.
         kernel: the one kernel to look at, None for every kernel.
         engines: what runs the rewritten files; none leaves the suggestions unverified.
-        cc: the compute capability that counts.
+        hardware: whose rules count.
         progress: called as ``progress(done, total, text)``.
     """
-    found = list(suggestions(recording, program, kernel, cc))
+    found = list(suggestions(recording, program, kernel, hardware))
     refused = tuple(one for one in found if isinstance(one, Refused))
     suggested = [one for one in found if isinstance(one, Suggestion)]
     writable = [one for one in suggested if one.rewrite]
     notes: list[str] = []
     kernels = {one.kernel for one in writable}
-    verifiers = _verifiers(recording, program, engines, kernels, cc, notes, progress) if kernels else []
+    verifiers = _verifiers(recording, program, engines, kernels, hardware, notes, progress) if kernels else []
     clock = any(one.engine == "gpu" for one in verifiers)
     before = times(program, kernels, progress) if clock else ()
     launched = [one.kernel for one in recording.launches if one.kernel in kernels]
@@ -115,7 +116,7 @@ def _verifiers(
     program: Program,
     engines: Sequence[EngineName],
     kernels: Collection[str],
-    cc: tuple[int, int],
+    hardware: Hardware,
     notes: list[str],
     progress: Progress | None,
 ) -> list[Verifier]:
@@ -123,7 +124,7 @@ def _verifiers(
     threads = sum(math.prod(one.grid) * math.prod(one.block) for one in recording.launches)
     verifiers: list[Verifier] = []
     for engine in engines:
-        verifier = Verifier(program, recording, engine, kernels, cc, progress)
+        verifier = Verifier(program, recording, engine, kernels, hardware, progress)
         if engine == "lockstep" and "gpu" in engines and threads > _MOST_THREADS:
             notes.append(f"not run in lockstep: its launches have {threads:,} threads")
             continue

@@ -12,7 +12,7 @@ from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.messages import said
 from smemviz.model.counting.pattern import mostly_irregular
-from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import is_atomic
 from smemviz.model.layout.layout_fix import (
     Access,
@@ -97,16 +97,16 @@ class _Asked:
 
     kernel: str
     array: ArrayInfo
-    cc: tuple[int, int]
+    hardware: Hardware
     accesses: tuple[tuple[int, Access], ...]
 
     def scores(self, layout: Layout | None = None) -> list[Score]:
         """Count every access in a layout, None for the one recorded."""
-        return [score(access, self.array.itemsize, layout, self.cc) for _, access in self.accesses]
+        return [score(access, self.array.itemsize, layout, self.hardware) for _, access in self.accesses]
 
 
 def suggestions(
-    recording: Recording, program: Program, kernel: str | None = None, cc: tuple[int, int] = (9, 0)
+    recording: Recording, program: Program, kernel: str | None = None, hardware: Hardware = H200
 ) -> Iterator[Suggestion | Refused]:
     """Give what is to be said of each array with excess: its layouts, the cheapest first, or one refusal.
 
@@ -114,13 +114,13 @@ def suggestions(
         recording: of the kernel file.
         program: the kernel file as it was recorded.
         kernel: the one kernel to look at.
-        cc: the compute capability that counts.
+        hardware: whose rules count.
     """
     for name in dict.fromkeys(launch.kernel for launch in recording.launches):
         if kernel in (None, name):
             launches = [(i, one) for i, one in enumerate(recording.launches) if one.kernel == name]
             for array in {(a.name, a.line): a for _, one in launches for a in one.shared_arrays}.values():
-                yield from _of_array(recording, program, launches, array, cc)
+                yield from _of_array(recording, program, launches, array, hardware)
 
 
 def _of_array(
@@ -128,7 +128,7 @@ def _of_array(
     program: Program,
     launches: Sequence[tuple[int, Launch]],
     array: ArrayInfo,
-    cc: tuple[int, int],
+    hardware: Hardware,
 ) -> Iterator[Suggestion | Refused]:
     """Give the suggestions for one array, in all launches of its kernel."""
     first = launches[0][1]
@@ -138,8 +138,8 @@ def _of_array(
         for index, one in enumerate(launch.arrays)
         if one.space == "shared" and (one.name, one.line) == (array.name, array.line)
     ]
-    found = tuple((number, one) for number, launch, index in places for one in accesses(launch, index, cc))
-    asked = _Asked(first.kernel, array, cc, found)
+    found = tuple((number, one) for number, launch, index in places for one in accesses(launch, index, hardware))
+    asked = _Asked(first.kernel, array, hardware, found)
     excess = sum(one.excess for one in asked.scores())
     if excess == 0:
         return
@@ -175,7 +175,7 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
             rewriting = Rewriting(program, asked.array)
         except NotRewrittenError as error:
             reason = error.said
-    limit, shared_bytes = device(asked.cc).static_shared, launch.shared_bytes
+    limit, shared_bytes = asked.hardware.row.static_shared, launch.shared_bytes
 
     def why_not(layout: Layout) -> str | None:
         more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
@@ -214,7 +214,7 @@ def _cure(
 ) -> LayoutFix[Layout] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
     found = [access for _, access in asked.accesses]
-    return smallest_fix(asked.array, found, iter(layouts), None, asked.cc, possible=possible)
+    return smallest_fix(asked.array, found, iter(layouts), None, asked.hardware, possible=possible)
 
 
 def _suggestion(

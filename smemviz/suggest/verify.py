@@ -22,6 +22,7 @@ from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.model.counting.summary import summarize, totals_of
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import MAIN_FAILED, Finding, Launch, Timing
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.find import Suggestion
@@ -76,14 +77,14 @@ class Verifier:
         recording: Recording,
         engine: EngineName,
         kernels: Collection[str],
-        cc: tuple[int, int],
+        hardware: Hardware,
         progress: Progress | None = None,
     ) -> None:
         self.program = program
         self.recording = recording
         self.engine = engine
         self.kernels = kernels
-        self.cc = cc
+        self.hardware = hardware
         self.progress = progress
 
     @cached_property
@@ -137,7 +138,7 @@ class Verifier:
             if blocks is not None and not blocks <= (_blocks(was) & _blocks(now)):
                 note = said("not counted: {engine} logs other blocks", engine=self.engine)
                 return Check(self.engine, (), problem, (*notes, note))
-            wanted, counts = (list(_counts(launch, self.cc, blocks)) for launch in (was, now))
+            wanted, counts = (list(_counts(launch, self.hardware, blocks)) for launch in (was, now))
             own = [promise for promise in promised if promise.launch == number]
             for promise in own:
                 wanted[promise.site] = promise.after.wavefronts
@@ -171,7 +172,7 @@ class Verifier:
         changed = {}
         for one, other in zip(before.launches, after.launches, strict=True):
             if one.kernel not in kernels:
-                was, now = (sum(n or 0 for n in _counts(launch, self.cc)) for launch in (one, other))
+                was, now = (sum(n or 0 for n in _counts(launch, self.hardware)) for launch in (one, other))
                 if was != now:
                     values = {"kernel": one.kernel, "before": was, "after": now}
                     changed[one.kernel] = said("changes {kernel} too: {before:,} -> {after:,} wavefronts", **values)
@@ -223,16 +224,16 @@ def _blocks(launch: Launch) -> frozenset[int]:
     return frozenset(np.unique(launch.requests.block).tolist())
 
 
-def _counts(launch: Launch, cc: tuple[int, int], blocks: frozenset[int] | None = None) -> tuple[int | None, ...]:
+def _counts(launch: Launch, hardware: Hardware, blocks: frozenset[int] | None = None) -> tuple[int | None, ...]:
     """Return the wavefronts of each site, in all blocks or in some that were logged.
 
     None stands for a site in global memory and for one whose wavefronts cannot be told.
     """
-    rows = summarize(launch, cc)
+    rows = summarize(launch, hardware)
     if blocks is None:
         return tuple(row.wavefronts for row in rows)
     requests = launch.requests.select(np.isin(launch.requests.block, sorted(blocks)))
-    logged = totals_of(launch.sites, requests, cc).wavefronts
+    logged = totals_of(launch.sites, requests, hardware).wavefronts
     return tuple(int(n) if row.wavefronts is not None else None for n, row in zip(logged, rows, strict=True))
 
 

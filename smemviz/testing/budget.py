@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from smemviz.errors import InputError
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.testing.fixture import Smem
 from smemviz.testing.limits import Limit, Selection, concerns
 from smemviz.testing.witness import Quantity
@@ -29,7 +30,7 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
         raise InputError(f"smem_budget takes a limit for {', '.join(_KEYS[:4])}, and kernel and cc; {wrong}")
     if budget.get("findings", 0) != 0:
         raise InputError(f"smem_budget allows findings=0 or says nothing of them, not {budget['findings']!r}")
-    kernel, cc = budget.get("kernel"), budget.get("cc", (9, 0))
+    kernel, hardware = budget.get("kernel"), Hardware(budget.get("cc", H200.cc))
     launches = [one for recording in smem.recordings for one in recording.launches if kernel in (None, one.kernel)]
     if not launches and "findings" not in budget:
         of = f" of {kernel}" if kernel else ""
@@ -42,7 +43,7 @@ def check_budget(smem: Smem, arguments: tuple[Any, ...], budget: Mapping[str, An
         if not meant:
             raise InputError(f"smem_budget: no recorded launch has an access to {limit.space} memory for {quantity}")
         for launch in meant:
-            problem = smem.exceeded(launch, limit, Selection(), cc)
+            problem = smem.exceeded(launch, limit, Selection(), hardware)
             if problem is not None:
                 return problem.text
     if "findings" in budget:

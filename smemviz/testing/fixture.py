@@ -9,6 +9,7 @@ from typing import Any
 from smemviz.engines import record, run
 from smemviz.engines.backend import Engine
 from smemviz.errors import InputError, SmemvizError
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Finding, Launch, Site
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
@@ -94,7 +95,7 @@ class Smem:
     ) -> None:
         """Assert that no access to shared memory has a conflict of more than ``most`` ways; 1 is no conflict."""
         __tracebackhide__ = True
-        self._assert(what, "max_degree", most, Selection(line, source, site), cc)
+        self._assert(what, "max_degree", most, Selection(line, source, site), Hardware(cc))
 
     def assert_excess(
         self,
@@ -108,7 +109,7 @@ class Smem:
     ) -> None:
         """Assert that accesses to shared memory together take at most so many wavefronts more than ideal."""
         __tracebackhide__ = True
-        self._assert(what, "excess", most, Selection(line, source, site), cc)
+        self._assert(what, "excess", most, Selection(line, source, site), Hardware(cc))
 
     def assert_sectors_per_request(
         self,
@@ -121,7 +122,7 @@ class Smem:
     ) -> None:
         """Assert that each access to global memory moves at most so many sectors per request, on average."""
         __tracebackhide__ = True
-        self._assert(what, "sectors_per_request", most, Selection(line, source, site), (9, 0))
+        self._assert(what, "sectors_per_request", most, Selection(line, source, site), H200)
 
     def assert_no_findings(self, what: Recording | Launch) -> None:
         """Assert that lockstep met no mistake: nothing out of bounds, no race, no barrier that some threads miss."""
@@ -134,7 +135,7 @@ class Smem:
             raise AssertionError(problem.text)
 
     def exceeded(
-        self, what: Recording | Launch, limit: Limit, selection: Selection, cc: tuple[int, int]
+        self, what: Recording | Launch, limit: Limit, selection: Selection, hardware: Hardware
     ) -> Witness | None:
         """Return, and remember, what shows that a limit is exceeded; None when all launches meant keep it.
 
@@ -149,7 +150,7 @@ class Smem:
             at = f" at {selection.text}" if selection.text else ""
             raise InputError(f"{what.file}: no launch made an access to {limit.space} memory{at}")
         for recording, launch in concerned or launches:
-            problem = exceeded(recording, launch, limit, selection, cc)
+            problem = exceeded(recording, launch, limit, selection, hardware)
             if problem is not None:
                 self.witnesses.append(problem)
                 return problem
@@ -190,11 +191,11 @@ class Smem:
         return recording
 
     def _assert(
-        self, what: Recording | Launch, quantity: Quantity, most: float, selection: Selection, cc: tuple[int, int]
+        self, what: Recording | Launch, quantity: Quantity, most: float, selection: Selection, hardware: Hardware
     ) -> None:
         __tracebackhide__ = True
         try:
-            problem = self.exceeded(what, Limit(quantity, most), selection, cc)
+            problem = self.exceeded(what, Limit(quantity, most), selection, hardware)
         except SmemvizError as error:
             raise error.with_traceback(None) from None
         if problem is not None:

@@ -11,8 +11,8 @@ import numpy as np
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
 from smemviz.model.counting.sectors import sectors
-from smemviz.model.counting.summary import SiteSummary
-from smemviz.model.hardware.compute_capability import device
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch, Site, Space
 from smemviz.recordings.recording import Recording
 from smemviz.testing.witness import Exceeding, Quantity, Witness, witness
@@ -68,14 +68,14 @@ class _Counted(NamedTuple):
 
 
 def exceeded(
-    recording: Recording, launch: Launch, limit: Limit, selection: Selection, cc: tuple[int, int] = (9, 0)
+    recording: Recording, launch: Launch, limit: Limit, selection: Selection, hardware: Hardware = H200
 ) -> Witness | None:
     """Return what shows that a launch exceeds a limit, None when it keeps it.
 
     Raises:
         InputError: when there is nothing to check, or it cannot be told: that is no way to pass.
     """
-    counted = _counted(recording, launch, limit, selection, cc)
+    counted = _counted(recording, launch, limit, selection, hardware)
     amounts = [_amount(one.row, limit) for one in counted]
     total = sum(amounts) if limit.quantity == "excess" else max(amounts)
     if total <= limit.most:
@@ -87,10 +87,10 @@ def exceeded(
         max(amounts),
         total,
         worst.number,
-        _request(launch, worst, limit, cc),
+        _request(launch, worst, limit, hardware),
         tuple(one.number for one in counted),
     )
-    return witness(recording, launch, exceeding, cc)
+    return witness(recording, launch, exceeding, hardware)
 
 
 def concerns(launch: Launch, limit: Limit, selection: Selection) -> bool:
@@ -100,7 +100,7 @@ def concerns(launch: Launch, limit: Limit, selection: Selection) -> bool:
 
 
 def _counted(
-    recording: Recording, launch: Launch, limit: Limit, selection: Selection, cc: tuple[int, int]
+    recording: Recording, launch: Launch, limit: Limit, selection: Selection, hardware: Hardware
 ) -> Sequence[_Counted]:
     """Return the selected sites of the limit's memory with their counts; refuse what would check nothing."""
     place = f"{recording.file_of(launch)}:{launch.line}: {launch.kernel}"
@@ -110,7 +110,7 @@ def _counted(
         asked = f" at {selection.text}" if selection.text else ""
         has = ", ".join(dict.fromkeys(f"{s.line} {s.source}" for s in launch.sites if s.space == limit.space)) or "none"
         raise InputError(f"{place} has no access to {limit.space} memory{asked}; it has: {has}")
-    rows = launch.summary(cc)
+    rows = summarize(launch, hardware)
     counted = [_Counted(i, site, rows[i]) for i, site in here]
     if not any(one.row.requests for one in counted):
         raise InputError(f"{place} never ran {', '.join(dict.fromkeys(site.source for _, site in here))}")
@@ -131,7 +131,7 @@ def _amount(row: SiteSummary, limit: Limit) -> float:
     return amount
 
 
-def _request(launch: Launch, worst: _Counted, limit: Limit, cc: tuple[int, int]) -> int | None:
+def _request(launch: Launch, worst: _Counted, limit: Limit, hardware: Hardware) -> int | None:
     """Return the row of the logged request of a site that has the most of a quantity, None where none was logged."""
     rows = np.flatnonzero(launch.requests.site == worst.number)
     if not len(rows):
@@ -139,7 +139,7 @@ def _request(launch: Launch, worst: _Counted, limit: Limit, cc: tuple[int, int])
     addresses = launch.requests.addresses[rows]
     if limit.quantity == "sectors_per_request":
         return int(rows[np.argmax(sectors(addresses, worst.site.width))])
-    counts = count(addresses, worst.site.width, worst.site.op, cc, device(cc).bank_bytes[0])
+    counts = count(addresses, worst.site.width, worst.site.op, hardware)
     excess = counts.wavefronts - counts.ideal
     if not excess.any():  # the logged blocks are not those that exceed
         return None

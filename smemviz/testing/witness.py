@@ -10,10 +10,10 @@ import numpy as np
 
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.sectors import bytes_used, sectors
-from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.layout_fix import Score, pads, score, smallest_fix, swizzles
-from smemviz.model.playback.bank_service import BankService, Hardware
-from smemviz.recordings.data import Launch, Site
+from smemviz.model.playback.bank_service import BankService
+from smemviz.recordings.data import SECTOR_BYTES, Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.wording.explanations import Explaining
@@ -27,7 +27,6 @@ _MOST_WAVEFRONTS = 32  # of a drawing
 _MOST_DRAWN = 4  # of them, in text
 _LINES_AROUND = 2
 _MOST_WORDS = 6
-_SECTOR = 32  # bytes
 
 
 @dataclass(frozen=True)
@@ -85,9 +84,9 @@ class Witness:
         return "\n".join(lines)
 
 
-def witness(recording: Recording, launch: Launch, exceeding: Exceeding, cc: tuple[int, int]) -> Witness:
-    """Show what exceeds a limit of a launch, counted as a compute capability does."""
-    explaining = Explaining(launch, Hardware(cc, device(cc).bank_bytes[0]), loaded_sites(recording, launch))
+def witness(recording: Recording, launch: Launch, exceeding: Exceeding, hardware: Hardware) -> Witness:
+    """Show what exceeds a limit of a launch, counted as hardware does."""
+    explaining = Explaining(launch, hardware, loaded_sites(recording, launch))
     site, row = launch.sites[exceeding.site], exceeding.row
     headline = f"{recording.file_of(launch, site)}:{site.line}: {_headline(launch, site, exceeding)}"
     source = around(recording.source_of(launch, site), site.line)
@@ -97,7 +96,7 @@ def witness(recording: Recording, launch: Launch, exceeding: Exceeding, cc: tupl
         served = explaining.served(row)
         collide = bool(served.conflict.any())  # on 2.x a request of 16 bytes a lane is 2-way even where none do
         details = _shared_request(explaining, row, served, collide)
-        picture = _draw(served, device(cc).banks) if collide else None
+        picture = _draw(served, hardware.banks) if collide else None
         change = _change(explaining, row, exceeding)
     else:
         details, picture = _global_request(launch, site, row), None
@@ -192,7 +191,7 @@ def _global_request(launch: Launch, site: Site, row: int) -> tuple[str, ...]:
 def _neighbours(launch: Launch, row: int, exceeding: Exceeding) -> str:
     site = launch.sites[exceeding.site]
     used = int(bytes_used(launch.requests.addresses[row], site.width))
-    least = -(-used // _SECTOR)
+    least = -(-used // SECTOR_BYTES)
     if least > exceeding.most:
         return f"allow more: {count(used, 'byte')} are at least {count(least, 'sector')}."
     return f"let neighbouring lanes take neighbouring elements; {count(used, 'byte')} fit {count(least, 'sector')}."
@@ -220,9 +219,9 @@ def _change(explaining: Explaining, row: int, exceeding: Exceeding) -> str:
         elsewhere = exceeding.total - sum(one.excess for one in selected(before))
         return elsewhere + sum(one.excess for one in selected(scores)) <= exceeding.most
 
-    before = [score(access, array.itemsize, None, hardware.cc, hardware.bank_bytes) for access in found]
-    pad = smallest_fix(array, found, pads(array, found), passes, hardware.cc, hardware.bank_bytes)
-    swizzle = smallest_fix(array, found, swizzles(array, found), passes, hardware.cc, hardware.bank_bytes)
+    before = [score(access, array.itemsize, None, hardware) for access in found]
+    pad = smallest_fix(array, found, pads(array, found), passes, hardware)
+    swizzle = smallest_fix(array, found, swizzles(array, found), passes, hardware)
     passing = (pad if pad and passes(pad.after) else None, swizzle if swizzle and passes(swizzle.after) else None)
     said = explaining.fix_text(index, *passing)
     if said is not None:

@@ -9,9 +9,9 @@ from datetime import datetime
 from smemviz.errors import InputError
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.hardware.compute_capability import BasisKind, ComputeCapability, device
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import came_with, unpredictable
 from smemviz.model.layout.across_gpus import Access, Cost, Part, Step, cost_on, on_every_part
-from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.recordings.data import Calibration, CalibrationRow
 from smemviz.recordings.operation_names import MATRICES
 from smemviz.wording.grammar import capital, items, names, sentences
@@ -46,7 +46,7 @@ def gpu_rows(access: Access, reference: Hardware, calibrations: Sequence[Calibra
     """Count an access on every part, the newest first, each followed by its cards that were calibrated."""
     compared = comparable(access, reference)
     rows: list[GpuRow] = []
-    for part in on_every_part(access, (compared.cc, compared.bank_bytes) if compared else None):
+    for part in on_every_part(access, (compared) if compared else None):
         rows.append(_row(part, compared, access))
         for one in calibrations:
             here = one.device.compute_capability in {row.cc for row in part.rows}
@@ -59,7 +59,7 @@ def comparable(access: Access, reference: Hardware) -> Hardware | None:
     """Return the part to compare with: the one that is meant, or the H200 where that one cannot be counted."""
     for hardware in (reference, H200):
         try:
-            cost_on(access, hardware.cc, hardware.bank_bytes)
+            cost_on(access, hardware)
         except InputError:
             continue
         return hardware
@@ -121,7 +121,7 @@ def _difference(part: Part, compared: Hardware | None, access: Access) -> str:
     """Say which rules differ, those that change the count first."""
     if compared is None or not part.steps:
         return _("The same rules.")
-    then = device(compared.cc)
+    then = compared.row
     said, idle = [], []
     for step in part.steps:
         rule = _rule_said(step, then, part, access)

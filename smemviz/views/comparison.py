@@ -12,7 +12,7 @@ from smemviz.model.counting.element_counts import kind_of
 from smemviz.model.counting.global_traffic import Traffic as Moved
 from smemviz.model.counting.global_traffic import add_traffic, traffic_of
 from smemviz.model.counting.summary import summarize
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.printable import spreadsheet_cell
 from smemviz.recordings.data import Launch
 from smemviz.wording.impact import Impact, Measured, impact
@@ -140,7 +140,7 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
-    summary = summarize(entry.launch, entry.hardware.cc, entry.hardware.bank_bytes)
+    summary = summarize(entry.launch, entry.hardware)
     shared = [pair for pair in zip(entry.launch.sites, summary, strict=True) if pair[0].space == "shared"]
     traffic = {}
     for kind in KINDS:

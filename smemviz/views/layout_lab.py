@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from smemviz.errors import InputError
 from smemviz.i18n import N_, _, pgettext
 from smemviz.model.counting.banks import count as count_wavefronts
-from smemviz.model.hardware.compute_capability import BasisKind, device
+from smemviz.model.hardware.compute_capability import BasisKind
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest
 from smemviz.model.layout.accesses import Access, Lanes, Totals, lanes, requests, totals
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.playback.bank_service import BankLayout, BankService, Hardware, serve_lanes
+from smemviz.model.playback.bank_service import BankLayout, BankService, serve_lanes
 from smemviz.recordings.operation_names import MATRICES
 from smemviz.wording.grammar import items
 from smemviz.wording.labels import count, lane_ranges, operation_name, ways
@@ -32,7 +33,7 @@ class SetUp:
     @property
     def where(self) -> BankLayout:
         """Where a byte lies."""
-        return BankLayout(device(self.hardware.cc).banks, self.hardware.bank_bytes, 0)
+        return BankLayout(self.hardware.banks, self.hardware.bank_bytes, 0)
 
     @property
     def basis(self) -> BasisKind:
@@ -46,7 +47,7 @@ class SetUp:
         Raises:
             InputError: when the array cannot be accessed so, or the part cannot do it.
         """
-        return totals(self.accesses[access], self.layout, self.hardware.cc, self.hardware.bank_bytes)
+        return totals(self.accesses[access], self.layout, self.hardware)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Pictured:
     def lanes(self) -> Lanes:
         """Tell who asks for what, and when it is served."""
         hardware = self.setup.hardware
-        return lanes(self.kind, self.setup.layout, self.step, self.warp, hardware.cc, hardware.bank_bytes)
+        return lanes(self.kind, self.setup.layout, self.step, self.warp, hardware)
 
     def served(self) -> BankService:
         """Serve it."""
@@ -111,7 +112,7 @@ def excess_of(setup: SetUp, access: int) -> NDArray[np.int64]:
     one = setup.accesses[access]
     asked = requests(one, setup.layout).reshape(-1, 32)
     width = one.bytes_per_lane(setup.layout)
-    counts = count_wavefronts(asked, width, one.op, setup.hardware.cc, setup.hardware.bank_bytes)
+    counts = count_wavefronts(asked, width, one.op, setup.hardware)
     return counts.wavefronts - counts.ideal
 
 

@@ -45,10 +45,10 @@ def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
     layout, hardware = setup.layout, setup.hardware
     wanted = [asked(access, layout) for access in setup.accesses]
     best: list[Suggestion] = []
-    for one in search(layout, wanted, hardware.cc, hardware.bank_bytes):
+    for one in search(layout, wanted, hardware):
         if not any(_kind(one) == _kind(other) and _beats(other, one) for other in best):
             best.append(one)
-    now = suggest(layout, wanted, hardware.cc, hardware.bank_bytes)
+    now = suggest(layout, wanted, hardware)
     plain = next(one for one in best if one.layout == layout.plain)
     others = [one for one in best if one.layout != layout and (one is plain or one.wavefronts < plain.wavefronts)]
     return tuple(_row(setup, one) for one in (now, *others[:_MOST_ROWS]))

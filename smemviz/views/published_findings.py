@@ -9,6 +9,7 @@ from pathlib import PurePath
 from smemviz.i18n import N_, _
 from smemviz.model.counting.matmul import traffic
 from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.wording.grammar import sentences
@@ -17,7 +18,7 @@ from smemviz.wording.labels import count, duration, listed, number, percent
 
 _NOT_NAMED = N_("hardware not named")
 _NSIGHT = N_("Nsight Compute on compute capability 7.5 or later")
-_KEPLER = ((3, 5), 8)
+_KEPLER = Hardware((3, 5), 8)
 _BOOK = N_("a book, of compute capability 3.x")
 
 _CHASES = (
@@ -159,7 +160,7 @@ def _scopes() -> Published:
 
 
 def _rectangle(recording: Recording) -> tuple[Published, ...]:
-    older = next(iter(summarize(recording["set_col_read_col"], *_KEPLER)), None)
+    older = next(iter(summarize(recording["set_col_read_col"], _KEPLER)), None)
     note = sentences(
         _(
             "{wavefronts} is what compute capability 3.x counts, in either bank mode; since 5.0 the 32 rows that a "

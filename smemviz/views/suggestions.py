@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from smemviz.i18n import N_, _
 from smemviz.messages import say
 from smemviz.model.counting.summary import summarize
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.layout_fix import Pad, Swizzle
 from smemviz.recordings.data import Launch
 from smemviz.wording.grammar import clauses
@@ -38,9 +39,9 @@ class Row(NamedTuple):
     measured: bool
 
 
-def excess_in(launch: Launch, cc: tuple[int, int]) -> bool:
+def excess_in(launch: Launch, hardware: Hardware) -> bool:
     """Whether a shared array of a launch has excess."""
-    return any(row.excess for row in summarize(launch, cc))
+    return any(row.excess for row in summarize(launch, hardware))
 
 
 def suggested_rows(facts: Mapping[str, Any], launches: Sequence[Launch]) -> list[Row]:

@@ -14,7 +14,7 @@ from smemviz.model.counting.banks import count as count_wavefronts
 from smemviz.model.counting.pattern import Pattern, find_patterns, index_steps, mostly_irregular
 from smemviz.model.counting.relative import relative_addresses
 from smemviz.model.counting.sectors import bytes_used, sectors
-from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import is_atomic, unpredictable
 from smemviz.model.layout.layout_fix import (
     Access,
@@ -27,7 +27,7 @@ from smemviz.model.layout.layout_fix import (
     smallest_fix,
     swizzles,
 )
-from smemviz.model.playback.bank_service import H200, BankService, Hardware, bank_layout, bank_service
+from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.operation_names import POPULATION_COUNT
@@ -155,7 +155,7 @@ class Explaining:
         return counts.wavefronts - counts.ideal
 
     def _counts(self, site: Site, addresses: NDArray[np.int64]) -> Counts:
-        return count_wavefronts(addresses, site.width, site.op, self.hardware.cc, self.hardware.bank_bytes)
+        return count_wavefronts(addresses, site.width, site.op, self.hardware)
 
     def _offsets(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return byte offsets into the array, or the addresses themselves where a lane is outside of every array."""
@@ -170,7 +170,7 @@ class Explaining:
 
     def steady(self, array: int) -> tuple[Access, ...]:
         """Return the accesses to an array that data does not decide: what a layout can be made for."""
-        found = accesses(self.launch, array, self.hardware.cc, self._relative)
+        found = accesses(self.launch, array, self.hardware, self._relative)
         return tuple(
             access
             for access in found
@@ -205,7 +205,7 @@ class Explaining:
 
     def _too_large(self, pad: LayoutFix[Pad]) -> str:
         """Say that a block with a pad takes more than static shared memory, "" where it does not."""
-        limit, taken = device(self.hardware.cc).static_shared, self.launch.shared_bytes + pad.more_bytes
+        limit, taken = self.hardware.row.static_shared, self.launch.shared_bytes + pad.more_bytes
         if not taken > limit >= self.launch.shared_bytes:
             return ""
         return _(
@@ -218,10 +218,10 @@ class Explaining:
         """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""
         if index not in self._cures:
             array, found = self.launch.arrays[index], self.steady(index)
-            cc, bank_bytes = self.hardware.cc, self.hardware.bank_bytes
+            hardware = self.hardware
             self._cures[index] = (
-                smallest_fix(array, found, pads(array, found), None, cc, bank_bytes),
-                smallest_fix(array, found, swizzles(array, found), None, cc, bank_bytes),
+                smallest_fix(array, found, pads(array, found), None, hardware),
+                smallest_fix(array, found, swizzles(array, found), None, hardware),
             )
         return self._cures[index]
 

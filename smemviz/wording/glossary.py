@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch
 from smemviz.wording.glossary_counted import global_numbers, layout_numbers, request_numbers, shared_numbers
 from smemviz.wording.glossary_entry import Section

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from smemviz.i18n import N_, _
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.hardware.compute_capability import BasisKind, device
+from smemviz.model.hardware.compute_capability import BasisKind
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest_basis
-from smemviz.model.layout.accesses import bytes_per_wavefront
-from smemviz.model.playback.bank_service import Hardware
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch
 from smemviz.wording.glossary_entry import Number, Section
 from smemviz.wording.labels import percent
@@ -74,7 +73,7 @@ def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
                 _(
                     "Which of the {banks} columns of shared memory an address lies in: its byte address divided by "
                     "{bytes}, rounded down, modulo {banks}.",
-                    banks=device(hardware.cc).banks,
+                    banks=hardware.banks,
                     bytes=hardware.bank_bytes,
                 ),
                 rule,
@@ -195,7 +194,7 @@ def layout_numbers(hardware: Hardware) -> Section:
                 _(
                     "Shared-memory bandwidth left unused: {bytes} bytes per wavefront less the bytes that lanes "
                     "asked for.",
-                    bytes=bytes_per_wavefront(hardware.cc),
+                    bytes=hardware.bytes_per_wavefront,
                 ),
                 _("Computed from the access and the layout."),
             ),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from smemviz.i18n import N_, _
 from smemviz.model.counting.summary import summarize
-from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.cost import MULTIPROCESSORS, Cost, Excess, Judgement, cost, judge
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Calibration, Device, Launch, Timing
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, duration, percent
@@ -86,14 +86,8 @@ def _excess(one: Measured) -> list[Excess]:
     if launch.hardware:
         rows = zip(launch.sites, launch.hardware, strict=True)
         return [Excess(s.op, s.width, (row.wavefronts or 0) - (row.ideal or 0)) for s, row in rows]
-    counted = zip(launch.sites, summarize(launch, _capability(one.device)), strict=True)
+    counted = zip(launch.sites, summarize(launch, Hardware.on(one.device)), strict=True)
     return [Excess(s.op, s.width, row.excess or 0) for s, row in counted]
-
-
-def _capability(device: Device) -> tuple[int, int]:
-    """Return the card's compute capability, or the newest there are rules for."""
-    rows = {row.cc for row in known()}
-    return device.compute_capability if device.compute_capability in rows else max(rows)
 
 
 def _peer(one: Measured, others: Iterable[Measured]) -> Measured | None:
@@ -104,7 +98,7 @@ def _peer(one: Measured, others: Iterable[Measured]) -> Measured | None:
 
 def _work(one: Measured) -> tuple[object, ...]:
     """Return what two launches must share to do the same work: size, card, ideal wavefronts and sectors."""
-    rows = summarize(one.launch, _capability(one.device))
+    rows = summarize(one.launch, Hardware.on(one.device))
     counts = sum(row.ideal or 0 for row in rows), sum(row.sectors or 0 for row in rows)
     return one.launch.grid, one.launch.block, one.device.name, one.time.cold, counts
 
@@ -173,7 +167,7 @@ def _basis(one: Measured, found: Cost) -> str:
     if one.launch.hardware:
         counted = _("Excess counted by the hardware")
     else:
-        rule = ".".join(map(str, _capability(one.device)))
+        rule = Hardware.on(one.device).name
         counted = _("Excess by the rule for compute capability {rule}", rule=rule)
     if found.calibrated and one.calibration:
         cycles = _("cycles per wavefront as calibrated on {device}", device=one.calibration.device.name)

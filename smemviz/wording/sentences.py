@@ -13,8 +13,8 @@ from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.compute_capability import BasisKind
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable, weakest_basis
-from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Site
 from smemviz.recordings.recording import Recording
@@ -41,7 +41,7 @@ class Facts:
 
 def facts(launch: Launch, hardware: Hardware = H200) -> Facts:
     """Add up the sites of a launch."""
-    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    rows = summarize(launch, hardware)
     shared = [row for site, row in zip(launch.sites, rows, strict=True) if site.space == "shared"]
     return Facts(
         sum(row.requests for row in shared),
@@ -75,7 +75,7 @@ def headline_of(recording: Recording, launch: Launch, hardware: Hardware = H200)
 
 def headline(launch: Launch, hardware: Hardware = H200) -> str:
     """Say the one thing to know about a launch's use of shared memory."""
-    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    rows = summarize(launch, hardware)
     pairs = [pair for pair in zip(launch.sites, rows, strict=True) if pair[0].space == "shared"]
     if not pairs:
         return _global_headline(launch)
@@ -177,7 +177,7 @@ def cost(now: RequestView, hardware: Hardware = H200) -> str:
     elif unpredictable(site.op, site.dtype, hardware.cc) is not None:
         return _("{lanes}, wavefronts depend on the data", lanes=lanes)
     else:
-        served = count_wavefronts(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+        served = count_wavefronts(addresses, site.width, site.op, hardware)
         moved, fewest = int(served.wavefronts), int(served.ideal)
         taken = count(moved, "wavefront")
     if moved > fewest:

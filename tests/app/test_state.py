@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from smemviz.app.state import LookState, RunState
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 
 
 def test_upper_case_names_are_constants_and_the_rest_is_read_by_name() -> None:

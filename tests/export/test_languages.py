@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 
 from smemviz import i18n as language
 from smemviz.i18n import LANGUAGES, speaking
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.recording import Recording
 from smemviz.reports.figure_registry import FIGURES, picture
 from smemviz.reports.html.report import report_page

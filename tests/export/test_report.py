@@ -16,7 +16,7 @@ from strategies import totals
 
 from smemviz import paths as resources
 from smemviz.model.counting.banks import wavefronts
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.reports.html import report

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from strategies import totals
 
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import COLUMNS, ROWS, Rows
 from smemviz.reports.files import write_table

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from smemviz.errors import InputError
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.reports.files import write_trace

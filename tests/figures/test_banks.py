@@ -10,7 +10,8 @@ from synthetic import square_launch, square_recording
 from smemviz.figures.banks import banks, draw_banks
 from smemviz.figures.drawing.style import THEMES
 from smemviz.model.counting.banks import count
-from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, bank_service, serve_lanes
+from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service, serve_lanes
 from smemviz.model.playback.request_view import request_view
 
 RECORDING = square_recording()
@@ -75,4 +76,4 @@ def test_what_lies_before_the_first_array_is_served_as_well(hardware: Hardware) 
     """An index out of bounds on a GPU; the array starts at byte 1024, and lane i goes to byte 8 i."""
     addresses = np.arange(32, dtype=np.int64) * 8
     served = serve_lanes(addresses, 4, "load", BankLayout(32, hardware.bank_bytes, 1024), hardware)
-    assert served.wavefronts == count(addresses, 4, "load", hardware.cc, hardware.bank_bytes).wavefronts
+    assert served.wavefronts == count(addresses, 4, "load", hardware).wavefronts

@@ -9,7 +9,7 @@ import pytest
 from measured import MEDIANS, measured_recording
 
 from smemviz.figures.compare import time_bars, wavefront_bars
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.hardware.hardware import H200
 from smemviz.views.comparison import Entry, Traffic, compared, headline, time_text, to_csv
 from smemviz.wording.impact import Measured
 

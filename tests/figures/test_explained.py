@@ -18,8 +18,8 @@ from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.frontends.reading import read_program
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.counting.summary import summarize
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.layout_fix import Pad, Swizzle
-from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, explain
@@ -290,7 +290,7 @@ def test_another_bank_mode_is_explained_by_its_own_counts(bank_bytes: int) -> No
     info = array("held", "shared", (1024,), 0)
     one = launch((site("held", "shared", "load"),), [(0, 128 * LANES)], (info,))
     (said,) = explain(one, Hardware((3, 5), bank_bytes))
-    (row,) = summarize(one, (3, 5), bank_bytes)
+    (row,) = summarize(one, Hardware((3, 5), bank_bytes))
     assert f"bank 0 has to deliver {row.max_degree} different words" in said.because
     assert said.because.endswith(f" {row.max_degree}-way.")
 

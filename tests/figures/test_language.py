@@ -30,7 +30,7 @@ from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import speaking
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch
@@ -96,7 +96,7 @@ def sentences(now: RequestView, hardware: Hardware) -> Iterator[str]:
 
 def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[Any]:
     """Draw all figures of a launch, and say all sentences."""
-    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    rows = summarize(launch, hardware)
     at = [
         worst_request(launch, hardware),
         largest_request(launch, len(launch.sites) - 1),

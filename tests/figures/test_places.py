@@ -8,7 +8,7 @@ from smemviz.app.components.launches import request_view_of
 from smemviz.app.state import LookState
 from smemviz.engines import run
 from smemviz.frontends.reading import read_program
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback.worst import worst_request
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch

@@ -9,6 +9,7 @@ import pytest
 
 import smemviz
 from smemviz.model.counting.summary import summarize
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.paths import kernels_dir
 from smemviz.recordings.recording import Recording
 from smemviz.views.published_findings import published
@@ -63,7 +64,7 @@ def test_the_8_way_conflict_that_is_quoted_is_what_3x_counts_in_either_bank_mode
     )
     launch = recorded("rectangle")["set_col_read_col"]
     for bank_bytes in (4, 8):
-        store, load = summarize(launch, (3, 5), bank_bytes)[:2]
+        store, load = summarize(launch, Hardware((3, 5), bank_bytes))[:2]
         assert [(row.wavefronts, row.requests, row.max_degree) for row in (store, load)] == [(128, 16, 8)] * 2
 
 

@@ -6,7 +6,7 @@ from synthetic import square_recording
 
 from smemviz.engines import run
 from smemviz.figures.thumbnail import thumbnail
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import request_view
 from smemviz.model.playback.worst import worst_request
 from smemviz.paths import kernels_dir

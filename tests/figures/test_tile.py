@@ -9,7 +9,8 @@ from reading import bold, cells, framed, written
 from synthetic import SHARED, requests, square_launch, square_recording
 
 from smemviz.figures.tile import tile
-from smemviz.model.playback.bank_service import Hardware, bank_layout, bank_service
+from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.playback.bank_service import bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.model.playback.worst import worst_request
 from smemviz.paths import kernels_dir

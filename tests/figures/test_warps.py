@@ -5,7 +5,7 @@ from reading import cells, written
 from synthetic import square_recording
 
 from smemviz.figures.warps import warps
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 
 LAUNCH = square_recording()["set_row_read_col"]
 

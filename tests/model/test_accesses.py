@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout import search
 from smemviz.model.layout.accesses import PATTERNS, Access, access_of, elements, lanes, requests, totals
 from smemviz.model.layout.layouts import Layout, layout_of
@@ -22,9 +23,9 @@ from smemviz.recordings.operation_names import MATRICES
 LANES = np.arange(32)
 
 
-def costs(layout: str, access: str, cc: tuple[int, int] = (9, 0)) -> tuple[int, int, int]:
+def costs(layout: str, access: str, hardware: Hardware = H200) -> tuple[int, int, int]:
     """Return wavefronts, excess and degree per request, the same in each."""
-    found = totals(access_of(access), layout_of(layout), cc)
+    found = totals(access_of(access), layout_of(layout), hardware)
     wavefronts, excess = found.wavefronts / found.requests, found.excess / found.requests
     assert wavefronts == int(wavefronts)
     return int(wavefronts), int(excess), found.max_degree
@@ -45,7 +46,7 @@ def test_float64_of_33_columns_is_free_of_conflicts_only_because_half_warps_go_a
     # 264 bytes from lane to lane: lanes 0 and 16 share a bank, and are never served together since 5.0 ...
     assert costs("32x33 float64", "column") == (2, 0, 1)
     # ... whereas the 4-byte mode of 3.x serves all 32 lanes together, and then they conflict.
-    found = totals(access_of("column"), layout_of("32x33 float64"), (3, 5), 4)
+    found = totals(access_of("column"), layout_of("32x33 float64"), Hardware((3, 5)))
     assert found.excess > 0
     assert found.max_degree == 2
 
@@ -74,8 +75,8 @@ def test_two_columns_of_sixteen_side_by_side_need_a_pad_of_two() -> None:
 def test_a_column_of_ints_is_8_way_with_banks_of_8_bytes_and_16_way_later() -> None:
     # CUDA C programming guide, 3.x: both figures are quoted for a 32 x 16 tile.
     layout, access = layout_of("32x16 int32"), access_of("column")
-    assert totals(access, layout, (3, 5), 8).max_degree == 8
-    assert totals(access, layout, (9, 0)).max_degree == 16
+    assert totals(access, layout, Hardware((3, 5), 8)).max_degree == 8
+    assert totals(access, layout, H200).max_degree == 16
 
 
 # -- who asks for what
@@ -191,7 +192,7 @@ def test_bytes_wasted_are_what_the_wavefronts_could_have_moved_more() -> None:
     assert (one.requests, one.wavefronts, one.ideal, one.bytes_asked, one.bytes_wasted) == (1, 32, 1, 128, 31 * 128)
     shared = totals(access_of("0"), layout_of("32"))
     assert (shared.bytes_asked, shared.bytes_wasted) == (4, 124)
-    kepler = totals(access_of("column; steps=1"), layout_of("32x32"), (3, 5), 8)
+    kepler = totals(access_of("column; steps=1"), layout_of("32x32"), Hardware((3, 5), 8))
     assert (kepler.wavefronts, kepler.bytes_wasted) == (16, 16 * 256 - 128)  # two words of 4 bytes go together
 
 

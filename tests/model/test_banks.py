@@ -9,19 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smemviz.errors import InputError
-from smemviz.model.counting.banks import assign, count, degree, ideal, wavefronts
+from smemviz.model.counting.banks import assign, count, wavefronts
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.compute_capability import known
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import is_atomic
 from smemviz.model.hardware.rules import shared_rule
 from smemviz.recordings.operation_names import FRAGMENTS, OPERATIONS, WIDTHS
 
 LANE = np.arange(32)
-CC = (9, 0)
 
 
-def triple(addresses: object, width: int, op: str = "load", cc: tuple[int, int] = CC, bank_bytes: int = 4) -> list[int]:
-    return [int(n) for n in count(addresses, width, op, cc, bank_bytes)]  # type: ignore[arg-type]
+def triple(
+    addresses: object, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
+) -> list[int]:
+    return [int(n) for n in count(addresses, width, op, Hardware(cc, bank_bytes))]  # type: ignore[arg-type]
 
 
 # -- known figures: (wavefronts, ideal, degree)
@@ -40,9 +42,9 @@ def test_column_of_32_x_16_ints_is_8_way_in_8_byte_banks_and_16_way_everywhere_e
     # HARDWARE: both figures are quoted in the literature. A warp reads two columns of 16 rows of 32 ints.
     row, column = LANE % 16, LANE // 16
     addresses = (row * 32 + column) * 4
-    assert degree(addresses, 4, cc=(3, 5), bank_bytes=8) == 8
-    assert degree(addresses, 4) == 16
-    assert degree(addresses, 4, cc=(5, 0)) == 16
+    assert triple(addresses, 4, cc=(3, 5), bank_bytes=8)[2] == 8
+    assert triple(addresses, 4)[2] == 16
+    assert triple(addresses, 4, cc=(5, 0))[2] == 16
     assert wavefronts(addresses, 4, cc=(3, 5), bank_bytes=8) == 8
 
 
@@ -123,7 +125,7 @@ def test_fermi_has_one_way_more_for_16_bytes_than_its_quarter_warp() -> None:
 @given(stride=st.integers(0, 40), on=st.lists(st.booleans(), min_size=32, max_size=32))
 def test_on_fermi_too_as_many_wavefronts_are_assigned_as_are_counted(stride: int, on: list[bool]) -> None:
     addresses = np.where(on, LANE * 16 * stride, -1)
-    numbers = set(assign(addresses, 16, cc=(2, 0)).ravel().tolist()) - {-1}
+    numbers = set(assign(addresses, 16, hardware=Hardware((2, 0))).ravel().tolist()) - {-1}
     assert numbers == set(range(int(wavefronts(addresses, 16, cc=(2, 0)))))
 
 
@@ -146,7 +148,7 @@ def test_a_phase_with_no_active_lane_costs_nothing() -> None:
 
 def test_a_drawing_may_have_any_number_of_banks() -> None:
     # Document 004 draws padding with 5 banks: a column of a 5-word wide tile is one bank, padded by one all five.
-    five = shared_rule(4, "load", CC, 4)._replace(banks=5, row_shift=2)
+    five = shared_rule(4, "load", H200)._replace(banks=5, row_shift=2)
     column = np.where(LANE < 5, LANE, -1)
     for words_per_row, expected in ((5, 5), (6, 1)):
         addresses = np.where(column >= 0, column * words_per_row * 4, -1)
@@ -161,9 +163,9 @@ def test_a_drawing_may_have_any_number_of_banks() -> None:
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (3,), (2, 3), (2, 0, 3)])
 def test_any_leading_shape(shape: tuple[int, ...]) -> None:
     addresses = np.broadcast_to(LANE * 8, (*shape, 32))
-    for function in (wavefronts, ideal, degree):
-        assert function(addresses, 8).shape == shape
-        assert function(addresses, 8).dtype == np.int64
+    for found in (wavefronts(addresses, 8), *count(addresses, 8)):
+        assert found.shape == shape
+        assert found.dtype == np.int64
     assert wavefronts(addresses, 8).sum() == 2 * np.prod(shape, dtype=int)
     assert assign(addresses, 8).shape == (*shape, 32, 2)
 
@@ -235,7 +237,8 @@ def test_counts_equal_the_brute_force_twin(case: tuple[list[int], int, str, tupl
 @settings(deadline=None, max_examples=400)
 @given(cases())
 def test_assignment_equals_the_brute_force_twin(case: tuple[list[int], int, str, tuple[int, int], int]) -> None:
-    assigned = assign(*case)
+    *asked, cc, bank_bytes = case
+    assigned = assign(*asked, Hardware(cc, bank_bytes))  # type: ignore[arg-type]
 
     assert assigned.tolist() == brute_force.assign(*case)
     assert len(set(assigned.ravel().tolist()) - {-1}) == wavefronts(*case)
@@ -276,9 +279,14 @@ def test_assignment_equals_the_brute_force_twin(case: tuple[list[int], int, str,
     ],
 )
 def test_a_mistake_gets_one_clear_line(arguments: tuple[object, ...], message: str) -> None:
-    for function in (wavefronts, ideal, degree, assign):
+    hardware = Hardware(*arguments[3:])  # type: ignore[arg-type]
+    for call in (
+        lambda: wavefronts(*arguments),  # type: ignore[arg-type]
+        lambda: count(*arguments[:3], hardware=hardware),  # type: ignore[arg-type]
+        lambda: assign(*arguments[:3], hardware=hardware),  # type: ignore[arg-type]
+    ):
         with pytest.raises(InputError) as refusal:
-            function(*arguments)  # type: ignore[operator]
+            call()
         assert str(refusal.value).startswith(message)
         assert "\n" not in str(refusal.value)
 

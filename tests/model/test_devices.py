@@ -10,6 +10,7 @@ import pytest
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.compute_capability import device, known
+from smemviz.model.hardware.hardware import Hardware
 
 KIB = 1024
 
@@ -93,4 +94,4 @@ def test_totals_may_stand_for_every_part_since_maxwell() -> None:
             expected = [column.tolist() for column in count(addresses, width, op)]
             for row in known():
                 if row.cc >= (5, 0):
-                    assert [column.tolist() for column in count(addresses, width, op, row.cc)] == expected
+                    assert [column.tolist() for column in count(addresses, width, op, Hardware(row.cc))] == expected

@@ -8,10 +8,10 @@ import pytest
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.compute_capability import known
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.across_gpus import Access, Cost, Part, cost_on, on_every_part
 
 LANES = np.arange(32)
-H200 = ((9, 0), 4)
 
 
 def access(stride: int, width: int, op: str = "load", dtype: str = "int32") -> Access:
@@ -28,15 +28,15 @@ def test_every_compute_capability_and_bank_mode_is_there_once() -> None:
 
 
 @pytest.mark.parametrize("stride", [8, 16, 64, 264])
-@pytest.mark.parametrize("reference", [H200, ((3, 5), 8), ((1, 0), 4), ((2, 0), 4)])
-def test_the_steps_lead_from_the_reference_to_the_part(stride: int, reference: tuple[tuple[int, int], int]) -> None:
+@pytest.mark.parametrize("reference", [H200, Hardware((3, 5), 8), Hardware((1, 0)), Hardware((2, 0))])
+def test_the_steps_lead_from_the_reference_to_the_part(stride: int, reference: Hardware) -> None:
     """The last exchange leaves nothing of the reference: the count is the part's own."""
     asked = access(stride, 8)
     for one in on_every_part(asked, reference):
-        direct = count(asked.addresses, 8, "load", one.rows[0].cc, one.bank_bytes)
+        direct = count(asked.addresses, 8, "load", Hardware(one.rows[0].cc, one.bank_bytes))
         assert one.cost == Cost(*(int(column[0]) for column in direct))
         if one.steps:
-            assert one.steps[0].before == cost_on(asked, *reference)
+            assert one.steps[0].before == cost_on(asked, reference)
             assert one.steps[-1].after == one.cost
             assert [a.after for a in one.steps[:-1]] == [b.before for b in one.steps[1:]]
 
@@ -70,4 +70,4 @@ def test_what_cannot_be_counted_says_why() -> None:
     assert (ada.cost, ada.basis) == (None, None)
     assert ada.reason == "stmatrix_x4 does not exist on compute capability 8.9; it came with 9.0"
     with pytest.raises(InputError, match="compare-and-swap loop"):
-        cost_on(access(4, 4, "atomic_add", "float32"), *H200)
+        cost_on(access(4, 4, "atomic_add", "float32"), H200)

@@ -16,6 +16,7 @@ import smemviz
 from smemviz import paths as resources
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout import layout_fix as cure
 from smemviz.model.layout.accesses import access_of, totals
 from smemviz.model.layout.layout_fix import Score
@@ -122,8 +123,8 @@ def test_other_hardware_wants_another_pad() -> None:
     plain = layout_of("32x32")
     wanted = [asked(access_of("column"), plain)]
     assert suggest(plain, wanted).wavefronts == 32 * 32
-    assert suggest(plain, wanted, (3, 5), 8).wavefronts == 32 * 16
-    assert first(search(plain, wanted, (3, 5), 8), None).excess == 0
+    assert suggest(plain, wanted, Hardware((3, 5), 8)).wavefronts == 32 * 16
+    assert first(search(plain, wanted, Hardware((3, 5), 8)), None).excess == 0
 
 
 def test_a_suggestion_says_what_to_write_and_what_it_takes() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from smemviz.errors import InputError
 from smemviz.model.counting.summary import SiteSummary, add_totals, summarize, totals_of
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch, Totals
 
 LANE = np.arange(32)
@@ -50,9 +51,9 @@ def test_the_launch_hands_on_its_summary() -> None:
 def test_the_bank_mode_of_kepler() -> None:
     row, column = LANE % 16, LANE // 16
     tall = launches.launch(SITES[:1], [(0, (row * 32 + column) * 4)])
-    assert summarize(tall, (3, 5), bank_bytes=8)[0].max_degree == 8
+    assert summarize(tall, Hardware((3, 5), 8))[0].max_degree == 8
     with pytest.raises(InputError, match=r"banks of compute capability 9\.0 are 4 bytes wide, not 8"):
-        summarize(tall, bank_bytes=8)
+        summarize(tall, Hardware(bank_bytes=8))
 
 
 def test_an_unknown_compute_capability_is_refused_even_where_nothing_is_counted() -> None:
@@ -60,7 +61,7 @@ def test_an_unknown_compute_capability_is_refused_even_where_nothing_is_counted(
     whole = replace(nothing, totals=totals_of(SITES, nothing.requests))
     for launch in (nothing, whole, launches.launch((), [])):
         with pytest.raises(InputError, match=r"compute capability 9\.9 is not in the table"):
-            summarize(launch, (9, 9))
+            summarize(launch, Hardware((9, 9)))
 
 
 def cut_short() -> Launch:
@@ -77,11 +78,11 @@ def test_totals_stand_in_for_what_was_not_logged() -> None:
     assert rows[3].requests == 10
     assert rows[3].wavefronts is None
     assert rows[3].reason is not None
-    assert summarize(cut_short(), (5, 0)) == rows
+    assert summarize(cut_short(), Hardware((5, 0))) == rows
 
 
 def test_totals_do_not_hold_for_older_parts_and_the_row_says_so() -> None:
-    rows = summarize(cut_short(), (3, 5))
+    rows = summarize(cut_short(), Hardware((3, 5)))
     assert rows[1] == SiteSummary(1, 16, 1, 15, 16, None, complete=False)
     assert rows[2] == SiteSummary(20, None, None, None, None, 80, complete=True)
     assert [row.complete for row in rows] == [False, False, True, False, True]

@@ -14,6 +14,7 @@ from smemviz import paths as resources
 from smemviz.engines import run
 from smemviz.errors import InputError
 from smemviz.frontends.reading import read_program
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import ArrayInfo, Launch, Totals
 from smemviz.recordings.recording import Recording
 from smemviz.testing.limits import Limit, Selection, exceeded
@@ -151,7 +152,7 @@ def test_the_witness_of_float64_shows_the_phase_in_conflict() -> None:
 
 def test_another_compute_capability_has_its_own_banks() -> None:
     recording = gallery("square")
-    found = exceeded(recording, recording["set_row_read_col"], Limit("max_degree", 1), Selection(), (1, 3))
+    found = exceeded(recording, recording["set_row_read_col"], Limit("max_degree", 1), Selection(), Hardware((1, 3)))
     assert found is not None
     assert found.text.startswith(
         "kernels/square.py:53: load of tile[tx, ty] in set_row_read_col is 16-way; at most 1-way is allowed\n"

@@ -20,6 +20,7 @@ from typing import Any
 from smemviz.engines.backend import chosen
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
+from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.reports.suggestions import answer_facts
@@ -79,7 +80,7 @@ def main(output: str) -> None:
             return None
 
         engines = ("lockstep", "gpu") if chosen("auto") == "gpu" else ("lockstep",)
-        found = answer(recording, program, None, engines, (9, 0))
+        found = answer(recording, program, None, engines, H200)
         facts = answer_facts(recording, found, found.notes)
         for one, suggestion in zip(found.suggested, facts["suggestions"], strict=True):
             suggestion["hardware"] = measured(one)

@@ -14,15 +14,14 @@ from smemviz.engines.output_hashes import OutputHash
 from smemviz.engines.selection import Picker
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
+from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Timing
 from smemviz.suggest import Answer, answer, answering, verify
 
-CC = (9, 0)
-
 
 def answered(program: Program, kernel: str | None = None, engines: tuple[str, ...] = ("lockstep",)) -> Answer:
-    return answer(run(program, engine="lockstep"), program, kernel, engines, CC)  # type: ignore[arg-type]
+    return answer(run(program, engine="lockstep"), program, kernel, engines, H200)  # type: ignore[arg-type]
 
 
 def test_one_diff_writes_the_best_layout_of_every_kernel() -> None:
@@ -62,7 +61,7 @@ def test_a_file_that_cannot_be_run_is_answered_without_proof(monkeypatch: pytest
     program = read_program(kernels_dir() / "transpose.py")
     recording = run(program, engine="lockstep")
     failing = replace(program, source=program.source, kernels={})  # as a script: nothing to run
-    found = answer(recording, failing, None, ("lockstep",), CC)
+    found = answer(recording, failing, None, ("lockstep",), H200)
     assert found.notes[0].startswith("not verified by lockstep: ")
     assert all(not one.checks for one in found.suggested)
     assert found.diff
@@ -110,7 +109,7 @@ def test_of_one_count_the_faster_layout_goes_into_the_diff(pretended_gpu: list[s
 def test_a_promise_about_the_blocks_that_were_logged_is_counted_in_those() -> None:
     program = read_program(kernels_dir() / "transpose.py")
     recording = run(program, engine="lockstep", blocks=[1, 2])  # of six
-    found = answer(recording, program, "tile", ("lockstep",), CC)
+    found = answer(recording, program, "tile", ("lockstep",), H200)
     assert [(one.suggestion.complete, one.suggestion.after) for one in found.suggested] == [(False, 128)] * 2
     assert [one.checks[0].counted for one in found.suggested] == [(64, 64)] * 2
     assert found.sound
@@ -120,5 +119,5 @@ def test_where_a_run_logs_other_blocks_nothing_is_counted_and_that_is_said(monke
     program = read_program(kernels_dir() / "transpose.py")
     recording = run(program, engine="lockstep", blocks=[1, 2])
     monkeypatch.setattr(verify, "_blocks", lambda launch: frozenset([1, 2] if launch.missing else [0]))
-    found = answer(recording, program, "tile", ("lockstep",), CC)
+    found = answer(recording, program, "tile", ("lockstep",), H200)
     assert [one.checks[0].notes for one in found.suggested] == [("not counted: lockstep logs other blocks",)] * 2

@@ -11,6 +11,7 @@ from smemviz import paths as resources
 from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import parse_program, read_program
+from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.layout_fix import Pad, Swizzle
 from smemviz.suggest import Refused, Rewriting, Suggestion, Verifier, suggestions
 
@@ -142,7 +143,7 @@ def test_a_promise_that_is_not_kept_is_said(wrong: str, problem: str) -> None:
     else:
         two = Rewriting(program, recording.launches[0].shared_arrays[0]).rewrite(Pad(32, 2))
         bad = replace(other, rewrite=two)
-    assert Verifier(program, recording, "lockstep", (), (9, 0)).check([bad]).problem == problem
+    assert Verifier(program, recording, "lockstep", (), H200).check([bad]).problem == problem
 
 
 def test_a_file_that_differs_by_itself_is_told_from_one_that_a_suggestion_changed() -> None:
@@ -152,7 +153,7 @@ def test_a_file_that_differs_by_itself_is_told_from_one_that_a_suggestion_change
     recording = run(unseeded, engine="lockstep")
     one, _ = found(unseeded)
     assert isinstance(one, Suggestion)
-    check = Verifier(unseeded, recording, "lockstep", (), (9, 0)).check([one])
+    check = Verifier(unseeded, recording, "lockstep", (), H200).check([one])
     assert (check.problem, sum(check.counted)) == (None, 64)
     assert check.notes == (
         "turn leaves something else each time the file runs as it is, so that was not compared; seed its random "

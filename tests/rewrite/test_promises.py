@@ -12,11 +12,10 @@ from made_kernels import tile_program
 from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
+from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.layout_fix import Pad, Swizzle
 from smemviz.paths import kernels_dir
 from smemviz.suggest import Suggestion, Verifier, suggestions
-
-CC = (9, 0)
 
 
 def written(program: Program) -> list[Suggestion]:
@@ -27,7 +26,7 @@ def written(program: Program) -> list[Suggestion]:
 
 def verifier_of(program: Program) -> Verifier:
     """Return what runs a program rewritten."""
-    return Verifier(program, run(program, engine="lockstep"), "lockstep", (), CC)
+    return Verifier(program, run(program, engine="lockstep"), "lockstep", (), H200)
 
 
 def hold_to_it(program: Program) -> list[tuple[str, int, int]]:

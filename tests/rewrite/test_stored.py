@@ -15,6 +15,7 @@ import pytest
 from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
+from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
 from smemviz.recordings.file import load
 from smemviz.suggest import Suggestion, Verifier, rewritten, suggestions
@@ -59,7 +60,7 @@ def test_what_is_stored_is_what_is_found_now(file: str) -> None:
     keys = ("kernel", "array", "wavefronts", "predicted")
     now = [(one.kernel, one.array.name, one.before, one.after) for one in found]
     assert now == [tuple(one[key] for key in keys) for one in FILES[file]["suggestions"]]
-    verifier = Verifier(program, recording, "lockstep", (), (9, 0))
+    verifier = Verifier(program, recording, "lockstep", (), H200)
     for one, stored in zip(found, FILES[file]["suggestions"], strict=True):
         if one.rewrite:
             check = verifier.check([one])

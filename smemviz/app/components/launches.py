@@ -11,8 +11,7 @@ from dash.development.base_component import Component
 from smemviz.app.library import Shown
 from smemviz.app.state import LookState, RunState
 from smemviz.i18n import _
-from smemviz.model.hardware.compute_capability import device, known
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import MAIN_FAILED, Launch
@@ -28,13 +27,7 @@ Filling = dict[str, Any]  # "id.property" of what is on the page -> its value
 
 def hardware_of(shown: Shown, state: RunState) -> Hardware:
     """Return the hardware that counts: what the URL says, else what the recording was made on, else the H200."""
-    if state.hardware is not None:
-        return state.hardware
-    made_on = shown.recording.device
-    if made_on is not None and made_on.compute_capability in {row.cc for row in known()}:
-        cc = made_on.compute_capability
-        return Hardware(cc, device(cc).bank_bytes[0])
-    return H200
+    return state.hardware or Hardware.of(shown.recording)
 
 
 def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:

@@ -24,7 +24,7 @@ from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import InputError, PlaceError, SmemvizError
 from smemviz.i18n import English, _, speaking, spoken
 from smemviz.messages import say
-from smemviz.model.playback.bank_service import H200
+from smemviz.model.hardware.hardware import H200
 from smemviz.paths import gallery
 from smemviz.recordings.data import Finding
 from smemviz.wording.labels import count

@@ -18,7 +18,7 @@ from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count, ways
 from smemviz.wording.sentences import facts, origin, rule

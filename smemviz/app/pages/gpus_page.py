@@ -21,9 +21,9 @@ from smemviz.app.state import LookState, RunState
 from smemviz.app.texts import page_of
 from smemviz.errors import InputError, SmemvizError
 from smemviz.i18n import N_, _
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import requests
 from smemviz.model.layout.across_gpus import Access
-from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.recordings.calibration import calibration_files, load_calibration
 from smemviz.recordings.data import WARP_SIZE, Calibration
 from smemviz.views.across_gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_headline

@@ -65,9 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load both, compare, print."""
     from smemviz.model.counting.diff import diff
-    from smemviz.model.playback.bank_service import Hardware
+    from smemviz.model.hardware.hardware import Hardware
     from smemviz.reports.diff import Diff, Form, Side, print_diff
-    from smemviz.reports.recording import own_cc
 
     both = dict(arguments.set)
     changes = {**both, **dict(arguments.set_a)}, {**both, **dict(arguments.set_b)}
@@ -78,13 +77,13 @@ def execute(arguments: argparse.Namespace) -> int:
         before, after = (
             recorded(name, constants, arguments.engine) for name, constants in zip(names, changes, strict=True)
         )
-    counted = arguments.cc or Hardware(own_cc(after))
-    pairs = diff(before, after, counted.cc, counted.bank_bytes)
+    counted = arguments.cc or Hardware.of(after)
+    pairs = diff(before, after, counted)
     if not any(pair.before and pair.after for pair in pairs):
         raise InputError(f"{names[0]} and {names[1]}: no kernel is launched in both; nothing can be compared")
     sides = Side(names[0], changes[0], before), Side(names[1], changes[1], after)
     form: Form = "json" if arguments.json else "markdown" if arguments.markdown else "table"
-    compared = Diff(*sides, pairs, counted.cc, arguments.tolerance / 100, counted.bank_bytes)
+    compared = Diff(*sides, pairs, counted, arguments.tolerance / 100)
     print_diff(compared, form)
     return 1 if compared.worse else 0
 

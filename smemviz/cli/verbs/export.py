@@ -154,15 +154,14 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
     """Write what is asked for."""
     from dataclasses import replace
 
-    from smemviz.model.playback.bank_service import Hardware
+    from smemviz.model.hardware.hardware import Hardware
     from smemviz.reports import files
     from smemviz.reports.figure_registry import NAMES, picture
     from smemviz.reports.print_layout import Sheet
-    from smemviz.reports.recording import own_cc
 
     theme: ThemeName = arguments.theme or "light"
     output, wanted = arguments.output, _wanted(arguments)
-    counted = arguments.cc or Hardware(own_cc(recording))
+    counted = arguments.cc or Hardware.of(recording)
     if arguments.figure:
         drawn = picture(
             recording,

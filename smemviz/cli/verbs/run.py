@@ -53,8 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Record, save, print."""
     from smemviz.engines import run
+    from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
-    from smemviz.reports.recording import own_cc, print_recording
+    from smemviz.reports.recording import print_recording
 
     require_output(arguments.output, ".npz")
     with main_output(arguments.json), progress_bar() as progress:
@@ -72,5 +73,5 @@ def execute(arguments: argparse.Namespace) -> int:
         )
     if arguments.output:
         recording.save(arguments.output)
-    print_recording(recording, own_cc(recording), as_json=arguments.json)
+    print_recording(recording, Hardware.of(recording), as_json=arguments.json)
     return 1 if recording.findings and not arguments.no_fail else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from smemviz.model.playback.bank_service import Hardware
+    from smemviz.model.hardware.hardware import Hardware
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,20 +25,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Load and print."""
-    from smemviz.model.playback.bank_service import Hardware
+    from smemviz.model.hardware.hardware import Hardware
     from smemviz.recordings.file import load
-    from smemviz.reports.recording import own_cc, print_recording
+    from smemviz.reports.recording import print_recording
 
     recording = load(arguments.recording)
-    counted = arguments.cc or Hardware(own_cc(recording))
-    print_recording(recording, counted.cc, counted.bank_bytes, as_json=arguments.json)
+    counted = arguments.cc or Hardware.of(recording)
+    print_recording(recording, counted, as_json=arguments.json)
     return 0
 
 
 def hardware(text: str) -> Hardware:
     """Read a compute capability such as ``9.0`` or ``3.5-8``, for argparse."""
     from smemviz.errors import InputError
-    from smemviz.model.playback.bank_service import Hardware
+    from smemviz.model.hardware.hardware import Hardware
 
     try:
         return Hardware.read(text)

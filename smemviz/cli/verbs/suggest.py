@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load, search, rewrite, verify, print."""
+    from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
-    from smemviz.reports.recording import own_cc
     from smemviz.reports.suggestions import print_answer
     from smemviz.suggest import answer
 
@@ -67,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
         engines = () if why else _engines(arguments.engine)
-        found = answer(recording, program, kernel, engines, own_cc(recording), progress)
+        found = answer(recording, program, kernel, engines, Hardware.of(recording), progress)
     if arguments.output:
         _write(arguments.output, found.diff, Path(program.file))
     notes = (*found.notes, f"not verified: {why}") if why else found.notes

@@ -47,6 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.engines.backend import gpu_engine
     from smemviz.frontends.reading import read_program
     from smemviz.measure.ncu.counters import find_ncu, profile
+    from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
     from smemviz.reports.recording import facts
 
@@ -65,8 +66,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.output:
         recording.save(arguments.output)
     if arguments.json:
-        assert recording.device is not None
-        json.dump(facts(recording, recording.device.compute_capability), sys.stdout, indent=1)
+        json.dump(facts(recording, Hardware.of(recording)), sys.stdout, indent=1)
         print()
     else:
         print_verdicts(recording)

@@ -3,11 +3,11 @@
 A request is written by the warp together: the first active lane takes the next row of the log, every active lane
 writes its address there. The address is the real one: where the element is, not where its index says it should be.
 
-A request is counted as one of its class (``classes``): what it costs. Working that out takes a hundred instructions,
-so every thread keeps, for each site, the address and the mask it last worked it out for. Where the same lanes now stand
-at the same distances, moved together by whole words in shared memory or by whole sectors in global memory, the class
-is the same too: all banks turn alike, all sectors shift alike. What is kept lies in registers, since everything here is
-inlined and each site is a literal.
+A request is counted as one of its class: what it costs (``request_classes``). Working that out takes a hundred
+instructions, so every thread keeps, for each site, the address and the mask it last worked it out for. Where the same
+lanes now stand at the same distances, moved together by whole words in shared memory or by whole sectors in global
+memory, the class is the same too: all banks turn alike, all sectors shift alike. What is kept lies in registers, since
+everything here is inlined and each site is a literal.
 
 Masks are cast to unsigned at once: ``activemask`` and ``match_any_sync`` return signed 32-bit, and a sign extension
 would count 33 lanes for 1 (seen on the H200).
@@ -32,9 +32,9 @@ from smemviz.engines.gpu.address import (
     field_address,
 )
 from smemviz.engines.gpu.instrument import BARRIER, BEGIN, COUNTING_BARRIERS, DECLARE, PREFIX, field_at, probe_name
-from smemviz.engines.gpu.request_classes import DEGREES, WAVEFRONTS
+from smemviz.engines.gpu.request_classes import DEGREES, WAVEFRONTS, served_as
 from smemviz.frontends.numba.sites.expressions import CACHE_HINTS
-from smemviz.recordings.data import WARP_SIZE, Site
+from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Site
 
 # Columns of a log row's facts.
 SITE, EPOCH, WARP, STEP = range(4)
@@ -43,7 +43,6 @@ FACTS = 4
 # What a run of the carrying kernel does.
 COUNT, WRITE = range(2)
 
-_SECTOR_BYTES = 32
 _ADDRESS_OF = {"shared": element_offset, "global": element_address}
 _ATOMICS = {"and": "and_", "or": "or_"}
 
@@ -60,8 +59,8 @@ def _inlined(function: Callable[..., Any]) -> Any:
 def _warp_index() -> Any:
     block = cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
     thread = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
-    warps = (cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z + 31) // 32
-    return block * warps + thread // 32
+    warps = (cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z + WARP_SIZE - 1) // WARP_SIZE
+    return block * warps + thread // WARP_SIZE
 
 
 @_device
@@ -116,20 +115,12 @@ def _has_partners(mask: Any, address: Any, distance: Any) -> Any:
 
 
 def _shared_class(op: str, width: int) -> Any:
-    """Build the device function that works out the class of a shared request.
-
-    The rules are those of ``model.banks`` for compute capability 5.0 and later.
-    """
-    unit = max(width, 4)
-    words = unit // 4
-    by_lane = op.startswith(("atomic_", "reduce_")) and op != "reduce_inc"
-    merges = op == "load" and words > 1
-    group_size = WARP_SIZE if by_lane else WARP_SIZE // words
-    banks = WARP_SIZE // words
+    """Build the device function that works out the class of a shared request."""
+    unit, banks, group_size, merges, shares = served_as(op, width)
 
     def degree_of(mask: Any, address: Any) -> Any:
         key = address // unit
-        if by_lane:
+        if not shares:
             return _largest(mask, mask, _lanes(cuda.match_any_sync(mask, key % banks)))
         return _largest(mask, mask, _different(mask, mask, key, key % banks))
 
@@ -140,7 +131,7 @@ def _shared_class(op: str, width: int) -> Any:
         lane = cuda.laneid
         group = lane // size
         lanes = mask
-        if size < 32:
+        if size < WARP_SIZE:
             lanes = mask & numba.uint32(((1 << size) - 1) << (group * size))
         key = address // unit
         degree = _largest(mask, lanes, _different(mask, lanes, key, key % banks))
@@ -154,7 +145,7 @@ def _shared_class(op: str, width: int) -> Any:
 @_device
 def _global_class(mask: Any, address: Any) -> Any:
     """Work out the class of a global request: how many sectors it touches."""
-    sector = address // _SECTOR_BYTES
+    sector = address // SECTOR_BYTES
     before = mask & ((numba.uint32(1) << numba.uint32(cuda.laneid)) - numba.uint32(1))
     neighbour = cuda.laneid if before == 0 else 31 - cuda.clz(numba.uint32(before))
     last = cuda.shfl_sync(mask, sector, neighbour)
@@ -168,7 +159,7 @@ def _report(space: str, op: str, width: int, keeps_value: bool = False) -> Any:
     """Build the device function that reports one address of one kind of site."""
     shared = space == "shared"
     class_of = _shared_class(op, width) if shared else _global_class
-    whole = max(width, 4) if shared else _SECTOR_BYTES
+    whole = served_as(op, width).piece_bytes if shared else SECTOR_BYTES
 
     def report(site: Any, address: Any, value: Any, log: Any) -> None:
         mode, chosen, warp, counters, classes, used, epochs, cursor, facts, addresses, values, _, kept = log

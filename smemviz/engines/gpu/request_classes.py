@@ -8,25 +8,47 @@ groups the class holds ideal, degree and wavefronts, ``(ideal * 33 + degree) * 3
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.summary import totals_of
+from smemviz.model.counting.summary import TOTALS_FOR, totals_of
+from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.hardware.rules import rule_of
 from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
 
-DEGREES = WAVEFRONTS = SECTORS = WARP_SIZE + 1  # 0 to 32 of each
-_IDEALS = 5  # 0 to 4 groups
+DEGREES = WAVEFRONTS = WARP_SIZE + 1  # 0 to 32 of each
+_IDEALS = WARP_SIZE // min(TOTALS_FOR.row.phases.values()) + 1  # 0 to 4 groups
 
 # Warps of one class meet at one counter, so there are copies of it; as many as fit this, or one for this many warps.
 _BYTES = 32 * 1024 * 1024
 _COPIES = 1024
 
 
+class ServedAs(NamedTuple):
+    """How the device serves a shared request: the rule of the model in terms of what one lane asks for.
+
+    That is a piece of ``piece_bytes`` that lies in one of ``places``: banks, or groups of neighbouring banks. ``lanes``
+    are served together, twice as many where ``merges`` and they pair up. Lanes on one piece count once if ``shares``.
+    """
+
+    piece_bytes: int
+    places: int
+    lanes: int
+    merges: bool
+    shares: bool
+
+
+def served_as(op: str, width: int, hardware: Hardware = TOTALS_FOR) -> ServedAs:
+    """Return how requests are served, for hardware whose banks hold one word of a lane each."""
+    rule = rule_of(hardware.row, width, op, hardware.bank_bytes)
+    return ServedAs(rule.words << rule.word_shift, rule.banks // rule.words, rule.phase_lanes, rule.merges, rule.shares)
+
+
 def in_groups(site: Site) -> bool:
     """Tell whether lanes of a warp may be served in several groups: 8 and 16 bytes, but not by atomics."""
-    by_lane = site.op.startswith(("atomic_", "reduce_")) and site.op != "reduce_inc"
-    return site.space == "shared" and site.width > 4 and not by_lane
+    return site.space == "shared" and served_as(site.op, site.width).lanes < WARP_SIZE
 
 
 def shape_of_counts(sites: Sequence[Site]) -> tuple[int, int, int]:

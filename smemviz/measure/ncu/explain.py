@@ -19,6 +19,7 @@ from smemviz.measure.ncu.counts import Counts, Work
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import said
 from smemviz.model import count, sectors, unpredictable
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 
 
@@ -159,7 +160,7 @@ class Unit:
         if self.first.space == "global":
             yield from (none, none, sectors(one.addresses, one.width))
         else:
-            counts = count(one.addresses, one.width, self.first.op, self.recorded.cc)
+            counts = count(one.addresses, one.width, self.first.op, Hardware(self.recorded.cc))
             yield from (counts.wavefronts, counts.ideal, none)
 
     def _after(self, one: Stream, leave_out: bool, wide: int) -> Work | None:

@@ -1,10 +1,9 @@
 """Shared memory: how many wavefronts a request takes, how many it need take, and which lane goes when.
 
-The rules are in ``devices``, ``operations`` and ``rules``. Everywhere ``addresses`` is (..., 32) of any integer type:
-the byte address of each lane, -1 for a lane that is off. ``width`` is bytes per lane; for ``ldmatrix`` and
-``stmatrix`` it is 16, lane i holds the address of row i % 8 of matrix i // 8, and lanes past the last matrix are not
-looked at. ``bank_bytes`` is the bank mode of compute capability 3.x. All raise ``InputError`` for a wrong shape, a
-negative or misaligned address, and for an operation, width or bank mode the compute capability does not have.
+The rules are in ``model.hardware``. Everywhere ``addresses`` is (..., 32) of any integer type: the byte address of each
+lane, -1 for a lane that is off. ``width`` is bytes per lane; for ``ldmatrix`` and ``stmatrix`` it is 16, lane i holds
+the address of row i % 8 of matrix i // 8, and lanes past the last matrix are not looked at. All raise ``InputError``
+for a wrong shape, a negative or misaligned address, and for what the hardware does not have.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smemviz.model.counting.service import serve
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.rules import shared_rule
 
 
@@ -26,11 +26,15 @@ class Counts(NamedTuple):
     degree: NDArray[np.int64]
 
 
-def count(
-    addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
-) -> Counts:
-    """Count wavefronts, ideal and degree in one go."""
-    served = serve(addresses, shared_rule(width, op, cc, bank_bytes))
+def count(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardware = H200) -> Counts:
+    """Count wavefronts, ideal and degree in one go.
+
+    ``wavefronts`` are the passes through the data stage, 0 when all lanes are off. ``ideal`` are those it would take if
+    no two different words shared a bank: its phases; on compute capability 2.x a phase of 16-byte accesses takes two
+    even so. ``degree`` is the most different words any bank delivers in one phase; an atomic serves the lanes of
+    one word one after the other, so there it is the most lanes in one bank.
+    """
+    served = serve(addresses, shared_rule(width, op, hardware))
     return Counts(served.wavefronts, served.ideal, served.degree)
 
 
@@ -38,36 +42,14 @@ def wavefronts(
     addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
 ) -> NDArray[np.int64]:
     """Return how many passes through the data stage each request takes, 0 when all its lanes are off."""
-    return count(addresses, width, op, cc, bank_bytes).wavefronts
+    return count(addresses, width, op, Hardware(cc, bank_bytes)).wavefronts
 
 
-def ideal(
-    addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
-) -> NDArray[np.int64]:
-    """Return the wavefronts each request would take if no two different words shared a bank: its phases.
-
-    On compute capability 2.x a phase of 16-byte accesses takes two wavefronts even so.
-    """
-    return count(addresses, width, op, cc, bank_bytes).ideal
-
-
-def degree(
-    addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
-) -> NDArray[np.int64]:
-    """Return the most different words any bank delivers in one phase of each request.
-
-    An atomic serves the lanes of one word one after the other, so there it is the most lanes in one bank.
-    """
-    return count(addresses, width, op, cc, bank_bytes).degree
-
-
-def assign(
-    addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
-) -> NDArray[np.int64]:
+def assign(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardware = H200) -> NDArray[np.int64]:
     """Return which wavefront serves each word of each lane: (..., 32, words), -1 for a lane that is off.
 
     Wavefronts are numbered from 0 over the whole request, phase after phase. No counter tells the order inside a phase;
     by convention the k-th different word of a bank, in order of lanes, goes into the phase's k-th wavefront. There
     are as many different numbers as wavefronts.
     """
-    return serve(addresses, shared_rule(width, op, cc, bank_bytes), assign=True).assignment
+    return serve(addresses, shared_rule(width, op, hardware), assign=True).assignment

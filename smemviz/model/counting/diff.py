@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Finding, Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
@@ -74,9 +75,7 @@ def grew(before: float, after: float, tolerance: float) -> bool:
     return after > before * (1 + tolerance)
 
 
-def diff(
-    before: Recording, after: Recording, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
-) -> tuple[LaunchPair, ...]:
+def diff(before: Recording, after: Recording, hardware: Hardware = H200) -> tuple[LaunchPair, ...]:
     """Pair the launches of two recordings by kernel and number, and their sites through moved and changed lines.
 
     One launch of each is a pair whatever its kernel is called. Pairs stand in the order of ``after``; what is only in
@@ -90,7 +89,7 @@ def diff(
         old = dict(zip(new, old.values(), strict=True))
     places = _Places(before, after)
     both = [*new, *(key for key in old if key not in new)]
-    return tuple(_pair(key, old.get(key), new.get(key), places, (cc, bank_bytes)) for key in both)
+    return tuple(_pair(key, old.get(key), new.get(key), places, hardware) for key in both)
 
 
 def new_findings(before: Recording, after: Recording) -> tuple[Finding, ...]:
@@ -118,9 +117,9 @@ def _pair(
     before: Launch | None,
     after: Launch | None,
     places: _Places,
-    counted: tuple[tuple[int, int], int],  # compute capability and bank mode
+    hardware: Hardware,
 ) -> LaunchPair:
-    old, new = (summarize(launch, *counted) if launch else () for launch in (before, after))
+    old, new = (summarize(launch, hardware) if launch else () for launch in (before, after))
     if before is None or after is None:
         return LaunchPair(*key, before, after, (), (_total(old), _total(new)))
     sites = tuple(

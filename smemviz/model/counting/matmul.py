@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.sweep import Size, Traffic
 
 _WHOLE = 64  # the side of a block's part of c, and what it loads at a time, divide this
 
 
-def traffic(launch: Launch, cc: tuple[int, int] = (9, 0)) -> Traffic:
-    """Add up the sites of a launch; the wavefronts are those of a compute capability."""
-    rows = list(zip(launch.sites, summarize(launch, cc), strict=True))
+def traffic(launch: Launch, hardware: Hardware = H200) -> Traffic:
+    """Add up the sites of a launch; the wavefronts are those of the hardware."""
+    rows = list(zip(launch.sites, summarize(launch, hardware), strict=True))
 
     def of(space: str, op: str) -> list[SiteSummary]:
         return [row for site, row in rows if site.space == space and (site.op == "load") == (op == "load")]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from smemviz.model.counting.banks import count
 from smemviz.model.counting.sectors import sectors
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.recordings.data import Launch
 
@@ -23,10 +24,8 @@ class RequestCosts(NamedTuple):
     sectors: NDArray[np.int64]
 
 
-def request_costs(
-    launch: Launch, rows: NDArray[np.intp], cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
-) -> RequestCosts:
-    """Count logged requests, picked by their rows, as a compute capability serves them.
+def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> RequestCosts:
+    """Count logged requests, picked by their rows, as hardware serves them.
 
     Raises:
         InputError: for an unknown compute capability or bank mode.
@@ -38,8 +37,8 @@ def request_costs(
         addresses = launch.requests.addresses[rows[at]]
         if site.space == "global":
             costs.sectors[at] = sectors(addresses, site.width)
-        elif unpredictable(site.op, site.dtype, cc) is None:
-            served = count(addresses, site.width, site.op, cc, bank_bytes)
+        elif unpredictable(site.op, site.dtype, hardware.cc) is None:
+            served = count(addresses, site.width, site.op, hardware)
             costs.wavefronts[at], costs.ideal[at], costs.degree[at] = served
             costs.excess[at] = served.wavefronts - served.ideal
     return costs

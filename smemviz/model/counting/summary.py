@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from smemviz.model.counting.banks import count
 from smemviz.model.counting.cache import cached
 from smemviz.model.counting.sectors import sectors
-from smemviz.model.hardware.operations import NATIVE_ATOMICS_SINCE, unpredictable
-from smemviz.model.hardware.rules import shared_rule
+from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.hardware.operations import unpredictable
+from smemviz.model.hardware.rules import same_rules, shared_rule
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Site, Totals
 
-# Totals hold for every compute capability from here on: the rules do not differ between them.
-TOTALS_HOLD_SINCE = NATIVE_ATOMICS_SINCE
+# Totals are counted by the rules of this hardware, whatever card ran the kernel; all since 5.0 have the same.
+TOTALS_FOR = H200
 
 
 @dataclass(frozen=True)
@@ -39,29 +40,29 @@ class SiteSummary:
 
 
 @cached
-def summarize(launch: Launch, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> tuple[SiteSummary, ...]:
+def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, ...]:
     """Count each site of a launch as a compute capability would serve it, one row per site, in order.
 
     Raises:
         InputError: for an unknown compute capability or bank mode.
     """
-    shared_rule(4, "load", cc, bank_bytes)  # refuses what does not exist, even where there is nothing to count
+    shared_rule(4, "load", hardware)  # refuses what does not exist, even where there is nothing to count
     totals = launch.totals
-    if totals is not None and cc >= TOTALS_HOLD_SINCE:
-        return tuple(_row(site, totals, i, cc) for i, site in enumerate(launch.sites))
-    logged = totals_of(launch.sites, launch.requests, cc, bank_bytes)
+    if totals is not None and same_rules(hardware, TOTALS_FOR):
+        return tuple(_row(site, totals, i, hardware.cc) for i, site in enumerate(launch.sites))
+    logged = totals_of(launch.sites, launch.requests, hardware)
     if totals is None:
-        return tuple(_row(site, logged, i, cc) for i, site in enumerate(launch.sites))
+        return tuple(_row(site, logged, i, hardware.cc) for i, site in enumerate(launch.sites))
     return tuple(
-        # A sector is a sector everywhere; wavefronts of an older part need the addresses.
-        _row(site, totals, i, cc)
+        # A sector is a sector everywhere; wavefronts by other rules need the addresses.
+        _row(site, totals, i, hardware.cc)
         if site.space == "global"
-        else _row(site, logged, i, cc, complete=bool(logged.requests[i] == totals.requests[i]))
+        else _row(site, logged, i, hardware.cc, complete=bool(logged.requests[i] == totals.requests[i]))
         for i, site in enumerate(launch.sites)
     )
 
 
-def totals_of(sites: Sequence[Site], requests: Requests, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Totals:
+def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H200) -> Totals:
     """Count requests per site; a site whose wavefronts cannot be told has 0 of them.
 
     Raises:
@@ -73,8 +74,8 @@ def totals_of(sites: Sequence[Site], requests: Requests, cc: tuple[int, int] = (
         totals.requests[i] = len(addresses)
         if site.space == "global":
             totals.sectors[i] = sectors(addresses, site.width).sum()
-        elif unpredictable(site.op, site.dtype, cc) is None:
-            counts = count(addresses, site.width, site.op, cc, bank_bytes)
+        elif unpredictable(site.op, site.dtype, hardware.cc) is None:
+            counts = count(addresses, site.width, site.op, hardware)
             totals.wavefronts[i] = counts.wavefronts.sum()
             totals.ideal[i] = counts.ideal.sum()
             totals.degrees[i] = np.bincount(counts.degree, minlength=WARP_SIZE + 1)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from smemviz.errors import InputError
-from smemviz.messages import said
-from smemviz.model.hardware.compute_capability import ComputeCapability, device
+from smemviz.model.hardware.compute_capability import ComputeCapability
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import check_operation, is_atomic
-from smemviz.recordings.operation_names import MATRICES, POPULATION_COUNT
+from smemviz.recordings.operation_names import MATRICES, POPULATION_COUNT, WIDTHS
 
 WARP = 32
 
@@ -36,25 +35,15 @@ class Rule(NamedTuple):
     more_ways: int
 
 
-def shared_rule(width: int, op: str, cc: tuple[int, int], bank_bytes: int) -> Rule:
+def shared_rule(width: int, op: str, hardware: Hardware) -> Rule:
     """Return the rule of a shared-memory request.
 
     Raises:
         InputError: for an unknown operation, width, compute capability or bank mode, or a mix that does not exist.
     """
-    row = device(cc)
-    check_operation(op, width, cc)
-    if bank_bytes not in row.bank_bytes:
-        modes = " or ".join(map(str, row.bank_bytes))
-        raise InputError(
-            said(
-                "banks of compute capability {capability} are {modes} bytes wide, not {bank_bytes}",
-                capability=row.name,
-                modes=modes,
-                bank_bytes=repr(bank_bytes),
-            )
-        )
-    return rule_of(row, width, op, bank_bytes)
+    row = hardware.row
+    check_operation(op, width, hardware.cc)
+    return rule_of(row, width, op, hardware.bank_bytes)
 
 
 def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rule:
@@ -75,6 +64,15 @@ def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rul
         merges=op == "load" and width > 4 and row.merges_wide_loads,
         shares=not is_atomic(op) or op == POPULATION_COUNT,
         more_ways=row.more_ways.get(width, 0),
+    )
+
+
+def same_rules(one: Hardware, other: Hardware) -> bool:
+    """Whether requests of every kind are served alike on both."""
+    return all(
+        rule_of(one.row, width, op, one.bank_bytes) == rule_of(other.row, width, op, other.bank_bytes)
+        for op in ("load", "store", "atomic_add")
+        for width in WIDTHS
     )
 
 

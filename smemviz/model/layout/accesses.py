@@ -13,7 +13,7 @@ from smemviz.errors import InputError
 from smemviz.messages import said
 from smemviz.model.counting.banks import assign, count
 from smemviz.model.counting.sectors import bytes_used
-from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.formulas import formula
@@ -182,16 +182,16 @@ class Totals(NamedTuple):
         return self.wavefronts - self.ideal
 
 
-def totals(access: Access, layout: Layout, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Totals:
+def totals(access: Access, layout: Layout, hardware: Hardware = H200) -> Totals:
     """Count an access to an array.
 
     Raises:
         InputError: as ``requests``, and for what the compute capability does not have or cannot align.
     """
     asked = requests(access, layout)
-    check_predictable(access, layout, cc)
+    check_predictable(access, layout, hardware.cc)
     width = access.bytes_per_lane(layout)
-    counts = count(asked, width, access.op, cc, bank_bytes)
+    counts = count(asked, width, access.op, hardware)
     used = int(bytes_used(asked, width).sum())
     wavefronts = int(counts.wavefronts.sum())
     return Totals(
@@ -200,7 +200,7 @@ def totals(access: Access, layout: Layout, cc: tuple[int, int] = (9, 0), bank_by
         int(counts.ideal.sum()),
         int(counts.degree.max(initial=0)),
         used,
-        wavefronts * bytes_per_wavefront(cc) - used,
+        wavefronts * hardware.bytes_per_wavefront - used,
     )
 
 
@@ -213,12 +213,6 @@ def check_predictable(access: Access, layout: Layout, cc: tuple[int, int]) -> No
     reason = unpredictable(access.op, DTYPES[layout.dtype], cc)
     if reason is not None:
         raise InputError(f"{access.text} of {layout.dtype}: {reason}")
-
-
-def bytes_per_wavefront(cc: tuple[int, int]) -> int:
-    """Return the bytes that all banks deliver together."""
-    row = device(cc)
-    return row.banks * max(row.bank_bytes)
 
 
 class Lanes(NamedTuple):
@@ -244,8 +238,7 @@ def lanes(
     layout: Layout,
     step: int = 0,
     warp: int = 0,
-    cc: tuple[int, int] = (9, 0),
-    bank_bytes: int = 4,
+    hardware: Hardware = H200,
 ) -> Lanes:
     """Tell who asks for what in one request, and when it is served.
 
@@ -257,12 +250,12 @@ def lanes(
         given = {"access": access.text, "steps": len(all_elements), "warps": access.warps}
         raise InputError(said("{access} has {steps} steps of {warps} warps, counted from 0", **given))
     element, width = all_elements[step, warp], access.bytes_per_lane(layout)
-    check_predictable(access, layout, cc)
+    check_predictable(access, layout, hardware.cc)
     address = addresses(element, width, layout)
-    served = count(address, width, access.op, cc, bank_bytes)
-    wavefront = assign(address, width, access.op, cc, bank_bytes)
-    word = address[:, None] // bank_bytes + np.arange(wavefront.shape[1])
-    bank = np.where(wavefront < 0, -1, word % device(cc).banks)
+    served = count(address, width, access.op, hardware)
+    wavefront = assign(address, width, access.op, hardware)
+    word = address[:, None] // hardware.bank_bytes + np.arange(wavefront.shape[1])
+    bank = np.where(wavefront < 0, -1, word % hardware.banks)
     row, column = (np.where(element < 0, -1, index) for index in np.divmod(element, layout.columns))
     return Lanes(element, row, column, address, bank, wavefront, *(int(number) for number in served))
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.model.counting.service import serve
-from smemviz.model.hardware.compute_capability import Basis, ComputeCapability, device, known
+from smemviz.model.hardware.compute_capability import Basis, ComputeCapability, known
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import basis, unpredictable
 from smemviz.model.hardware.rules import Rule, rule_of, shared_rule
 
@@ -62,25 +63,25 @@ class Part:
     steps: tuple[Step, ...] = ()
 
 
-def cost_on(access: Access, cc: tuple[int, int], bank_bytes: int) -> Cost:
+def cost_on(access: Access, hardware: Hardware) -> Cost:
     """Count an access on a part.
 
     Raises:
         InputError: saying why it cannot be counted there.
     """
-    reason = unpredictable(access.op, access.dtype, cc)
+    reason = unpredictable(access.op, access.dtype, hardware.cc)
     if reason is not None:
         raise InputError(reason)
-    return _cost(access, shared_rule(access.width, access.op, cc, bank_bytes))
+    return _cost(access, shared_rule(access.width, access.op, hardware))
 
 
-def on_every_part(access: Access, reference: tuple[tuple[int, int], int] | None) -> tuple[Part, ...]:
+def on_every_part(access: Access, reference: Hardware | None) -> tuple[Part, ...]:
     """Count an access on every part, the newest first, with what differs from a reference that can count it."""
-    start = (device(reference[0]), reference[1]) if reference else None
+    start = (reference.row, reference.bank_bytes) if reference else None
     parts = []
     for rows, mode in _families():
         try:
-            found = cost_on(access, rows[0].cc, mode)
+            found = cost_on(access, Hardware(rows[0].cc, mode))
             steps = _steps(access, *start, rows[0], mode) if start else ()
             part = Part(rows, mode, found, None, basis(access.op, access.width, rows[0].cc), steps)
         except InputError as error:

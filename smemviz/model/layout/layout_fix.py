@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
 from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.layout import layouts
 from smemviz.model.layout.code import operations
@@ -114,7 +115,7 @@ class LayoutFix(Generic[L]):
 def accesses(
     launch: Launch,
     array: int,
-    cc: tuple[int, int] = (9, 0),
+    hardware: Hardware = H200,
     relative: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None,
 ) -> tuple[Access, ...]:
     """Return what was logged of the sites that touch ``launch.arrays[array]``, for sites that can be counted.
@@ -126,7 +127,7 @@ def accesses(
     found = []
     for i, site in enumerate(launch.sites):
         rows = np.flatnonzero(here & (launch.requests.site == i))
-        if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype, cc) is None:
+        if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype, hardware.cc) is None:
             first, _, times = different(offsets[rows])
             found.append(Access(i, site.op, site.width, offsets[rows[first]], times))
     return tuple(found)
@@ -139,19 +140,17 @@ def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int
     return first, which.reshape(-1), times
 
 
-def score(
-    access: Access, itemsize: int, layout: Layout | None = None, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
-) -> Score:
+def score(access: Access, itemsize: int, layout: Layout | None = None, hardware: Hardware = H200) -> Score:
     """Count an access to an array of elements of ``itemsize`` bytes in a layout, None for the one recorded.
 
     Raises:
-        InputError: when the layout leaves an access misaligned, or the compute capability does not have it.
+        InputError: when the layout leaves an access misaligned, or the hardware does not have it.
     """
     offsets = access.offsets
     if layout is not None:
         element, inside = np.divmod(np.maximum(offsets, 0), itemsize)
         offsets = np.where(offsets < 0, -1, layout.place(element) * itemsize + inside)
-    counts = count(offsets, access.width, access.op, cc, bank_bytes)
+    counts = count(offsets, access.width, access.op, hardware)
     wavefronts = int(counts.wavefronts @ access.times)
     return Score(wavefronts, wavefronts - int(counts.ideal @ access.times), int(counts.degree.max(initial=0)))
 
@@ -231,8 +230,7 @@ def smallest_fix(
     found: Sequence[Access],
     layouts: Iterator[L],
     passes: Callable[[Sequence[Score]], bool] | None = None,
-    cc: tuple[int, int] = (9, 0),
-    bank_bytes: int = 4,
+    hardware: Hardware = H200,
     possible: Callable[[L], bool] | None = None,
 ) -> LayoutFix[L] | None:
     """Return the first layout whose scores pass, else the first that saves the most wavefronts, else None.
@@ -242,13 +240,12 @@ def smallest_fix(
         found: every access to it.
         layouts: in order of preference, as ``pads`` and ``swizzles`` give them.
         passes: of the scores of all accesses; left out, none may have any excess.
-        cc: the compute capability that counts.
-        bank_bytes: its bank mode.
+        hardware: whose rules count.
         possible: whether a layout may be taken; asked of those only that would be.
     """
     passes = passes or no_excess
     elements = array.nbytes // array.itemsize
-    counted = partial(score, itemsize=array.itemsize, cc=cc, bank_bytes=bank_bytes)
+    counted = partial(score, itemsize=array.itemsize, hardware=hardware)
     before = tuple(counted(access) for access in found)
     best: LayoutFix[L] | None = None
     for layout in layouts:

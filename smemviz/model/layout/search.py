@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from smemviz.errors import InputError
 from smemviz.messages import said
 from smemviz.model.counting.banks import count
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout import accesses as made_up
 from smemviz.model.layout import layout_fix as cure
@@ -119,27 +120,26 @@ def recorded(found: cure.Access, layout: Layout) -> Asked:
     return Asked(found.op, found.width, element, found.times, inside)
 
 
-def score(wanted: Asked, layout: Layout, cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Score:
+def score(wanted: Asked, layout: Layout, hardware: Hardware = H200) -> Score:
     """Count all requests of an access in a layout.
 
     Raises:
-        InputError: when the layout misaligns or tears apart what a lane asks for, and for what ``cc`` does not have.
+        InputError: when the layout misaligns or tears apart what a lane asks for, or the hardware has no such access.
     """
     first = made_up.addresses(wanted.elements, wanted.width, layout)
-    return _scores(wanted, (first + np.where(first < 0, 0, wanted.inside))[None], cc, bank_bytes)[0]
+    return _scores(wanted, (first + np.where(first < 0, 0, wanted.inside))[None], hardware)[0]
 
 
-def suggest(layout: Layout, wanted: Sequence[Asked], cc: tuple[int, int] = (9, 0), bank_bytes: int = 4) -> Suggestion:
+def suggest(layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200) -> Suggestion:
     """Return a layout as a suggestion: the one there is, to compare with, or one of one's own."""
-    scores = tuple(score(one, layout, cc, bank_bytes) for one in wanted)
+    scores = tuple(score(one, layout, hardware) for one in wanted)
     return Suggestion(layout, scores, operations(layout))
 
 
 def search(
     layout: Layout,
     wanted: Sequence[Asked],
-    cc: tuple[int, int] = (9, 0),
-    bank_bytes: int = 4,
+    hardware: Hardware = H200,
     most_pad: int | None = None,
     row_lengths: Sequence[int] | None = None,
 ) -> tuple[Suggestion, ...]:
@@ -148,8 +148,7 @@ def search(
     Args:
         layout: of the array; its own pad and swizzle are no part of what is searched.
         wanted: all accesses to the array.
-        cc: the compute capability that counts.
-        bank_bytes: its bank mode.
+        hardware: whose rules count.
         most_pad: in elements; left out, up to where every row lies as without one.
         row_lengths: of an array of one dimension, what can be taken for a row; such as
             ``cure.row_lengths`` finds; left out, its pitch.
@@ -164,7 +163,7 @@ def search(
     if not wanted:
         raise InputError(said("a layout is searched for accesses; name at least one"))
     layouts = list(_candidates(layout.plain, wanted, most_pad, row_lengths))
-    scores = _score_all(wanted, layouts, cc, bank_bytes)
+    scores = _score_all(wanted, layouts, hardware)
     found = [Suggestion(one, scored, operations(one)) for one, scored in zip(layouts, scores, strict=True)]
     return tuple(sorted(found, key=lambda one: one.price))
 
@@ -226,9 +225,7 @@ def _fitting(row: Layout, swizzle: Swizzle | None, pad: int = 0) -> Layout | Non
         return None
 
 
-def _score_all(
-    wanted: Sequence[Asked], layouts: Sequence[Layout], cc: tuple[int, int], bank_bytes: int
-) -> Iterator[tuple[Score, ...]]:
+def _score_all(wanted: Sequence[Asked], layouts: Sequence[Layout], hardware: Hardware) -> Iterator[tuple[Score, ...]]:
     """Count every access in every layout; gives the scores of all accesses, layout by layout."""
     element = np.arange(1 + max(int(one.elements.max(initial=0)) for one in wanted))
     together = max(1, _BATCH // max(1, *(one.elements.size for one in wanted)))
@@ -238,13 +235,13 @@ def _score_all(
         columns = []
         for one in wanted:
             first = np.stack([table[one.elements] for table in tables])
-            columns.append(_scores(one, first + np.where(first < 0, 0, one.inside), cc, bank_bytes))
+            columns.append(_scores(one, first + np.where(first < 0, 0, one.inside), hardware))
         yield from zip(*columns, strict=True)
 
 
-def _scores(wanted: Asked, addresses: Integers, cc: tuple[int, int], bank_bytes: int) -> list[Score]:
+def _scores(wanted: Asked, addresses: Integers, hardware: Hardware) -> list[Score]:
     """Count (layouts, n, 32) addresses."""
-    counts = count(addresses, wanted.width, wanted.op, cc, bank_bytes)
+    counts = count(addresses, wanted.width, wanted.op, hardware)
     wavefronts, ideal = counts.wavefronts @ wanted.times, counts.ideal @ wanted.times
     degrees = counts.degree.max(axis=1, initial=0)
     return [

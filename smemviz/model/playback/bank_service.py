@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.errors import InputError
 from smemviz.i18n import _
 from smemviz.model.counting.service import serve
-from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.hardware.rules import shared_rule
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import Launch
 from smemviz.recordings.operation_names import MATRICES
 
-
-@dataclass(frozen=True)
-class Hardware:
-    """The part whose rules count: its compute capability, and its bank mode where it has two (3.x)."""
-
-    cc: tuple[int, int] = (9, 0)
-    bank_bytes: int = 4
-
-    @property
-    def name(self) -> str:
-        """The compute capability as it is written, with the bank mode where that is not the default."""
-        name = device(self.cc).name
-        if self.bank_bytes == device(self.cc).bank_bytes[0]:
-            return name
-        return _("{name}, {bytes}-byte banks", name=name, bytes=self.bank_bytes)
-
-    @property
-    def key(self) -> str:
-        """The same in a URL and on the command line: ``9.0``, or ``3.5-8`` for the 8-byte bank mode."""
-        name = device(self.cc).name
-        return name if self.bank_bytes == device(self.cc).bank_bytes[0] else f"{name}-{self.bank_bytes}"
-
-    @staticmethod
-    def read(text: str) -> Hardware:
-        """Read a ``key``.
-
-        Raises:
-            InputError: when it is none, or no row of the table.
-        """
-        match = re.fullmatch(r"(\d{1,2})\.(\d)(?:-(\d))?", text)
-        if match is None:
-            raise InputError(f"{text!r} is not a compute capability such as 9.0, or 3.5-8 for banks of 8 bytes")
-        row = device((int(match[1]), int(match[2])))
-        mode = int(match[3] or row.bank_bytes[0])
-        if mode not in row.bank_bytes:
-            modes = " or ".join(map(str, row.bank_bytes))
-            raise InputError(f"banks of compute capability {row.name} are {modes} bytes wide, not {mode}")
-        return Hardware(row.cc, mode)
-
-
-H200 = Hardware()
 _WIDEST = 16  # bytes, of which every width of a bank is a divisor
 
 
@@ -85,7 +42,7 @@ def bank_layout(launch: Launch, hardware: Hardware = H200, banks: int | None = N
     With a number of banks other than the hardware's it is a drawing, and the first array starts in bank 0.
     """
     first = min((array.address for array in launch.shared_arrays), default=0)
-    real = device(hardware.cc).banks
+    real = hardware.banks
     if banks is None or banks == real:
         return BankLayout(real, hardware.bank_bytes, first - first % (real * hardware.bank_bytes))
     return BankLayout(banks, hardware.bank_bytes, first)
@@ -158,7 +115,7 @@ def serve_lanes(
         unknown = np.full(len(lane), -1)
         together, calm = np.zeros(len(lane), np.int64), np.zeros(len(lane), bool)
         return BankService(width, lane, address, word, bank, unknown, together, calm, reason)
-    rule = shared_rule(width, op, hardware.cc, hardware.bank_bytes)
+    rule = shared_rule(width, op, hardware)
     if where.banks != rule.banks:
         lanes = min(rule.phase_lanes, max(1, where.banks // rule.phase_words))
         merges = rule.merges and lanes == rule.phase_lanes

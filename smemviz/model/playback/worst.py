@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from smemviz.model.counting.banks import count
 from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
-from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.recordings.data import Launch, Site
 
@@ -59,5 +59,5 @@ def excess_of(site: Site, addresses: NDArray[np.int64], hardware: Hardware) -> N
         return np.zeros(len(addresses), np.int64)
     if site.space == "global":
         return sectors(addresses, site.width) - fewest_sectors(bytes_used(addresses, site.width))
-    counts = count(addresses, site.width, site.op, hardware.cc, hardware.bank_bytes)
+    counts = count(addresses, site.width, site.op, hardware)
     return counts.wavefronts - counts.ideal

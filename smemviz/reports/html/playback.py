@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from smemviz.figures.sectors import LINE_BYTES
 from smemviz.frontends.listing import listing
 from smemviz.model.counting.summary import summarize
-from smemviz.model.playback.bank_service import BankLayout, Hardware, bank_layout, bank_service
+from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
@@ -115,7 +116,7 @@ class _Shapes:
 
 
 def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
-    rows = summarize(launch, hardware.cc, hardware.bank_bytes)
+    rows = summarize(launch, hardware)
     return [
         {
             "source": site.source,

@@ -14,8 +14,7 @@ from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, font,
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
-from smemviz.model.hardware.compute_capability import device
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.reports.figure_registry import missing, provenance
@@ -51,7 +50,7 @@ def report_page(
     for one, number in launches:
         parts.append(played(recording, one, launch_name(one, number), hardware, most, cells))
         cells -= sum(len(array["address"]) for array in parts[-1]["arrays"])
-    banks = device(hardware.cc).banks
+    banks = hardware.banks
     worst = max(range(len(parts)), key=lambda i: facts(launches[i][0], hardware).excess)
     data = json.dumps({"banks": banks, "worst": worst, "launches": parts}, separators=(",", ":"))
     packed = b64encode(zlib.compress(data.encode(), 9)).decode()
@@ -179,9 +178,7 @@ def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardw
     heads += [_("ideal"), _("excess"), _("degree"), _("sectors"), _("efficiency")]
     heads += [_("hardware")] * bool(launch.hardware)
     rows = []
-    for i, (site, row) in enumerate(
-        zip(launch.sites, summarize(launch, hardware.cc, hardware.bank_bytes), strict=True)
-    ):
+    for i, (site, row) in enumerate(zip(launch.sites, summarize(launch, hardware), strict=True)):
         traffic = traffic_of(launch, i)
         line = f"{Path(site.file).name}:{site.line}" if site.file else str(site.line)
         cells = [line, site.source, space_name(site.space), operation_name(site.op), str(site.width)]

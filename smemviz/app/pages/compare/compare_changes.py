@@ -98,9 +98,9 @@ def _compared(library: Library, query: Query, against: Sequence[str]) -> Diff:
     shown = library.show(state)
     recording = library.run(_before(library, file, constants, against))
     counted = hardware_of(shown, RunState.read(query))
-    pairs = diff(recording, shown.recording, counted.cc, counted.bank_bytes)
+    pairs = diff(recording, shown.recording, counted)
     before, after = Side(" ".join(against), {}, recording), Side(file, constants, shown.recording)
-    return Diff(before, after, pairs, counted.cc, 0.0, counted.bank_bytes)
+    return Diff(before, after, pairs, counted, 0.0)
 
 
 def _before(library: Library, file: str, constants: Query, against: Sequence[str]) -> Program:

@@ -15,7 +15,7 @@ from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.reads import constants_read
 from smemviz.i18n import _
 from smemviz.model.hardware.compute_capability import known
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.wording.grammar import names
 

@@ -37,7 +37,7 @@ from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import ConstantError
 from smemviz.frontends.numba.program import Program
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import H200, Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 
 
 def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query, *, follow: bool = False) -> Component:

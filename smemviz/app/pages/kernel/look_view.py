@@ -14,8 +14,7 @@ from smemviz.figures.sectors import sectors
 from smemviz.figures.tile import tile
 from smemviz.figures.warps import warps
 from smemviz.i18n import _
-from smemviz.model.hardware.compute_capability import device
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order, request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.places import place_of
@@ -72,7 +71,7 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     array = next((name for name in (look.array, goes_to) if name in names), names[0] if names else "")
     is_global = at_site is not None and launch.sites[at_site].space == "global"
     looked = look_at(now, look.elements)
-    drawn = look.banks or device(hardware.cc).banks
+    drawn = look.banks or hardware.banks
     figures = (
         tile(now, array, view=look.view, banks=drawn, hardware=hardware, theme=look.theme),
         warps(launch, now.block, site=at_site, warp=at_warp, hardware=hardware, theme=look.theme),
@@ -131,7 +130,7 @@ def view_order(library: Library, query: Query, block: str | None) -> dict[str, l
 
 
 def _drawing_note(drawn: int, hardware: Hardware) -> str:
-    real = device(hardware.cc).banks
+    real = hardware.banks
     if drawn == real:
         return ""
     said = _("A drawing with {drawn}. All counts stay those of {real} banks.", drawn=count(drawn, "bank"), real=real)

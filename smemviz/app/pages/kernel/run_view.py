@@ -31,7 +31,7 @@ from smemviz.app.texts import page_of
 from smemviz.errors import LaunchError, PlaceError, SmemvizError
 from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.places import access_of
 from smemviz.recordings.text import lines_of
@@ -76,9 +76,7 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, launch, hardware),
         "notices.children": _notices(shown, launch, found, query),
-        "source.children": source_view(
-            shown.recording, launch, summarize(launch, hardware.cc, hardware.bank_bytes), found
-        ),
+        "source.children": source_view(shown.recording, launch, summarize(launch, hardware), found),
         "facts.children": _facts(launch, hardware),
         "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware, [launch])),
         "shown-run.data": _shown_run(shown, launch.kernel, hardware),

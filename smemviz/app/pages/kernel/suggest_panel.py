@@ -16,8 +16,8 @@ from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Facts, Suggester
 from smemviz.errors import SmemvizError
 from smemviz.i18n import N_, _
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
-from smemviz.reports.recording import own_cc
 from smemviz.views.suggestions import Note, excess_in, refused_notes, suggested_rows
 
 POLL_MILLISECONDS = 500
@@ -73,7 +73,7 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
     except SmemvizError:
         return {"suggest-poll.disabled": True}
     path = library.kernel_file(state.file)
-    if path is None or not excess_in(launch, own_cc(shown.recording)):
+    if path is None or not excess_in(launch, Hardware.of(shown.recording)):
         return {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
     running = suggester.running()
     status: list[Component] = []

@@ -14,7 +14,7 @@ from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.i18n import _
-from smemviz.model.playback.bank_service import Hardware
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, Explaining

@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 
 from smemviz.errors import InputError
 from smemviz.figures.layout_tile import LabView
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.layouts import Layout, layout_of, whole
 from smemviz.model.layout.swizzles import swizzle_of
-from smemviz.model.playback.bank_service import H200, Hardware
 from smemviz.views.layout_lab import SetUp
 
 SIDES = ("A", "B")

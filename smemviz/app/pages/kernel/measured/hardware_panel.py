@@ -13,9 +13,9 @@ from smemviz.app.components.rich import translated
 from smemviz.app.library import Shown
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.summary import SiteSummary, summarize
-from smemviz.model.hardware.compute_capability import BasisKind, device, known
+from smemviz.model.hardware.compute_capability import BasisKind
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest_basis
-from smemviz.model.playback.bank_service import Hardware
 from smemviz.recordings.data import Launch, Site, SiteHardware
 from smemviz.wording.grammar import clauses, sentences
 from smemviz.wording.labels import count
@@ -53,8 +53,9 @@ def hardware_panel() -> Component:
 def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Component]:
     """Show each site three times over, with the verdict, the raw counters, and where each number comes from."""
     verified = _verified(shown, launch)
-    counted_for = _capability(shown, hardware) if verified.hardware else hardware
-    rows = summarize(launch, counted_for.cc, counted_for.bank_bytes)
+    # The card that counted: its rule is the one that its counters can be held against.
+    counted_for = Hardware.of(shown.recorded) if verified.hardware and shown.recorded else hardware
+    rows = summarize(launch, counted_for)
     found = verified.hardware or (None,) * len(launch.sites)
     return [
         html.P(_verdict(verified), className="verdict-line", id="verdict"),
@@ -84,14 +85,6 @@ def _verified(shown: Shown, launch: Launch) -> Launch:
         return launch
     index = next(i for i, one in enumerate(shown.recording.launches) if one is launch)
     return shown.recorded.launches[index]
-
-
-def _capability(shown: Shown, otherwise: Hardware) -> Hardware:
-    """Return the card that counted: its rule is the one that its counters can be held against."""
-    made_on = shown.recorded.device if shown.recorded else None
-    if made_on is None or made_on.compute_capability not in {row.cc for row in known()}:
-        return otherwise
-    return Hardware(made_on.compute_capability, device(made_on.compute_capability).bank_bytes[0])
 
 
 def _verdict(launch: Launch) -> str:
