@@ -3,6 +3,9 @@
 (function () {
   "use strict";
 
+  // What the server calls the pages, what stands in their URLs, and the controls.
+  const names = JSON.parse(document.getElementById("names").textContent);
+  const CONSTANT = new RegExp(names.constant);
   const query = () => new URLSearchParams(window.location.search);
   const unchanged = () => window.dash_clientside.no_update;
   const changed = (next, old) => (next === undefined || next === null || next === old ? unchanged() : next);
@@ -11,7 +14,7 @@
   // Go to an address of this dashboard. Replacing leaves no step for Back to return to.
   function visit(url, replace) {
     // The editor's text is in the link, behind the #, and stays there.
-    const text = url.startsWith("/editor?") && !url.includes("#") && window.location.pathname === "/editor";
+    const text = url.startsWith(`${names.editor}?`) && !url.includes("#") && window.location.pathname === names.editor;
     const next = url + (text ? window.location.hash : "");
     if (next === window.location.pathname + window.location.search + window.location.hash) return;
     window.history[replace ? "replaceState" : "pushState"]({}, "", next);
@@ -35,6 +38,15 @@
     visitQuery(next, replace);
   }
 
+  const isConstant = (name) => CONSTANT.test(name);
+  const pageAt = (wanted) =>
+    names.pages.find(({ path, below }) => wanted === path || (below && wanted.startsWith(`${path}/`)));
+
+  // Say in the browser's tab what the page shows.
+  function entitle(text) {
+    document.title = `${text} - smemviz`;
+  }
+
   // What was clicked or changed: [{ id, value }], ids of pattern-matched components being objects.
   function triggered() {
     return window.dash_clientside.callback_context.triggered.map(({ prop_id, value }) => {
@@ -48,5 +60,5 @@
     return hit && hit.id;
   }
 
-  window.smemviz = { query, unchanged, changed, same, visit, visitQuery, go, triggered, clicked };
+  window.smemviz = { names, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, triggered, clicked };
 })();

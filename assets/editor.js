@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { query, unchanged, visit } = window.smemviz;
+  const { isConstant, query, unchanged, visit } = window.smemviz;
   const MOST = 1 << 17; // characters that a link may unpack to
   let view = null; // the editor on the page, if there is one
   let parts = null; // CodeMirror, once it has been loaded
@@ -224,7 +224,7 @@
     const next = query();
     const same = next.get("file") === file;
     for (const name of same || restored ? [] : [...next.keys()]) {
-      if (/^_?[A-Z]/.test(name) || ["launch", "block", "site", "warp", "step", "at", "array"].includes(name)) next.delete(name);
+      if (isConstant(name) || ["launch", "block", "site", "warp", "step", "at", "array"].includes(name)) next.delete(name);
     }
     restored = false;
     next.set("file", file);

@@ -2,17 +2,17 @@
 (function () {
   "use strict";
 
-  const { query, visit, go } = window.smemviz;
+  const { names, pageAt, query, visit, go } = window.smemviz;
   const KEPT = ["theme", "lang"]; // by every link inside the page
   const KEPT_IN_FILE = ["view", "banks", "scope", "speed"]; // by links between kernels of one file
 
   // Where in the header's list the reader is; kernels and lessons belong to the page that leads to them.
   function markPage(path) {
-    const first = `/${path.split("/")[1]}`;
+    const page = pageAt(path);
     for (const link of document.querySelectorAll(".site-header nav a")) {
       const there = new URL(link.href).pathname;
       if (there === path) link.setAttribute("aria-current", "page");
-      else if (there === first || (there === "/" && first === "/kernel")) link.setAttribute("aria-current", "true");
+      else if (page && there === page.header) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
   }
@@ -32,7 +32,7 @@
       const meanwhile = document.getElementById("first-words");
       if (page && meanwhile) meanwhile.remove();
       const id = decodeURIComponent(window.location.hash.slice(1));
-      if (!id || window.location.pathname === "/editor") return;
+      if (!id || window.location.pathname === names.editor) return;
       window.setTimeout(() => {
         const place = document.getElementById(id);
         if (place) place.scrollIntoView();

@@ -120,7 +120,6 @@
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_lab = {
     fill(run, ids, values, rows, buttons, defaults) {
-      document.title = `${gettext("Layout lab")} - smemviz`;
       const asked = query();
       const lone = !asked.has("B");
       const shared = !asked.has("B-access");

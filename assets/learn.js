@@ -3,8 +3,7 @@
 (function () {
   "use strict";
 
-  const { query, unchanged, visit, go, triggered } = window.smemviz;
-  const SHOW = "show"; // as in smemviz/lessons
+  const { names, entitle, query, unchanged, visit, go, triggered } = window.smemviz;
   const NOTHING = "?"; // stands for what was checked without an answer, or with letters that a box for numbers drops
   const [MARGIN, GAP] = [56, 24]; // pixels, round what is presented and between two pictures
   const PAPER = 680; // pixels, the type on a page is wide
@@ -14,7 +13,7 @@
   let asked = false; // whether an answer was just given, or given up
   let given = ""; // the lesson's address and the answer that was last given here; others come in links
   let waiting = false; // whether the question was just asked again, so that its answer may be written at once
-  const here = () => window.location.pathname.startsWith("/learn/");
+  const here = () => window.location.pathname.startsWith(`${names.learn}/`);
   const presenting = () => here() && query().get("present") === "1";
 
   const answered = (outcome) => Boolean(outcome) && ["right", "shown"].includes(outcome.outcome);
@@ -123,7 +122,7 @@
       for (const { id: { name }, value } of triggered()) {
         const now = wished.get(name) || lesson.defaults[name];
         if (value && value !== now) {
-          go({ [name]: value === lesson.defaults[name] ? null : value, ANSWER: answered(outcome) ? SHOW : null });
+          go({ [name]: value === lesson.defaults[name] ? null : value, ANSWER: answered(outcome) ? names.show : null });
         }
       }
     },
@@ -139,7 +138,7 @@
 
     show(clicks) {
       asked = Boolean(clicks);
-      if (clicks) go({ ANSWER: SHOW });
+      if (clicks) go({ ANSWER: names.show });
     },
 
     again(clicks) {
@@ -152,7 +151,7 @@
     // A link, Back and a reload bring the answer along; what was not checked yet is left alone.
     recall(run, value) {
       const text = query().get("ANSWER");
-      if (!text || text === SHOW || text === NOTHING) return unchanged();
+      if (!text || text === names.show || text === NOTHING) return unchanged();
       const given = answerIn(text);
       return String(given) === String(value) ? unchanged() : given;
     },
@@ -187,7 +186,7 @@
     // After each change of the URL, and again once what it asked for has come.
     mark() {
       const heading = document.getElementById("learn-title");
-      if (heading && here()) document.title = `${heading.textContent} - smemviz`;
+      if (heading && here()) entitle(heading.textContent);
       mark();
       const because = document.getElementById("learn-because");
       if (asked && because && because.offsetParent) {

@@ -48,7 +48,6 @@
 
     keep(state) {
       if (!state) return unchanged();
-      document.title = gettext("Matrix product - smemviz");
       steps = state;
       return state.now;
     },

@@ -3,11 +3,8 @@
 (function () {
   "use strict";
 
-  const { query, unchanged, changed, same, visitQuery, go, triggered, markFrame } = window.smemviz;
-  const LOOK = ["block", "site", "warp", "step", "at", "view", "banks", "array", "elements", "scope"];
-  const CHOICES = ["array", "block", "elements", "launch"]; // as in browser.py
-  const RUN = ["file", "kernel", "launch", "source", "cc", "against"];
-  const CONSTANT = /^_?[A-Z]/;
+  const { names, isConstant, pageAt, entitle, query, visitQuery, go, markFrame } = window.smemviz;
+  const { unchanged, changed, same, triggered } = window.smemviz;
 
   let typed = {}; // what is being typed, by name in the URL, until the typing pauses
   let settled = {}; // what the server said and a control has shown; what it shows now may be newer
@@ -21,7 +18,7 @@
   // What changes what is run or counted leaves the eye where it is: on the access that is shown, clicked or not.
   const KEEPS_PLACE = ["cc", "source", "launch", "block"];
   function withPlace(changes) {
-    const moves = Object.keys(changes).some((name) => KEEPS_PLACE.includes(name) || CONSTANT.test(name));
+    const moves = Object.keys(changes).some((name) => KEEPS_PLACE.includes(name) || isConstant(name));
     return moves && window.smemviz.place && !query().has("site") ? { ...changes, at: window.smemviz.place } : changes;
   }
 
@@ -65,21 +62,14 @@
       const chosen = asked.get("theme") || (dark ? "dark" : "light");
       const next = [
         // The editor stays the same page whatever text it has run.
-        { path: window.location.pathname, file: window.location.pathname === "/editor" ? null : asked.get("file") },
-        pick((name) => RUN.includes(name) || CONSTANT.test(name)),
-        { ...pick((name) => LOOK.includes(name)), theme: chosen },
+        { path: window.location.pathname, file: window.location.pathname === names.editor ? null : asked.get("file") },
+        pick((name) => names.run.includes(name) || isConstant(name)),
+        { ...pick((name) => names.look.includes(name)), theme: chosen },
         chosen,
       ];
-      const name = {
-        "/compare": () => gettext("Compare"),
-        "/gpus": () => gettext("GPUs"),
-        "/editor": () => gettext("Editor"),
-        "/numbers": () => gettext("What the numbers mean"),
-      }[next[0].path];
-      if (name) document.title = `${name()} - smemviz`;
-      else if (next[0].path === "/") document.title = "smemviz";
       markFrame(next[0].path, chosen);
       if (!same(place, next[0])) {
+        document.title = (pageAt(next[0].path) || { title: names.nowhere }).title; // until the page says more
         settled = {}; // another page has other controls
         window.smemviz.place = null; // and shows another access
       }
@@ -117,7 +107,7 @@
         const echo = String(value) === written[id.name];
         if (echo) settled[id.name] = String(value);
         delete written[id.name];
-        const constant = CONSTANT.test(id.name);
+        const constant = isConstant(id.name);
         if (echo || value === undefined || (value === null && !constant) || !(shownLook || constant)) continue;
         const now = asked.has(id.name) ? asked.get(id.name) : shown[id.name];
         if (String(value) !== String(now)) typed[id.name] = value;
@@ -131,9 +121,9 @@
 
     // Write into the controls what the server found, but not over what is being typed.
     show_controls(shownRun, shownLook, ids, values, notes, disabled, block, ...options) {
-      if (shownRun && shownRun.title) document.title = `${shownRun.title} - smemviz`;
+      if (shownRun && shownRun.title) entitle(shownRun.title);
       const shown = { ...(shownRun && shownRun.values), ...(shownLook && shownLook.values) };
-      const choices = CHOICES.map((name) => choicesOf(shownLook, name));
+      const choices = names.choices.map((name) => choicesOf(shownLook, name));
       const known = choices.map((next, i) => same(next, options[i]));
       const locked = !(shownRun && shownRun.switchable);
       return [
@@ -147,7 +137,7 @@
     },
 
     reset(clicks) {
-      const constants = [...query().keys()].filter((name) => CONSTANT.test(name));
+      const constants = [...query().keys()].filter((name) => isConstant(name));
       typed = {};
       settled = {};
       if (clicks) go(withPlace(Object.fromEntries(constants.map((name) => [name, null]))));

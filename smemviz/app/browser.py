@@ -7,11 +7,38 @@ those. Callbacks without an output write the URL, which is why the circle does n
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State
 
+from smemviz.app.addresses import EDITOR, LEARN
+from smemviz.app.page import titled
+from smemviz.app.router import NOWHERE, pages
+from smemviz.app.state import CONSTANT, LOOK, RUN
+from smemviz.lessons import SHOW
+from smemviz.reports.html.scripts import embedded
+
 CHOICES = ("array", "block", "elements", "launch")  # controls whose options a run turns out to have
 _CONTROLS = {"type": "control", "name": ALL}
+
+
+def names_element(*, editor: bool) -> str:
+    """Return the element that hands scripts what they share with the server, so that it is written once."""
+    names: dict[str, Any] = {
+        "pages": [
+            {"path": page.path, "title": titled(page.title), "header": page.header or page.path, "below": page.below}
+            for page in pages(editor=editor)
+        ],
+        "nowhere": titled(NOWHERE),
+        "editor": EDITOR,
+        "learn": LEARN,
+        "run": RUN,
+        "look": LOOK,
+        "constant": CONSTANT,
+        "choices": CHOICES,
+        "show": SHOW,
+    }
+    return f'<script type="application/json" id="names">{embedded(names)}</script>'
 
 
 def add_callbacks(app: Dash) -> None:

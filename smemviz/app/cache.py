@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from dataclasses import fields, is_dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+from cachetools import FIFOCache
 from flask import has_request_context, request
 
 Key = TypeVar("Key", bound=Hashable)
@@ -33,21 +33,18 @@ class Cache(Generic[Key, Value]):
     """
 
     def __init__(self, most: int, weigh: Callable[[Value], int] | None = None) -> None:
-        self._most = most
+        self._share = most // _SHARE
         self._weigh = weigh or size_of
-        self._entries: OrderedDict[Key, _Entry[Value]] = OrderedDict()
+        # What is asked for again is put in again, so that the first one in is the one nobody asked for longest.
+        self._entries: FIFOCache[Key, _Entry[Value]] = FIFOCache(most, lambda entry: min(entry.bytes, most))
         self._coming: dict[Key, Future[Value]] = {}
-        self._taken: Counter[str | None] = Counter()  # bytes by visitor; None stands for all of them
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> Value | None:
         """Return what is known, None where nothing is."""
         with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                return None
-            self._entries.move_to_end(key)
-            return entry.value
+            entry = self._known(key)
+        return None if entry is None else entry.value
 
     def once(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return what is known, else what ``make`` returns; who asks for that meanwhile waits, nobody else does.
@@ -55,9 +52,8 @@ class Cache(Generic[Key, Value]):
         What ``make`` raises is raised for all who wait, and not kept.
         """
         with self._lock:
-            entry = self._entries.get(key)
+            entry = self._known(key)
             if entry is not None:
-                self._entries.move_to_end(key)
                 return entry.value
             others = self._coming.get(key)
             future = others or self._coming.setdefault(key, Future())
@@ -79,28 +75,25 @@ class Cache(Generic[Key, Value]):
         """Keep a result as the latest, and forget the oldest for which there is no room."""
         entry = _Entry(value, _ENTRY + size_of(key) + self._weigh(value), _visitor())
         with self._lock:
-            if key in self._entries:
-                self._forget(key)
-            older = list(self._entries)
+            self._entries.pop(key, None)
+            own = [(old, one.bytes) for old, one in self._entries.items() if one.visitor == entry.visitor]
+            room = self._share - entry.bytes
+            for old, taken in reversed(own):
+                room -= taken
+                if room < 0:
+                    del self._entries[old]
             self._entries[key] = entry
-            self._taken.update({entry.visitor: entry.bytes, None: entry.bytes})
-            for whose, most in ((entry.visitor, self._most // _SHARE), (None, self._most)):
-                for old in older:
-                    if self._taken[whose] <= most:
-                        break
-                    if old in self._entries and whose in (None, self._entries[old].visitor):
-                        self._forget(old)
 
     def forget(self, key: Key) -> None:
         """Take out a result that does not hold any more, if it is there."""
         with self._lock:
-            if key in self._entries:
-                self._forget(key)
+            self._entries.pop(key, None)
 
-    def _forget(self, key: Key) -> None:
-        entry = self._entries.pop(key)
-        self._taken.subtract({entry.visitor: entry.bytes, None: entry.bytes})
-        self._taken = +self._taken  # without those who have nothing left here
+    def _known(self, key: Key) -> _Entry[Value] | None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._entries[key] = entry
+        return entry
 
 
 def _visitor() -> str:

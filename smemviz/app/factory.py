@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,36 +12,20 @@ from dash.development.base_component import Component
 from flask import request
 
 from smemviz.app import browser, working
-from smemviz.app.components.facts import NUMBERS
+from smemviz.app.addresses import GALLERY
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated
 from smemviz.app.english import marked, marks_english
 from smemviz.app.frame import above, below, drawn
 from smemviz.app.library import Library
 from smemviz.app.markup import markup
-from smemviz.app.pages import editor_page, gallery_page, gpus_page, numbers_page
-from smemviz.app.pages.compare import compare_page
-from smemviz.app.pages.kernel import follow as following
-from smemviz.app.pages.kernel import kernel_callbacks
-from smemviz.app.pages.kernel.kernel_page import kernel_page
-from smemviz.app.pages.kernel.measured import measured_panels
-from smemviz.app.pages.kernel.suggest_panel import add_callbacks as add_suggest_callbacks
-from smemviz.app.pages.layouts.lab_callbacks import add_callbacks as add_lab_callbacks
-from smemviz.app.pages.layouts.lab_page import PATH as LAB
-from smemviz.app.pages.layouts.lab_page import lab_page
-from smemviz.app.pages.learn.learn_callbacks import add_callbacks as add_learn_callbacks
-from smemviz.app.pages.learn.learn_page import PATH as LEARN
-from smemviz.app.pages.learn.learn_page import learn_page
-from smemviz.app.pages.matmul.matmul_callbacks import add_callbacks as add_matmul_callbacks
-from smemviz.app.pages.matmul.matmul_data import Products
-from smemviz.app.pages.matmul.matmul_page import PATH as MATMUL
-from smemviz.app.pages.matmul.matmul_page import matmul_page
+from smemviz.app.page import Address, Services
+from smemviz.app.router import NOWHERE, page_at, pages, title_at
 from smemviz.app.server.callers import refuse_strangers
 from smemviz.app.server.headers import add_headers, script_hash
 from smemviz.app.server.payload import refuse_garbage
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
-from smemviz.app.tasks.suggester import Suggester
 from smemviz.app.texts import Texts
 from smemviz.errors import SmemvizError
 from smemviz.i18n import _, best_of, speak, spoken
@@ -63,11 +48,13 @@ class _App(Dash):  # type: ignore[misc]
         return lambda function: connect(marks_english(outputs, function))
 
     def interpolate_index(self, **kwargs: Any) -> str:
-        page: str = super().interpolate_index(**kwargs)
+        title = title_at(request.path, editor=self.editor)
+        page: str = super().interpolate_index(**kwargs | {"title": escape(title)})
         parts = {
             "language": spoken(),
             "theme": f"<script>{_THEME_SCRIPT}</script>",
             "messages": f"{messages_element()}\n<script>{language_script()}</script>",
+            "names": browser.names_element(editor=self.editor),
             "above": markup(marked(above(request.path, editor=self.editor))),
             "below": markup(marked(below())),
         }
@@ -92,6 +79,7 @@ _INDEX = """<!DOCTYPE html>
 {%favicon%}
 {{theme}}
 {{messages}}
+{{names}}
 {%css%}
 </head>
 <body>
@@ -122,7 +110,8 @@ def create_app(
     """
     texts = Texts() if editor else None
     job = Job(environment=LINES, allowed=local)  # one GPU: one measurement at a time
-    library, stopwatch = Library(paths or gallery(), texts, local=local), Stopwatch(job)
+    library = Library(paths or gallery(), texts, local=local)
+    services = Services(library, job, Stopwatch(job), texts, follow)
     app = _App(
         __name__,
         title="smemviz",
@@ -147,26 +136,15 @@ def create_app(
     app.editor = editor
     app.layout = lambda: marked(drawn())
     browser.add_callbacks(app)
-    gallery_page.add_callbacks(app, library)
-    kernel_callbacks.add_callbacks(app, library)
-    measured_panels.add_callbacks(app, library, stopwatch)
-    compare_page.add_callbacks(app, library, stopwatch)
-    add_matmul_callbacks(app, library, Products(job, texts, local=local), stopwatch)
-    add_lab_callbacks(app)
-    add_learn_callbacks(app)
-    gpus_page.add_callbacks(app, library)
-    add_suggest_callbacks(app, library, Suggester(job))
     if local:
         working.add_callbacks(app, library)
-    if follow:
-        following.add_callbacks(app, library)
-    if texts:
-        editor_page.add_callbacks(app, texts)
+    for page in pages(editor=editor):
+        page.register(app, services)
 
     @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
         library.again()
-        return _page(library, stopwatch, place, run, look, follow)
+        return _page(services, Address(place["path"], run, look))
 
     add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])
     return app
@@ -182,39 +160,19 @@ def _speak() -> None:
     speak(best_of([asked] if asked else request.accept_languages.values()))
 
 
-def _page(
-    library: Library, stopwatch: Stopwatch, place: Query, run: Query, look: Query, follow: bool
-) -> list[Component] | Component:
-    """Return the page for an address: the gallery at ``/``, then a kernel, several of them, or a text."""
-    if place["path"] == "/":
-        return gallery_page.gallery_page(library)
-    if place["path"] == "/compare":
-        return compare_page.compare_page(library, stopwatch, run, look.get("theme", "light"))
-    if place["path"] == MATMUL:
-        return matmul_page()
-    if place["path"] == LAB:
-        return lab_page()
-    if place["path"] == gpus_page.PATH:
-        return gpus_page.gpus_page()
-    if place["path"] == "/editor" and library.texts:
-        return editor_page.editor_page(library.texts, run)
-    if place["path"] == NUMBERS:
-        return numbers_page.numbers_page()
-    learning = f"{place['path']}/".startswith(f"{LEARN}/")
-    if place["path"] != "/kernel" and not learning:
+def _page(services: Services, address: Address) -> list[Component] | Component:
+    """Return the page for an address, or say why there is none."""
+    page = page_at(address.path, editor=services.texts is not None)
+    if page is None:
         return _nothing(_("There is no such page."))
     try:
-        if learning:
-            return learn_page(place["path"])
-        return kernel_page(library, stopwatch, run, look, follow=follow)
+        return page.lay_out(services, address)
     except SmemvizError as error:
         return _nothing(translated(str(error)))
 
 
 def _nothing(text: str | Component) -> list[Component]:
     return [
-        html.Header(
-            [html.H1(_("Not here"), className="headline"), html.P(text, className="origin")], className="title"
-        ),
-        dcc.Link(_("Back to the gallery"), href="/", className="back"),
+        html.Header([html.H1(_(NOWHERE), className="headline"), html.P(text, className="origin")], className="title"),
+        dcc.Link(_("Back to the gallery"), href=GALLERY, className="back"),
     ]

@@ -6,30 +6,18 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.components.facts import NUMBERS
+from smemviz.app.addresses import GALLERY, NUMBERS
 from smemviz.app.components.help import help_button, help_sheet
-from smemviz.app.pages import gallery_page, gpus_page
-from smemviz.app.pages.layouts.lab_page import PATH as LAB
-from smemviz.app.pages.learn.learn_page import PATH as LEARN
-from smemviz.app.pages.matmul.matmul_page import PATH as MATMUL
+from smemviz.app.pages.gallery_page import heading
+from smemviz.app.router import pages
 from smemviz.app.working import working
-from smemviz.i18n import LANGUAGES, N_, _, spoken
+from smemviz.i18n import LANGUAGES, _, spoken
 from smemviz.version import __version__
-
-_PAGES = {
-    N_("Gallery"): "/",
-    N_("Learn"): LEARN,
-    N_("Compare"): "/compare",
-    N_("Matmul"): MATMUL,
-    N_("Layouts"): LAB,
-    N_("GPUs"): gpus_page.PATH,
-    N_("Editor"): "/editor",
-}
 
 
 def above(path: str, *, editor: bool) -> list[Component]:
     """Lay out what stands above a page and, where nothing has to be read for them, the first words of the page."""
-    links = [html.A(_(name), href=href) for name, href in _PAGES.items() if href != "/editor" or editor]
+    links = [html.A(_(page.link), href=page.path) for page in pages(editor=editor) if page.link]
     theme = html.Button(
         id="toggle-theme", className="icon-button theme", type="button", **{"aria-label": _("Dark theme")}
     )
@@ -37,7 +25,7 @@ def above(path: str, *, editor: bool) -> list[Component]:
         html.A(_("Skip to the content"), href="#page", className="skip"),
         html.Header(
             [
-                html.A([html.Span(className="mark"), "smemviz"], href="/", className="wordmark"),
+                html.A([html.Span(className="mark"), "smemviz"], href=GALLERY, className="wordmark"),
                 html.Nav(links, **{"aria-label": _("Pages")}),
                 _languages(),
                 help_button(),
@@ -46,7 +34,7 @@ def above(path: str, *, editor: bool) -> list[Component]:
             className="site-header",
         ),
         help_sheet(),
-        *([html.Main(gallery_page.heading(), id="first-words", **{"aria-busy": "true"})] if path == "/" else []),
+        *([html.Main(heading(), id="first-words", **{"aria-busy": "true"})] if path == GALLERY else []),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -120,12 +121,12 @@ class Library:
         self._sandbox = texts.supervisor if texts else Supervisor()
         self._paths = _names(paths)
         self._runs: Cache[_Run, Recording | SmemvizError] = Cache(_MOST_BYTES)
-        self._files: dict[Path, tuple[int, Recording]] = {}
+        self._files: Cache[tuple[Path, int], Recording] = Cache(sys.maxsize, weigh=lambda recording: 0)  # all stay
+        self._versions: dict[Path, int] = {}  # when each of them was last changed
         self._programs: dict[Path, Program] = {}
         self._running = threading.Lock()
         self.now: TimeLimit | None = None  # the run in this process, and how far it is
         self._stopped: list[_Run] = []
-        self._loading = threading.Lock()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -226,11 +227,12 @@ class Library:
             changed = path.stat().st_mtime_ns
         except OSError as error:  # it was there when the server started
             raise RecordingError(f"{path}: cannot be read any more: {error.strerror}") from None
-        with self._loading:  # who asks at once gets one recording, for what is drawn is kept by recording
-            known = self._files.get(path)
-            if known is None or known[0] != changed:
-                known = self._files[path] = (changed, load(path))
-        return known[1]
+        recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
+        before = self._versions.get(path, changed)
+        self._versions[path] = changed
+        if before != changed:
+            self._files.forget((path, before))
+        return recording
 
     def run(self, program: Program) -> Recording:
         """Run in lockstep, once for the same source, helpers and constants; nobody waits for the run of another.

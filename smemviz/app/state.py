@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,6 +14,11 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.places import is_place
 
 Source = Literal["recording", "lockstep"]
+
+# The names in the URL: of what is run and compared, beside the constants; and of what of it is looked at.
+RUN = ("file", "kernel", "launch", "source", "cc", "against")
+LOOK = ("block", "site", "warp", "step", "at", "view", "banks", "array", "elements", "scope")
+CONSTANT = "^_?[A-Z]"  # how the name of a constant begins, as front ends have it
 
 
 @dataclass(frozen=True)
@@ -28,13 +34,13 @@ class RunState:
 
     @staticmethod
     def read(query: Mapping[str, str]) -> RunState:
-        """Read the query of a URL; upper-case names are constants, what makes no sense is left out."""
+        """Read the query of a URL; names in capitals are constants, what makes no sense is left out."""
         source = query.get("source")
         return RunState(
             query.get("file", ""),
             _name(query, "kernel"),
             _integer(query, "launch") or 0,
-            {name: value for name, value in query.items() if name.strip("_")[:1].isupper()},
+            {name: value for name, value in query.items() if re.match(CONSTANT, name)},
             source if source in ("recording", "lockstep") else None,  # type: ignore[arg-type]
             _hardware(query.get("cc", "")),
         )

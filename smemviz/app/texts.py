@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from smemviz.app.addresses import EDITOR, KERNEL
 from smemviz.app.cache import Cache
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
@@ -23,7 +24,7 @@ _Run = tuple[str, tuple[tuple[str, object], ...]]
 
 def page_of(file: str) -> str:
     """Return the path of the page on which a file is shown."""
-    return "/editor" if _NAME.fullmatch(file) else "/kernel"
+    return EDITOR if _NAME.fullmatch(file) else KERNEL
 
 
 @dataclass(frozen=True)

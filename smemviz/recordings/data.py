@@ -193,7 +193,7 @@ class SiteHardware:
     because: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # it holds arrays: each is equal to itself alone, and what is counted goes by it
 class Launch:
     """One launch of one kernel. ``totals`` is None when ``requests`` holds every request there was.
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -7,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Event
+from weakref import ref
 
 import pytest
 
@@ -106,6 +109,40 @@ def test_while_something_runs_whatever_is_known_is_shown(served: Library, monkey
         finally:
             may_end.set()
         assert {id(one.result(60).recording) for one in runs} == {id(known)}
+
+
+def test_while_a_recording_is_loaded_the_others_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    served, begun, may_end = Library(gallery()), Event(), Event()
+    known = served.show(RunState("square")).recording
+
+    def load_long(path: Path) -> Recording:
+        begun.set()
+        assert may_end.wait(60)
+        return load(path)
+
+    monkeypatch.setattr(library_module, "load", load_long)
+    with ThreadPoolExecutor(2) as pool:
+        coming = pool.submit(served.show, RunState("reverse"))
+        assert begun.wait(60)
+        try:
+            assert pool.submit(served.show, RunState("square")).result(10).recording is known
+        finally:
+            may_end.set()
+        assert coming.result(60).from_file
+
+
+def test_a_recording_that_was_made_anew_is_loaded_anew_and_the_old_one_let_go(tmp_path: Path) -> None:
+    path = tmp_path / "mine.smem.npz"
+    recording = recording_for(SQUARE)
+    assert recording is not None
+    shutil.copy(recording, path)
+    served = Library([path])
+    before = ref(served.show(RunState("mine")).recording)
+    assert served.show(RunState("mine")).recording is before()
+    os.utime(path, ns=(1, 1))
+    assert served.show(RunState("mine")).recording is not before()
+    gc.collect()
+    assert before() is None
 
 
 def test_a_refusal_is_the_same_each_time(served: Library) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dash import dcc, html
 from dash.development.base_component import Component
 
-NUMBERS = "/numbers"  # the page that explains every number
+from smemviz.app.addresses import NUMBERS
 
 
 def fact(name: str, value: str, anchor: str = "", *, conflict: bool = False) -> Component:

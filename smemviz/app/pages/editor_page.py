@@ -15,14 +15,16 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import EDITOR
 from smemviz.app.components.launches import Filling, Query
+from smemviz.app.page import Page, Services
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
 from smemviz.app.pages.kernel.run_view import refusal
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import InputError, PlaceError, SmemvizError
-from smemviz.i18n import English, _, speaking, spoken
+from smemviz.i18n import N_, English, _, speaking, spoken
 from smemviz.messages import say
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import gallery
@@ -42,6 +44,11 @@ class Asked(NamedTuple):
     refused: SmemvizError | None = None
 
 
+def _texts(services: Services) -> Texts:
+    assert services.texts is not None  # else the app has no editor
+    return services.texts
+
+
 def editor_page(texts: Texts, run: Query) -> Component:
     """Lay out the page; the browser sends the text it has and fills it: its link's, its draft, or the first."""
     texts.supervisor.warm()
@@ -56,8 +63,9 @@ def editor_page(texts: Texts, run: Query) -> Component:
     return page
 
 
-def add_callbacks(app: Dash, texts: Texts) -> None:
+def register(app: Dash, services: Services) -> None:
     """Connect the editor to the texts."""
+    texts = _texts(services)
 
     def clientside(name: str, *dependencies: Input | Output | State, initially: bool = False) -> None:
         app.clientside_callback(
@@ -217,3 +225,13 @@ def _panel() -> Component:
         className="panel editor-panel",
         **{"aria-labelledby": "editor-title"},
     )
+
+
+PAGE = Page(
+    EDITOR,
+    N_("Editor"),
+    lambda services, address: editor_page(_texts(services), address.run),
+    register,
+    link=N_("Editor"),
+    of_editor=True,
+)

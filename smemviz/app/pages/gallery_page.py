@@ -9,16 +9,17 @@ import dash_mantine_components as dmc
 from dash import ALL, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import COMPARE, GALLERY, KERNEL, LEARN
 from smemviz.app.components.graph import graph, table_button
 from smemviz.app.components.launches import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library, Shown
-from smemviz.app.pages.learn.learn_page import PATH as LEARN
+from smemviz.app.page import Page, Services
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.thumbnail import thumbnail
-from smemviz.i18n import _
 from smemviz.model.hardware.hardware import Hardware
+from smemviz.i18n import N_, _
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count, ways
 from smemviz.wording.sentences import facts, origin, rule
@@ -98,8 +99,9 @@ def _legend() -> Component:
     return html.Ul([html.Li(text, className=f"key {key}") for key, text in named.items()], className="legend")
 
 
-def add_callbacks(app: Dash, library: Library) -> None:
+def register(app: Dash, services: Services) -> None:
     """Connect the gallery of an app to its files."""
+    library = services.library
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output({"type": "thumbnail", "file": ALL}, "figure"),
@@ -162,7 +164,7 @@ def _card(library: Library, file: str, told: str) -> Component:
                 [
                     html.A(
                         _("Compare the kernels of {file}", file=file),
-                        href="/compare?" + urlencode({"file": file}),
+                        href=f"{COMPARE}?" + urlencode({"file": file}),
                         className="compare-link",
                     ),
                     table_button(_("The shared tile of {kernel} under its worst request", kernel=worst.kernel)),
@@ -207,9 +209,12 @@ def _in_short(shown: Shown, degree: int, excess: int) -> list[Component | str]:
 
 
 def _refused(file: str, kernel: str) -> Component:
-    href = "/kernel?" + urlencode({"file": file, "kernel": kernel})
+    href = f"{KERNEL}?" + urlencode({"file": file, "kernel": kernel})
     return html.Li([html.A(kernel, href=href), refused_badge()])
 
 
 def _href(file: str, launch: Launch, nth: int) -> str:
-    return "/kernel?" + urlencode({"file": file} | launch_query(launch, nth))
+    return f"{KERNEL}?" + urlencode({"file": file} | launch_query(launch, nth))
+
+
+PAGE = Page(GALLERY, "", lambda services, address: gallery_page(services.library), register, link=N_("Gallery"))

@@ -11,11 +11,12 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
 from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library
-from smemviz.app.pages.layouts.lab_page import PATH as LAB
+from smemviz.app.page import Page, Services
 from smemviz.app.pages.layouts.lab_state import LabState
 from smemviz.app.state import LookState, RunState
 from smemviz.app.texts import page_of
@@ -30,7 +31,6 @@ from smemviz.views.across_gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, g
 from smemviz.views.layout_lab import access_said, picture
 from smemviz.wording.sentences import operation
 
-PATH = "/gpus"
 _KINDS = {"measured": N_("measured"), "documented": N_("documented"), "assumed": N_("assumed")}
 GPUS_PROPERTIES = ("gpus-headline.children", "gpus-origin.children", "gpus-notices.children", "gpus-table.children")
 
@@ -92,8 +92,9 @@ def gpus_page() -> Component:
     )
 
 
-def add_callbacks(app: Dash, library: Library) -> None:
+def register(app: Dash, services: Services) -> None:
     """Connect the page of an app to its files."""
+    library = services.library
 
     @app.callback(  # type: ignore[untyped-decorator]
         [Output(*name.split(".")) for name in GPUS_PROPERTIES],
@@ -102,7 +103,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
         State("place", "data"),
     )
     def show_gpus(run: Query, look: Query, place: Query) -> list[Any]:
-        here = bool(place) and place["path"] == PATH
+        here = bool(place) and place["path"] == GPUS
         filling = view_gpus(library, run, look) if here else {}
         return [filling.get(name, no_update) for name in GPUS_PROPERTIES]
 
@@ -212,7 +213,7 @@ def _row(row: GpuRow, query: Query) -> Component:
     name: Any = html.Strong(row.name)
     if not row.card and not row.reference and row.numbers:
         again = [(key, value) for key, joined in query.items() if key != "theme" for value in joined.split("\n")]
-        href = f"{PATH}?{urlencode([*((k, v) for k, v in again if k != 'cc'), ('cc', row.hardware.key)])}"
+        href = f"{GPUS}?{urlencode([*((k, v) for k, v in again if k != 'cc'), ('cc', row.hardware.key)])}"
         name = dcc.Link(row.name, href=href, title=_("Compare with {gpu}", gpu=row.name))
     head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
     basis: list[Component] = []
@@ -224,3 +225,6 @@ def _row(row: GpuRow, query: Query) -> Component:
     said = [html.Td(difference, className="words"), html.Td(html.Div(basis, className="gpus-basis"))]
     kinds = [name for name, is_so in (("reference", row.reference), ("calibrated", row.card)) if is_so]
     return html.Tr([head, *cells, *said], className=" ".join(kinds))
+
+
+PAGE = Page(GPUS, N_("GPUs"), lambda services, address: gpus_page(), register, link=N_("GPUs"))

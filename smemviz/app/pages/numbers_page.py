@@ -8,9 +8,11 @@ from pathlib import Path
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import KERNEL, NUMBERS
 from smemviz.app.components.facts import place
 from smemviz.app.components.rich import rich
-from smemviz.i18n import _
+from smemviz.app.page import Page
+from smemviz.i18n import N_, _
 from smemviz.paths import kernels_dir, plain_name, recording_for
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
@@ -27,7 +29,7 @@ def numbers_page() -> list[Component]:
     recording = _examples()
     lead = rich(
         "Examples are of {kernel} in {file}, {recorded}.",
-        kernel=dcc.Link(html.Code(_KERNEL), href=f"/kernel?file={plain_name(Path(_FILE))}&kernel={_KERNEL}"),
+        kernel=dcc.Link(html.Code(_KERNEL), href=f"{KERNEL}?file={plain_name(Path(_FILE))}&kernel={_KERNEL}"),
         file=html.Code(_FILE),
         recorded=origin(recording),
     )
@@ -71,3 +73,6 @@ def _number(number: Number) -> Component:
         value = html.Strong(number.example)
         said.append(html.Dd(rich("Here: {value}", value=value), className="example"))
     return html.Div([html.Dt(names(*number.names)), *said], id=place(number.anchor), className="number")
+
+
+PAGE = Page(NUMBERS, N_("What the numbers mean"), lambda services, address: numbers_page())

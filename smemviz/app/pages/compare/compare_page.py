@@ -10,10 +10,12 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from dash.development.base_component import Component
 from flask import Response, request
 
+from smemviz.app.addresses import COMPARE
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
+from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes
 from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked, queries
 from smemviz.app.pages.compare.compare_requests import side_by_side
@@ -28,7 +30,7 @@ from smemviz.wording.grammar import items
 from smemviz.wording.impact import Measured
 from smemviz.wording.sentences import rule
 
-CSV_PATH = "/compare.csv"
+CSV_PATH = f"{COMPARE}.csv"
 _PICTURES = ("compare-wavefronts", "compare-times", "compare-sectors")
 _PROPERTIES = (
     "compare-headline.children",
@@ -100,8 +102,9 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
     }
 
 
-def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
+def register(app: Dash, services: Services) -> None:
     """Connect the page of an app to its files, and serve the CSV."""
+    library, stopwatch = services.library, services.stopwatch
 
     @app.callback(  # type: ignore[untyped-decorator]
         [Output(*name.split(".")) for name in _PROPERTIES],
@@ -243,3 +246,10 @@ def _measured_on(measured: Measured) -> str:
 def _csv_query(query: Query) -> str:
     pairs = [(name, value) for name, joined in query.items() for value in joined.split(PICKS)]
     return urlencode(pairs)
+
+
+def _lay_out(services: Services, address: Address) -> Component:
+    return compare_page(services.library, services.stopwatch, address.run, address.look.get("theme", "light"))
+
+
+PAGE = Page(COMPARE, N_("Compare"), _lay_out, register, link=N_("Compare"))

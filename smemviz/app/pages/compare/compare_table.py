@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import KERNEL
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import rich
 from smemviz.i18n import N_, _
@@ -52,7 +53,7 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
         f"{row.against_best:.2f} x" if row.against_best else _("not measured"),
         _matter(row),
     ]
-    name = dcc.Link(row.entry.name, href="/kernel?" + urlencode(link))
+    name = dcc.Link(row.entry.name, href=f"{KERNEL}?{urlencode(link)}")
     return html.Tr([html.Th(name, scope="row"), *(html.Td(cell) for cell in cells)])
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import COMPARE
 from smemviz.app.components.facts import fact
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query, launch_name
@@ -106,7 +107,7 @@ def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
     kept = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
     picks = [("launch", pick_of(query["file"], one.kernel, nth)) for one, nth in named]
     names = listed(launch_name(*alike[id(one)]) for one in peers)
-    link = dcc.Link(_("side by side with {names}", names=names), href="/compare?" + urlencode(kept + picks))
+    link = dcc.Link(_("side by side with {names}", names=names), href=f"{COMPARE}?{urlencode(kept + picks)}")
     return rich("The same accesses in another order: {link}", link=link)
 
 

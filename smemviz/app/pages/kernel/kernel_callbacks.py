@@ -8,23 +8,40 @@ from __future__ import annotations
 from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, no_update
+from dash.development.base_component import Component
 
+from smemviz.app.addresses import GALLERY, KERNEL
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
+from smemviz.app.page import Address, Page, Services
+from smemviz.app.pages.kernel import follow, suggest_panel
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, view_global
+from smemviz.app.pages.kernel.kernel_page import kernel_page
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look, view_order
+from smemviz.app.pages.kernel.measured import measured_panels
 from smemviz.app.pages.kernel.pictures import Pictures
 from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, view_run
 from smemviz.app.pages.kernel.why_panel import WHY_PROPERTIES, view_why
 from smemviz.app.state import RunState
+from smemviz.app.tasks.suggester import Suggester
 from smemviz.errors import SmemvizError
+from smemviz.i18n import N_
 
 _PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
 
 
-def add_callbacks(app: Dash, library: Library) -> None:
+def register(app: Dash, services: Services) -> None:
     """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
+    library = services.library
+    _add_callbacks(app, library)
+    measured_panels.add_callbacks(app, library, services.stopwatch)
+    suggest_panel.add_callbacks(app, library, Suggester(services.job))
+    if services.follow:
+        follow.add_callbacks(app, library)
+
+
+def _add_callbacks(app: Dash, library: Library) -> None:
     kept = Pictures()
     looked, touched = kept.keep(view_look), kept.keep(view_global)
 
@@ -105,3 +122,10 @@ def _outputs(properties: tuple[str, ...]) -> list[Output]:
 
 def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
     return [filling.get(name, no_update) for name in properties]
+
+
+def _lay_out(services: Services, address: Address) -> Component:
+    return kernel_page(services.library, services.stopwatch, address.run, address.look, follow=services.follow)
+
+
+PAGE = Page(KERNEL, N_("Kernel"), _lay_out, register, header=GALLERY)

@@ -11,6 +11,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import COMPARE
 from smemviz.app.components.facts import fact
 from smemviz.app.components.launches import (
     Filling,
@@ -130,7 +131,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
                 className="kernel-link current" if current else "kernel-link",
             )
         )
-    return [*links, dcc.Link(_("Compare"), href="/compare?" + urlencode(kept), className="compare-link")]
+    return [*links, dcc.Link(_("Compare"), href=f"{COMPARE}?{urlencode(kept)}", className="compare-link")]
 
 
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import GPUS
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import rich
@@ -64,7 +65,7 @@ def _on_every_gpu(run: Query, look: Query, launch: Launch, row: int) -> list[Com
         return []
     site, block, warp, step = (str(one[row]) for one in (requests.site, requests.block, requests.warp, requests.step))
     query = access_query(run, look | {"site": site, "block": block, "warp": warp, "step": step})
-    return [dcc.Link(_("The same request on every GPU"), href=f"/gpus?{query}")]
+    return [dcc.Link(_("The same request on every GPU"), href=f"{GPUS}?{query}")]
 
 
 class _Same:

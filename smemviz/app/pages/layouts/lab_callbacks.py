@@ -6,10 +6,13 @@ from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
 
+from smemviz.app.addresses import LAB
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import translated
-from smemviz.app.pages.layouts.lab_page import PATH
+from smemviz.app.page import Page, Services
+from smemviz.app.pages.layouts.lab_page import lab_page
 from smemviz.app.pages.layouts.lab_view import LAB_PROPERTIES, LAYOUTS_PROPERTIES, errors_of, view_lab, view_layouts
+from smemviz.i18n import N_
 
 _CONTROLS = {"type": "lab", "side": ALL, "name": ALL, "at": ALL}
 _BUTTONS = {"type": "lab-button", "side": ALL, "name": ALL, "at": ALL}
@@ -17,7 +20,7 @@ _ROWS = {"type": "lab-access", "side": ALL, "at": ALL}
 _LOOK = {"type": "lab-look", "name": ALL}
 
 
-def add_callbacks(app: Dash) -> None:
+def register(app: Dash, services: Services) -> None:
     """Connect the page of an app."""
 
     @app.callback(  # type: ignore[untyped-decorator]
@@ -78,7 +81,7 @@ def add_callbacks(app: Dash) -> None:
 
 
 def _here(place: Query) -> bool:
-    return bool(place) and place["path"] == PATH
+    return bool(place) and place["path"] == LAB
 
 
 def _outputs(properties: tuple[str, ...]) -> list[Output]:
@@ -87,3 +90,6 @@ def _outputs(properties: tuple[str, ...]) -> list[Output]:
 
 def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
     return [filling.get(name, no_update) for name in properties]
+
+
+PAGE = Page(LAB, N_("Layout lab"), lambda services, address: lab_page(), register, link=N_("Layouts"))

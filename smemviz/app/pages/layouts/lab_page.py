@@ -8,6 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.graph import download, graph
 from smemviz.app.pages.kernel.controls import hardware_options
 from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
@@ -15,8 +16,6 @@ from smemviz.i18n import N_, _
 from smemviz.model.layout.accesses import PATTERNS
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.operation_names import MATRICES, WIDTHS
-
-PATH = "/lab"
 
 _SWIZZLES = ("xor 5", "xor 3 2", "Swizzle<3, 3, 3>", "Swizzle<3, 2, 5>", "column ^ row")
 _FORMULAS = ("lane, warp", "lane, 0, lane < 16")
@@ -57,10 +56,7 @@ def lab_page() -> Component:
                 className="title",
             ),
             html.Nav(
-                [
-                    dcc.Link(_(name), href=f"{PATH}?{query}", className="kernel-link")
-                    for name, query in _PRESETS.items()
-                ],
+                [dcc.Link(_(name), href=f"{LAB}?{query}", className="kernel-link") for name, query in _PRESETS.items()],
                 className="kernels lab-presets",
                 **{"aria-label": _("Examples")},
             ),
@@ -190,7 +186,7 @@ def _look() -> Component:
             ),
             dmc.SegmentedControl(id=look("VIEW"), data=views, size="xs", **{"aria-label": _("Rows of the tile")}),
             html.P(_("← → go from request to request"), className="note keys"),
-            dcc.Link(_("The same access on every GPU"), id="lab-gpus", href="/gpus", className="lab-gpus"),
+            dcc.Link(_("The same access on every GPU"), id="lab-gpus", href=GPUS, className="lab-gpus"),
         ],
         className="panel lab-look",
         **{"aria-label": _("What is pictured")},

@@ -10,8 +10,8 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.pages.layouts.lab_page import PATH
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.app.state import LookState
 from smemviz.figures.drawing.style import ThemeName
@@ -64,7 +64,7 @@ def view_lab(query: Query, theme: str) -> Filling:
         if setups
         else _("This cannot be counted"),
         "lab-origin.children": _origin(state),
-        "lab-gpus.href": f"/gpus?{_again(query)}",
+        "lab-gpus.href": f"{GPUS}?{_again(query)}",
     }
     shown: Pictured | None = None
     for name, side in state.sides.items():
@@ -109,7 +109,7 @@ def view_layouts(query: Query) -> Filling:
 def _found_row(row: LayoutRow, query: Query) -> Component:
     name: Any = html.Strong(_("{layout} (now)", layout=row.name))
     if not row.present:
-        href = f"{PATH}?{_again(query | {'B': row.suggestion.layout.text})}"
+        href = f"{LAB}?{_again(query | {'B': row.suggestion.layout.text})}"
         name = dcc.Link(row.name, href=href, title=_("Put {layout} into set-up B", layout=row.name))
     copy = html.Button(
         _("Copy"), type="button", className="text-button lab-copy",

@@ -6,14 +6,18 @@ from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
 
+from smemviz.app.addresses import LEARN
 from smemviz.app.components.launches import Query
+from smemviz.app.page import Page, Services
+from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import LEARN_PROPERTIES, lesson_at, view_lesson
+from smemviz.i18n import N_
 
 _KNOBS = {"type": "learn-knob", "name": ALL}
 _STATUS = {"type": "learn-status", "slug": ALL}
 
 
-def add_callbacks(app: Dash) -> None:
+def register(app: Dash, services: Services) -> None:
     """Connect the pages of an app."""
 
     @app.callback(  # type: ignore[untyped-decorator]
@@ -71,3 +75,8 @@ def add_callbacks(app: Dash) -> None:
     )
     clientside("mark", Input("url", "href"))
     clientside("mark", Input("learn-outcome", "data"))
+
+
+PAGE = Page(
+    LEARN, N_("Learn"), lambda services, address: learn_page(address.path), register, link=N_("Learn"), below=True
+)

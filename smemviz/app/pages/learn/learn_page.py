@@ -11,13 +11,13 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import LEARN
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
 from smemviz.i18n import _, ngettext
 from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Said, lesson_of
 from smemviz.wording.grammar import sentences
 
-PATH = "/learn"
 PANELS = (0, 1)  # a lesson has at most so many pictures
 _MOST_SEGMENTS = 6  # a choice of more is a list
 _LANES = range(32)
@@ -29,7 +29,7 @@ def learn_page(path: str) -> list[Component]:
     Raises:
         InputError: when there is no such lesson.
     """
-    name = path.removeprefix(PATH).strip("/")
+    name = path.removeprefix(LEARN).strip("/")
     return [*(_lesson(lesson_of(name)) if name else _list()), dcc.Store(id="learn-progress", storage_type="local")]
 
 
@@ -45,7 +45,7 @@ def paragraph(said: Said) -> list[Component | str]:
 
 def href(lesson: Lesson, query: Mapping[str, str] | None = None) -> str:
     """Return the address of a lesson."""
-    return f"{PATH}/{lesson.slug}" + (f"?{urlencode(query)}" if query else "")
+    return f"{LEARN}/{lesson.slug}" + (f"?{urlencode(query)}" if query else "")
 
 
 def _list() -> list[Component]:
@@ -107,7 +107,7 @@ def _lesson(lesson: Lesson) -> list[Component]:
             [
                 html.P(
                     [
-                        dcc.Link(_("Learn"), href=PATH),
+                        dcc.Link(_("Learn"), href=LEARN),
                         _("Lesson {number} of {count}", number=at + 1, count=len(LESSONS)),
                         html.Span("", id={"type": "learn-status", "slug": lesson.slug}, className="learn-status"),
                     ],

@@ -6,9 +6,10 @@ from typing import Any
 
 from dash import html
 
+from smemviz.app.addresses import LEARN
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich
-from smemviz.app.pages.learn.learn_page import PANELS, PATH
+from smemviz.app.pages.learn.learn_page import PANELS
 from smemviz.app.state import LookState
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import THEMES, empty
@@ -37,7 +38,7 @@ LEARN_PROPERTIES = (
 def lesson_at(path: str) -> Lesson | None:
     """Return the lesson at an address, None where there is none."""
     try:
-        return lesson_of(path.removeprefix(f"{PATH}/"))
+        return lesson_of(path.removeprefix(f"{LEARN}/"))
     except InputError:
         return None
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 
+from smemviz.app.addresses import MATMUL
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.library import Library
+from smemviz.app.page import Page, Services
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, Products, ProductState
-from smemviz.app.pages.matmul.matmul_page import PATH
+from smemviz.app.pages.matmul.matmul_page import matmul_page
 from smemviz.app.pages.matmul.matmul_view import (
     COUNTED_PARTS,
     COUNTED_PROPERTIES,
@@ -25,14 +26,16 @@ from smemviz.app.pages.matmul.matmul_view import (
     view_saved,
     view_step,
 )
-from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError
+from smemviz.i18n import N_
 
 _CONTROLS = {"type": "product-control", "name": ALL}
 
 
-def add_callbacks(app: Dash, library: Library, data: Products, stopwatch: Stopwatch) -> None:
+def register(app: Dash, services: Services) -> None:
     """Connect the page of an app."""
+    library, stopwatch = services.library, services.stopwatch
+    data = Products(services.job, services.texts, local=library.local)
     linked, mistakes = FILE in library.files, MISTAKES in library.files
     place = State("place", "data")
 
@@ -124,7 +127,7 @@ def _add_browser_callbacks(app: Dash) -> None:
 
 
 def _here(place: Query) -> bool:
-    return bool(place) and place["path"] == PATH
+    return bool(place) and place["path"] == MATMUL
 
 
 def _outputs(properties: tuple[str, ...]) -> list[Output]:
@@ -133,3 +136,6 @@ def _outputs(properties: tuple[str, ...]) -> list[Output]:
 
 def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
     return [filling.get(name, no_update) for name in properties]
+
+
+PAGE = Page(MATMUL, N_("Matrix product"), lambda services, address: matmul_page(), register, link=N_("Matmul"))

@@ -12,7 +12,6 @@ from smemviz.i18n import N_, _
 from smemviz.views.matmul_products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS, REGISTERS
 
 POLL_MILLISECONDS = 500
-PATH = "/matmul"
 
 _LOADS_NOTE = N_(
     "With tiles of T x T an element is loaded once for T threads, so elements fall by T: 2 S³ to 2 S³ / T. Sectors "

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import KERNEL
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, ProductState
 from smemviz.figures.matmul.roofline import ceiling_name, described
@@ -63,7 +64,7 @@ def _link(row: Product, state: ProductState, linked: bool) -> object:
     query = {"file": FILE, "kernel": row.kernel}
     if row.counted == "lockstep":
         query |= {"M": row.size.m, "K": row.size.k, "N": row.size.n, "TILE": state.tile}  # type: ignore[dict-item]
-    return dcc.Link(row.kernel, href="/kernel?" + urlencode(query))
+    return dcc.Link(row.kernel, href=f"{KERNEL}?{urlencode(query)}")
 
 
 def _counted(row: Product, elements: bool) -> list[object]:
@@ -145,7 +146,7 @@ def _note(row: Beside, linked: bool) -> object:
     if not quoted.mistake:
         return _(quoted.note) if quoted.note else ""
     query = {"file": MISTAKES, "kernel": quoted.mistake, "elements": "c", "scope": "launch"}
-    shown = dcc.Link(quoted.mistake, href="/kernel?" + urlencode(query)) if linked else html.Code(quoted.mistake)
+    shown = dcc.Link(quoted.mistake, href=f"{KERNEL}?{urlencode(query)}") if linked else html.Code(quoted.mistake)
     return rich("{note} {kernel} does the same.", note=_(quoted.note), kernel=shown)
 
 

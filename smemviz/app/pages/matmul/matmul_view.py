@@ -10,10 +10,10 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import MATMUL
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.pages.matmul.matmul_data import COUNTED, DEFAULT_PICTURED, LARGEST, PICTURED, Products, ProductState
-from smemviz.app.pages.matmul.matmul_page import PATH
 from smemviz.app.pages.matmul.matmul_tables import ceiling_table, product_table, quoted_table, skipped_note, step_table
 from smemviz.app.state import LookState
 from smemviz.errors import SmemvizError
@@ -279,7 +279,7 @@ def _sizes(shown: Size | None, tile: int, sweep: Sweep | None, query: Query) -> 
         links.append(
             dcc.Link(
                 size.name,
-                href=f"{PATH}?SIZE={size.name}{kept}",
+                href=f"{MATMUL}?SIZE={size.name}{kept}",
                 className="kernel-link current" if current else "kernel-link",
             )
         )

@@ -10,6 +10,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.addresses import MATMUL
 from smemviz.app.components.facts import fact
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
@@ -183,7 +184,7 @@ def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
         driver=sweep.device.driver,
         day=day(date),
         time=date,
-        link=dcc.Link(_("Every kernel at this size"), href=f"/matmul?SIZE={point.size.name}&TILE={point.tile}"),
+        link=dcc.Link(_("Every kernel at this size"), href=f"{MATMUL}?SIZE={point.size.name}&TILE={point.tile}"),
     )
     return [
         html.Dl(

@@ -1,0 +1,13 @@
+"""The paths of the pages, for all that leads to them."""
+
+from __future__ import annotations
+
+GALLERY = "/"
+KERNEL = "/kernel"
+COMPARE = "/compare"
+EDITOR = "/editor"
+GPUS = "/gpus"
+LAB = "/lab"
+LEARN = "/learn"
+MATMUL = "/matmul"
+NUMBERS = "/numbers"  # the page that explains every number

@@ -1,0 +1,101 @@
+"""Every page stands in one list, has a title of its own, and calls what stands in its URL as the server does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+from flask.testing import FlaskClient
+from playwright.sync_api import Page, expect
+
+from smemviz.app import addresses
+from smemviz.app.factory import create_app
+from smemviz.app.router import page_at, pages
+from smemviz.app.state import LOOK, RUN, LookState, RunState
+
+TITLES = {
+    "/": "smemviz",
+    "/kernel": "Kernel - smemviz",
+    "/learn": "Learn - smemviz",
+    "/learn/what-a-bank-is": "Learn - smemviz",
+    "/compare": "Compare - smemviz",
+    "/matmul": "Matrix product - smemviz",
+    "/lab": "Layout lab - smemviz",
+    "/gpus": "GPUs - smemviz",
+    "/editor": "Editor - smemviz",
+    "/numbers": "What the numbers mean - smemviz",
+    "/compare/more": "Not here - smemviz",
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> FlaskClient:
+    return create_app().server.test_client()
+
+
+@pytest.mark.parametrize("path", TITLES)
+def test_the_document_at_an_address_has_the_title_of_its_page(client: FlaskClient, path: str) -> None:
+    assert re.findall("<title>(.*)</title>", client.get(path).text) == [TITLES[path]]
+
+
+def test_every_address_is_of_one_page() -> None:
+    named = {value for name, value in vars(addresses).items() if name.isupper()}
+    assert {page.path for page in pages(editor=True)} == named
+    assert len({page.title for page in pages(editor=True)}) == len(named)
+
+
+def test_without_an_editor_there_is_no_page_of_it() -> None:
+    assert page_at("/editor", editor=True)
+    assert page_at("/editor", editor=False) is None
+    assert "Not here" in create_app(editor=False).server.test_client().get("/editor").text
+
+
+class Asked(Mapping[str, str]):
+    """The query of a URL that notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def test_the_browser_hands_on_every_name_that_the_server_reads() -> None:
+    run, look = Asked(), Asked()
+    RunState.read(run)
+    LookState.read(look)
+    assert run.names == {*RUN} - {"against"}  # which the compare page reads itself
+    assert look.names == {*LOOK, "theme"}
+
+
+@pytest.mark.browser
+def test_the_tab_of_the_browser_says_which_page_it_shows(quiet: Page) -> None:
+    quiet.goto("/")
+    expect(quiet).to_have_title("smemviz")
+    header = quiet.get_by_role("navigation", name="Pages")
+    shown = {"Learn": "Learn", "Compare": "Compare", "Matmul": "Matrix product", "Layouts": "Layout lab"}
+    for link, title in (shown | {"GPUs": "GPUs", "Editor": "Editor"}).items():
+        header.get_by_role("link", name=link, exact=True).click()
+        expect(quiet).to_have_title(re.compile(f"^{title} - smemviz$"))
+        expect(header.locator("[aria-current=page]")).to_have_text(link)
+    header.get_by_role("link", name="Learn", exact=True).click()
+    lesson = quiet.locator(".learn-entry a").first
+    name = lesson.inner_text()
+    lesson.click()
+    expect(quiet).to_have_title(f"{name} - smemviz")
+    expect(header.locator("[aria-current=true]")).to_have_text("Learn")
+    quiet.go_back()
+    expect(quiet).to_have_title("Learn - smemviz")
+    quiet.goto("/kernel?file=square&kernel=set_row_read_col")
+    expect(quiet).to_have_title("set_row_read_col - smemviz")
+    expect(header.locator("[aria-current=true]")).to_have_text("Gallery")
+    quiet.goto("/no-such-page")
+    expect(quiet).to_have_title("Not here - smemviz")
