@@ -10,7 +10,7 @@ import io
 import json
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from smemviz.errors import InputError, RecordingError
 from smemviz.recordings.archive import write_archive, write_members
 from smemviz.recordings.data import Requests, Totals
-
-if TYPE_CHECKING:
-    from smemviz.recordings.recording import Recording
+from smemviz.recordings.recording import Recording
 
 SCHEMA = 1
 MAX_REQUESTS = 1 << 18  # logged in one file: 141 MB once loaded

@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits, Machine
 from smemviz.engines.lockstep.memory.arguments import Arguments, described, global_arrays, parameters
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.memory.shared import place as place_shared
-from smemviz.engines.lockstep.python.interpreter import Interpreter
+from smemviz.engines.lockstep.python import interpreter
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError
 from smemviz.frontends.numba.functions import Function
@@ -94,7 +94,7 @@ def launch(
         together = ((0, blocks),) if table.cooperative else None
         for first, count in together or batches(blocks, at_once, announcing(progress, kernel.name)):
             machine.begin(first, count)
-            Interpreter(machine, table.root, machine.root).run(arguments)
+            interpreter.run(machine, arguments)
             machine.end()
             if progress is not None:
                 progress(first + count, blocks, kernel.name)

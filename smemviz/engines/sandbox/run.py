@@ -12,7 +12,7 @@ from smemviz.engines.host import Configuration, main_failed
 from smemviz.engines.lockstep.host.running import Recorder
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.sandbox.language.checks import parse_text
-from smemviz.engines.sandbox.language.interpreter import Host
+from smemviz.engines.sandbox.language.interpreter import host_of, run_module
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError
 from smemviz.frontends.numba.functions import Function
@@ -53,10 +53,10 @@ def run_text(
     def start(kernel: Function, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]) -> None:
         recorder.launch(kernel, configuration, args, place, space)
 
-    host = Host(program, limits, start)
+    host = host_of(program, limits, start)
     try:
         with redirect_stdout(cast(TextIO, host)):  # what kernels print
-            host.run_module(program)
+            run_module(host, program)
     except KernelFileError as error:
         if not recorder.launches and not recorder.findings:
             raise

@@ -48,7 +48,7 @@ class Cuda(ModuleType):
         self.addresses = AddressSpace()
         self.CudaSupportError = CudaSupportError
         self.gpus = [Device()]
-        self.random = Random(self)
+        self.random = Random(self.to_device)
 
     def __getattr__(self, name: str) -> Any:
         if name in DTYPES or name == "types":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.frontends.numba import xoroshiro
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.host.cuda import Cuda
-    from smemviz.engines.lockstep.memory.device_array import DeviceArray
 
 
 class Random:
@@ -17,15 +15,15 @@ class Random:
     xoroshiro128p_dtype = xoroshiro.DTYPE
     xoroshiro128p_type = xoroshiro.DTYPE
 
-    def __init__(self, cuda: Cuda) -> None:
-        self._cuda = cuda
+    def __init__(self, to_device: Callable[[Any], DeviceArray]) -> None:
+        self._to_device = to_device
         vars(self).update(xoroshiro.DEVICE)
 
     def create_xoroshiro128p_states(
         self, n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
     ) -> DeviceArray:
         """Return an array of n generators, 2**64 numbers apart."""
-        return self._cuda.to_device(xoroshiro.states(int(n), int(seed), int(subsequence_start)))
+        return self._to_device(xoroshiro.states(int(n), int(seed), int(subsequence_start)))
 
     def init_xoroshiro128p_states(
         self, states: DeviceArray, seed: int, subsequence_start: int = 0, stream: Any = 0

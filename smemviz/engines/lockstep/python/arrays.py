@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Valu
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import said
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
 
 
 def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
@@ -86,7 +83,7 @@ def _part(value: Value, name: str) -> Value:
     return part.astype(FLOAT32 if dtype == np.complex64 else FLOAT64)[()]
 
 
-def method(frame: Calls, node: ast.Call, base: Value) -> Value:
+def method(frame: Frame, node: ast.Call, base: Value) -> Value:
     """Call a method of an array that gives another view of it."""
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
@@ -126,7 +123,7 @@ def _fixed(frame: Frame, node: ast.AST, sizes: tuple[Value, ...]) -> tuple[int, 
     return tuple(int(size) for size in sizes)
 
 
-def dtype_argument(frame: Calls, node: ast.expr) -> Dtype:
+def dtype_argument(frame: Frame, node: ast.expr) -> Dtype:
     """Return the dtype that an expression names: ``float32``, ``np.float32``, ``"float32"``, ``a.dtype``."""
     if isinstance(node, ast.Attribute) and node.attr == "dtype":
         found = frame.value(node)
@@ -141,7 +138,7 @@ def dtype_argument(frame: Calls, node: ast.expr) -> Dtype:
     return found
 
 
-def local_array(frame: Calls, node: ast.Call) -> View:
+def local_array(frame: Frame, node: ast.Call) -> View:
     """Return the local array that ``cuda.local.array`` declares, the same one whenever it is reached."""
     view = frame.local_arrays.get(node)
     if view is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,30 @@ from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.engines.lockstep.values.typing import Value
+from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.sites import SiteTree
+from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.names import Names
 from smemviz.messages import said
 
 _MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class Language:
+    """What a frame does at each kind of node: an expression has a value, a statement gives the threads that go on."""
+
+    expressions: Mapping[type[ast.AST], Callable[[Frame, Any], Value]]
+    statements: Mapping[type[ast.AST], Callable[[Frame, Any], Mask]]
+
+
+@dataclass
+class Loop:
+    """A loop as it runs: the threads that wait for its end, and those that wait for its next iteration."""
+
+    broken: Mask | None = None
+    continued: Mask | None = None
 
 
 class Frame:
@@ -29,7 +47,8 @@ class Frame:
     the owner keep what the others have, threads that cover all that live of it need not.
     """
 
-    def __init__(self, machine: Machine, tree: SiteTree, mask: Mask) -> None:
+    def __init__(self, language: Language, machine: Machine, tree: SiteTree, mask: Mask) -> None:
+        self.language = language
         self.machine = machine
         self.tree = tree
         self.function = tree.function
@@ -40,7 +59,71 @@ class Frame:
         self.owners: dict[str, Mask] = {}
         self.names = Names(tree.function)
         self.local_arrays: dict[ast.AST, View] = {}
+        self.loops: list[Loop] = []
+        self.nobody = Mask(np.zeros(machine.slots, np.bool_), 0, mask)
+        self.statement_call: ast.expr | None = None
+        self._result: Value = _MISSING
         self._canonical: dict[ast.AST, str] = {}
+        self._expressions = language.expressions
+        self._statements = language.statements
+
+    # -- running
+
+    def run(self, arguments: dict[str, Value]) -> Value:
+        """Run the function with its arguments; return what it returns, None where nothing."""
+        for name, value in arguments.items():
+            self.variables[name], self.owners[name] = value, self.entry
+        self.block(self.function.node.body, self.entry)
+        return None if self._result is _MISSING else self._result
+
+    def block(self, body: Sequence[ast.stmt], mask: Mask) -> Mask:
+        """Run statements one after the other; return the threads that reach the end."""
+        for statement in body:
+            if not mask.count:
+                break
+            self.mask = mask
+            rule = self._statements.get(type(statement))
+            if rule is None:
+                raise self.wrong(statement, refusal(statement))
+            try:
+                mask = rule(self, statement)
+            except NotAScalarError as error:
+                what = said("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
+                raise self.refuse(statement, what) from None
+        return mask
+
+    def value(self, node: ast.expr) -> Value:
+        """Return what an expression is worth in the active threads; elsewhere it means nothing."""
+        rule = self._expressions.get(type(node))
+        if rule is None:
+            raise self.wrong(node, refusal(node))
+        return rule(self, node)
+
+    def callee(self, tree: SiteTree) -> Frame:
+        """Return the frame of a device function that the active threads call."""
+        return Frame(self.language, self.machine, tree, self.mask)
+
+    def is_used(self, node: ast.expr) -> bool:
+        """Tell whether a call's value is used: whether it is not a statement of its own."""
+        return node is not self.statement_call
+
+    def finish(self, node: ast.Return, value: Value) -> None:
+        """Return a value in the active threads."""
+        if self._result is not _MISSING:
+            value = self.merged(node, self.mask.lanes, value, self._result)
+        self._result = value
+        self.end_threads()
+
+    def end_threads(self) -> None:
+        """Let the active threads leave the function, and the kernel where that is the function."""
+        self.live = self.live.without(self.mask.lanes).under(self.entry)
+        if self.is_kernel:
+            self.machine.live = self.live
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether this is the kernel and not a device function."""
+        return self.tree is self.machine.table.root
 
     # -- refusing
 
@@ -94,6 +177,13 @@ class Frame:
             raise self.refuse(node, f"{name}: {error}") from None
         self.owners[name] = owner if mask.within(owner) else owner.common(mask)
 
+    def merged(self, node: ast.AST, lanes: Any, new: Value, old: Value) -> Value:
+        """Return a value that is ``new`` in some threads and ``old`` in the others."""
+        try:
+            return merge(lanes, new, old)
+        except CannotMergeError as error:
+            raise self.refuse(node, f"{short(node)}: {error.args[0]}") from None
+
     def _covers(self, mask: Mask, owner: Mask) -> bool:
         """Tell whether every thread of ``owner`` that still runs is in ``mask``."""
         if mask.within(owner):
@@ -103,3 +193,9 @@ class Frame:
 
 def _overlap(one: Mask, other: Mask) -> int:
     return int(np.count_nonzero(one.lanes & other.lanes))
+
+
+def short(node: ast.AST) -> str:
+    """Return the first line of a node's text, cut off where it is long."""
+    text = ast.unparse(node).partition("\n")[0]
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.python.merging import CannotMergeError, merge
+from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, dtype_of
 from smemviz.messages import said
@@ -22,142 +22,136 @@ _INVERTS_TRUE = sys.version_info < (
 )  # so Python makes -2 of ~True before Numba sees it
 
 
-class Operations(Frame):
-    """A frame that applies operators."""
+def _binary(frame: Frame, node: ast.BinOp) -> Value:
+    return apply(frame, node, type(node.op), frame.value(node.left), frame.value(node.right))
 
-    def value(self, node: ast.expr) -> Value:
-        """Return what an expression is worth in the active threads; elsewhere it means nothing."""
-        raise NotImplementedError
 
-    def binary(self, node: ast.BinOp) -> Value:
-        return self.apply(node, type(node.op), self.value(node.left), self.value(node.right))
+def apply(frame: Frame, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
+    """Apply a binary operator at a node."""
+    try:
+        return binary(op, left, right)
+    except NotAScalarError as error:
+        if op is ast.Add and isinstance(left, tuple) and isinstance(right, tuple):
+            return bounded(frame, node, left + right)
+        raise frame.refuse(
+            node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
+        ) from None
+    except NoRuleError as error:
+        raise frame.wrong(node, said("Numba has no {what}; convert one side", what=error.args[0])) from None
 
-    def apply(self, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
-        """Apply a binary operator at a node."""
-        try:
-            return binary(op, left, right)
-        except NotAScalarError as error:
-            if op is ast.Add and isinstance(left, tuple) and isinstance(right, tuple):
-                return self.bounded(node, left + right)
-            raise self.refuse(
-                node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
-            ) from None
-        except NoRuleError as error:
-            raise self.wrong(node, said("Numba has no {what}; convert one side", what=error.args[0])) from None
 
-    def unary(self, node: ast.UnaryOp) -> Value:
-        value = self.value(node.operand)
-        if isinstance(node.operand, ast.Constant) and type(value) is bool and _INVERTS_TRUE:
-            value = int(value)
-        try:
-            return unary(type(node.op), value)
-        except NotAScalarError as error:
-            raise self.refuse(
-                node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
-            ) from None
-        except NoRuleError as error:
-            raise self.wrong(node, said("Numba has no {what}; convert the operand", what=error.args[0])) from None
+def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
+    value = frame.value(node.operand)
+    if isinstance(node.operand, ast.Constant) and type(value) is bool and _INVERTS_TRUE:
+        value = int(value)
+    try:
+        return unary(type(node.op), value)
+    except NotAScalarError as error:
+        raise frame.refuse(
+            node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
+        ) from None
+    except NoRuleError as error:
+        raise frame.wrong(node, said("Numba has no {what}; convert the operand", what=error.args[0])) from None
 
-    def compare(self, node: ast.Compare) -> Value:
-        left = self.value(node.left)
-        outer = self.mask
-        result: Value = True
-        for op, operand in zip(node.ops, node.comparators, strict=True):
-            # An operand is evaluated only where the chain before it holds.
-            if not isinstance(result, np.ndarray):
-                if not result:
-                    break
-            elif not is_pure(operand):
-                self.mask = outer.narrow(result)
-                if not self.mask.count:
-                    break
-            right = self.value(operand)
-            test = self.comparison(node, op, left, right)
-            result = test if result is True else self.both(result, test)
-            left = right
-        self.mask = outer
-        return result
 
-    def comparison(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
-        if isinstance(op, ast.Is | ast.IsNot):
-            if left is None or right is None:
-                return (left is right) == isinstance(op, ast.Is)
-            same = self.comparison(node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
-            return same if isinstance(op, ast.Is) else unary(ast.Not, same)
-        if isinstance(op, ast.In | ast.NotIn) and isinstance(right, tuple):
-            absent: Value = True
-            for item in right:
-                absent = self.both(absent, self.comparison(node, ast.NotEq(), left, item))
-            return absent if isinstance(op, ast.NotIn) else unary(ast.Not, absent)
-        if isinstance(op, ast.In | ast.NotIn):
-            raise self.refuse(node, f"'in' ({short(node)})")
-        if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
-            equal: Value = len(left) == len(right)
-            for a, b in zip(left, right, strict=False):
-                equal = self.both(equal, self.comparison(node, ast.Eq(), a, b))
-            return equal if isinstance(op, ast.Eq) else unary(ast.Not, equal)
-        return self.apply(node, type(op), left, right)
+def _compare(frame: Frame, node: ast.Compare) -> Value:
+    left = frame.value(node.left)
+    outer = frame.mask
+    result: Value = True
+    for op, operand in zip(node.ops, node.comparators, strict=True):
+        # An operand is evaluated only where the chain before it holds.
+        if not isinstance(result, np.ndarray):
+            if not result:
+                break
+        elif not _is_pure(operand):
+            frame.mask = outer.narrow(result)
+            if not frame.mask.count:
+                break
+        right = frame.value(operand)
+        test = _comparison(frame, node, op, left, right)
+        result = test if result is True else both(result, test)
+        left = right
+    frame.mask = outer
+    return result
 
-    @staticmethod
-    def both(one: Value, other: Value) -> Value:
-        """Return where two conditions hold."""
-        if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-            return one & other
-        return bool(one) and bool(other)
 
-    def boolean(self, node: ast.BoolOp) -> Value:
-        outer = self.mask
-        conjunction = isinstance(node.op, ast.And)
-        result = self.value(node.values[0])
-        for operand in node.values[1:]:
-            test = truth(result)
-            if not isinstance(test, np.ndarray):
-                if test != conjunction:
-                    break
-                result = self.value(operand)
-                continue
-            undecided = test if conjunction else ~test
-            if is_pure(operand):
-                right = self.value(operand)
-            else:
-                self.mask = outer.narrow(undecided)
-                if not self.mask.count:
-                    break
-                right = self.value(operand)
-            result = self.merged(node, undecided, right, result)
-        self.mask = outer
-        return result
+def _comparison(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+    if isinstance(op, ast.Is | ast.IsNot):
+        if left is None or right is None:
+            return (left is right) == isinstance(op, ast.Is)
+        same = _comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
+        return same if isinstance(op, ast.Is) else unary(ast.Not, same)
+    if isinstance(op, ast.In | ast.NotIn) and isinstance(right, tuple):
+        absent: Value = True
+        for item in right:
+            absent = both(absent, _comparison(frame, node, ast.NotEq(), left, item))
+        return absent if isinstance(op, ast.NotIn) else unary(ast.Not, absent)
+    if isinstance(op, ast.In | ast.NotIn):
+        raise frame.refuse(node, f"'in' ({short(node)})")
+    if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
+        equal: Value = len(left) == len(right)
+        for a, b in zip(left, right, strict=False):
+            equal = both(equal, _comparison(frame, node, ast.Eq(), a, b))
+        return equal if isinstance(op, ast.Eq) else unary(ast.Not, equal)
+    return apply(frame, node, type(op), left, right)
 
-    def conditional(self, node: ast.IfExp) -> Value:
-        outer = self.mask
-        test = truth(self.value(node.test))
+
+def both(one: Value, other: Value) -> Value:
+    """Return where two conditions hold."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return one & other
+    return bool(one) and bool(other)
+
+
+def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
+    outer = frame.mask
+    conjunction = isinstance(node.op, ast.And)
+    result = frame.value(node.values[0])
+    for operand in node.values[1:]:
+        test = truth(result)
         if not isinstance(test, np.ndarray):
-            return self.value(node.body if test else node.orelse)
-        then, other = outer.narrow(test), outer.narrow(~test)
-        if not other.count:
-            return self.value(node.body)
-        if not then.count:
-            return self.value(node.orelse)
-        self.mask = then
-        one = self.value(node.body)
-        self.mask = other
-        two = self.value(node.orelse)
-        self.mask = outer
-        return self.merged(node, test, one, two)
+            if test != conjunction:
+                break
+            result = frame.value(operand)
+            continue
+        undecided = test if conjunction else ~test
+        if _is_pure(operand):
+            right = frame.value(operand)
+        else:
+            frame.mask = outer.narrow(undecided)
+            if not frame.mask.count:
+                break
+            right = frame.value(operand)
+        result = frame.merged(node, undecided, right, result)
+    frame.mask = outer
+    return result
 
-    def merged(self, node: ast.AST, lanes: Any, new: Value, old: Value) -> Value:
-        try:
-            return merge(lanes, new, old)
-        except CannotMergeError as error:
-            raise self.refuse(node, f"{short(node)}: {error.args[0]}") from None
 
-    def bounded(self, node: ast.AST, value: tuple[Value, ...]) -> Value:
-        """Return a tuple; one with more items, those of tuples in it counted, than a kernel needs is refused."""
-        if _count(value) > _MOST_ITEMS:
-            raise self.refuse(
-                node, said("a tuple of more than {most:,} items ({code})", most=_MOST_ITEMS, code=short(node))
-            )
-        return value
+def _conditional(frame: Frame, node: ast.IfExp) -> Value:
+    outer = frame.mask
+    test = truth(frame.value(node.test))
+    if not isinstance(test, np.ndarray):
+        return frame.value(node.body if test else node.orelse)
+    then, other = outer.narrow(test), outer.narrow(~test)
+    if not other.count:
+        return frame.value(node.body)
+    if not then.count:
+        return frame.value(node.orelse)
+    frame.mask = then
+    one = frame.value(node.body)
+    frame.mask = other
+    two = frame.value(node.orelse)
+    frame.mask = outer
+    return frame.merged(node, test, one, two)
+
+
+def bounded(frame: Frame, node: ast.AST, value: tuple[Value, ...]) -> Value:
+    """Return a tuple; one with more items, those of tuples in it counted, than a kernel needs is refused."""
+    if _count(value) > _MOST_ITEMS:
+        raise frame.refuse(
+            node, said("a tuple of more than {most:,} items ({code})", most=_MOST_ITEMS, code=short(node))
+        )
+    return value
 
 
 def _count(value: tuple[Value, ...]) -> int:
@@ -172,12 +166,15 @@ def _count(value: tuple[Value, ...]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def is_pure(node: ast.expr) -> bool:
+def _is_pure(node: ast.expr) -> bool:
     """Tell whether evaluating an expression makes no request and assigns nothing."""
     return not any(isinstance(n, ast.Subscript | ast.Call | ast.NamedExpr) for n in ast.walk(node))
 
 
-def short(node: ast.AST) -> str:
-    """Return the first line of a node's text, cut off where it is long."""
-    text = ast.unparse(node).partition("\n")[0]
-    return text if len(text) <= 60 else f"{text[:57]}..."
+EXPRESSIONS: dict[type[ast.AST], Callable[[Frame, Any], Value]] = {
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolean,
+    ast.IfExp: _conditional,
+}

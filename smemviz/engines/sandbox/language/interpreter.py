@@ -9,11 +9,10 @@ holds what slips through.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from typing import Any
 
-from smemviz.engines.sandbox.kernels import HostFunction, Kernel
-from smemviz.engines.sandbox.language.blocks import Blocks
+from smemviz.engines.sandbox.kernels import HostFunction, Launcher
+from smemviz.engines.sandbox.language import blocks, calls, expressions, functions, operators, targets
 from smemviz.engines.sandbox.language.exceptions import (
     SIGNALS,
     BreakSignal,
@@ -22,12 +21,22 @@ from smemviz.engines.sandbox.language.exceptions import (
     Raised,
     ReturnSignal,
 )
+from smemviz.engines.sandbox.language.host import Host, Language
 from smemviz.engines.sandbox.language.scope import imported
+from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError, UnsupportedError
-from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 
+_REFUSED_EXPRESSIONS: dict[type[ast.AST], str] = {
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.SetComp: said("a set"),
+    ast.Set: said("a set"),
+    ast.DictComp: said("a comprehension of a dict"),
+    ast.Starred: said("an asterisk here"),
+}
 _REFUSED: dict[type[ast.AST], str] = {
     ast.ClassDef: said("a class"),
     ast.AsyncFunctionDef: said("an async function"),
@@ -41,165 +50,130 @@ _REFUSED: dict[type[ast.AST], str] = {
 }
 
 
-class Host(Blocks):
-    """The host part of one program; ``printed`` is what it prints."""
+def run_module(host: Host, program: Program) -> None:
+    """Execute the module's statements, then ``main()``.
 
-    def run_module(self, program: Program) -> None:
-        """Execute the module's statements, then ``main()``.
+    Raises:
+        SmemvizError: at the line where it cannot go on.
+    """
+    program.require_main()
+    try:
+        host.statements(program.statements())
+        main = host.globals.get("main")
+        if not isinstance(main, HostFunction):
+            raise KernelFileError(host.file, host.line, said("main is something else than a function here"))
+        functions.call_function(host, main, [], {})
+    except Raised as raised:
+        raise raised.error from None
+    except SIGNALS:
+        raise KernelFileError(host.file, host.line, said("return, break or continue stands outside")) from None
+    except RecursionError:
+        raise host.error(said("the text nests too deeply; make it flatter")) from None
+    except MemoryError:
+        raise host.error(said("there is no memory left for this; make its arrays smaller")) from None
 
-        Raises:
-            SmemvizError: at the line where it cannot go on.
-        """
-        program.require_main()
-        try:
-            self.statements(program.statements())
-            main = self.globals.get("main")
-            if not isinstance(main, HostFunction):
-                raise KernelFileError(self.file, self.line, said("main is something else than a function here"))
-            self.call_function(main, [], {})
-        except Raised as raised:
-            raise raised.error from None
-        except SIGNALS:
-            raise KernelFileError(self.file, self.line, said("return, break or continue stands outside")) from None
-        except RecursionError:
-            raise self.error(said("the text nests too deeply; make it flatter")) from None
-        except MemoryError:
-            raise self.error(said("there is no memory left for this; make its arrays smaller")) from None
 
-    def statements(self, body: Iterable[ast.stmt]) -> None:
-        """Execute statements in order."""
-        for node in body:
-            self.step(node)
-            self.statement(node)
+def _value(host: Host, node: ast.expr) -> Any:
+    """Evaluate an expression."""
+    match node:
+        case ast.Constant():
+            if isinstance(node.value, bytes):
+                raise host.refuse(said("a text of bytes"))
+            return host.bounded(node.value)
+        case ast.Name():
+            return host.lookup(node.id)
+        case ast.Attribute():
+            return expressions.member_of(host, host.value(node.value), node)
+        case ast.Call():
+            return calls.call(host, node)
+        case ast.Subscript():
+            return targets.subscript(host, host.value(node.value), targets.index_of(host, node.slice))
+        case ast.BinOp():
+            return operators.binary(host, node.op, host.value(node.left), host.value(node.right))
+        case ast.UnaryOp(op=ast.Not()):
+            return not expressions.truth(host, node.operand)
+        case ast.UnaryOp():
+            return host.guarded(operators.UNARY[type(node.op)], expressions.data(host, node.operand))
+        case ast.BoolOp():
+            return expressions.either(host, node)
+        case ast.Compare():
+            return expressions.compare(host, node)
+        case ast.IfExp():
+            return host.value(node.body if expressions.truth(host, node.test) else node.orelse)
+        case ast.Tuple():
+            return tuple(expressions.items(host, node.elts))
+        case ast.List():
+            return expressions.items(host, node.elts)
+        case ast.ListComp() | ast.GeneratorExp():
+            return expressions.comprehension(host, node)
+        case ast.JoinedStr():
+            return host.bounded("".join(expressions.part(host, one) for one in node.values))
+        case ast.Slice():
+            return targets.index_of(host, node)
+        case ast.Lambda():
+            return functions.anonymous(host, node)
+        case ast.NamedExpr():
+            targets.assign(host, node.target, value := host.value(node.value))
+            return value
+    raise host.refuse(_REFUSED_EXPRESSIONS.get(type(node), said("this expression")))
 
-    def statement(self, node: ast.stmt) -> None:
-        """Execute one statement."""
-        match node:
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
-                pass
-            case ast.Expr():
-                self.value(node.value)
-            case ast.Assign():
-                value = self.value(node.value)
-                for target in node.targets:
-                    self.assign(target, value)
-            case ast.AnnAssign():
-                if node.value is not None:
-                    self.assign(node.target, self.value(node.value))
-            case ast.AugAssign():
-                self.augment(node)
-            case ast.If():
-                self.statements(node.body if self.truth(node.test) else node.orelse)
-            case ast.For():
-                self.loop(self.iterate(node.iter), node)
-            case ast.While():
-                self.repeat(node)
-            case ast.FunctionDef():
-                self.define(node)
-            case ast.Return():
-                raise ReturnSignal(None if node.value is None else self.value(node.value))
-            case ast.Break():
-                raise BreakSignal
-            case ast.Continue():
-                raise ContinueSignal
-            case ast.Assert():
-                if not self.truth(node.test):
-                    raise self.raised(AssertionError, self.text(self.value(node.msg)) if node.msg else "")
-            case ast.Try():
-                self.attempt(node)
-            case ast.Raise():
-                raise self.raising(node)
-            case ast.With():
-                self.within(node)
-            case ast.Import() | ast.ImportFrom():
-                self.bring(node)
-            case _:
-                raise self.refuse(_REFUSED.get(type(node), said("this statement")))
 
-    def bring(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Execute an import; text may try whether a module is there."""
-        try:
-            self.names.update(imported(self.file, node, self.modules))
-        except UnsupportedError as missing:
-            raise Raised(Caught(ModuleNotFoundError, missing.what), missing) from None
-
-    def loop(self, items: Iterable[Any], node: ast.For) -> None:
-        """Execute a ``for``."""
-        for item in items:
-            self.step(node)
-            self.assign(node.target, item)
-            if not self.goes_on(node):
-                return
-        self.statements(node.orelse)
-
-    def repeat(self, node: ast.While) -> None:
-        """Execute a ``while``."""
-        while self.truth(node.test):
-            self.step(node)
-            if not self.goes_on(node):
-                return
-        self.statements(node.orelse)
-
-    def goes_on(self, node: ast.For | ast.While) -> bool:
-        """Execute the body of a loop once, and tell whether the loop goes on."""
-        try:
-            self.statements(node.body)
-        except BreakSignal:
-            return False
-        except ContinueSignal:
+def _execute(host: Host, node: ast.stmt) -> None:
+    """Execute one statement."""
+    match node:
+        case ast.Expr(value=ast.Constant()) | ast.Pass():
             pass
-        return True
+        case ast.Expr():
+            host.value(node.value)
+        case ast.Assign():
+            value = host.value(node.value)
+            for target in node.targets:
+                targets.assign(host, target, value)
+        case ast.AnnAssign():
+            if node.value is not None:
+                targets.assign(host, node.target, host.value(node.value))
+        case ast.AugAssign():
+            targets.augment(host, node)
+        case ast.If():
+            host.statements(node.body if expressions.truth(host, node.test) else node.orelse)
+        case ast.For():
+            blocks.loop(host, expressions.iterate(host, node.iter), node)
+        case ast.While():
+            blocks.repeat(host, node)
+        case ast.FunctionDef():
+            functions.define(host, node)
+        case ast.Return():
+            raise ReturnSignal(None if node.value is None else host.value(node.value))
+        case ast.Break():
+            raise BreakSignal
+        case ast.Continue():
+            raise ContinueSignal
+        case ast.Assert():
+            if not expressions.truth(host, node.test):
+                raise host.raised(AssertionError, host.text(host.value(node.msg)) if node.msg else "")
+        case ast.Try():
+            blocks.attempt(host, node)
+        case ast.Raise():
+            raise blocks.raising(host, node)
+        case ast.With():
+            blocks.within(host, node)
+        case ast.Import() | ast.ImportFrom():
+            _bring(host, node)
+        case _:
+            raise host.refuse(_REFUSED.get(type(node), said("this statement")))
 
-    def define(self, node: ast.FunctionDef) -> None:
-        """Bind a function: a kernel or device function under ``cuda.jit``, else one of the host."""
-        if not node.decorator_list:
-            self.names[node.name] = self.function(node)
-            return
-        if len(node.decorator_list) > 1 or self.names is not self.globals:
-            raise self.refuse(said("a decorated function inside another or with several decorators"))
-        decorator = node.decorator_list[0]
-        call = decorator if isinstance(decorator, ast.Call) else None
-        jit = self.modules["numba.cuda"].jit
-        named = self.value(call.func if call else decorator)
-        if type(named) is not type(jit) or named != jit:  # arrays compare their elements
-            raise self.refuse(said("a decorator other than cuda.jit"))
-        if call and call.args:
-            raise self.refuse(said("a signature in cuda.jit"))
-        options = {keyword.arg or "**": self.value(keyword.value) for keyword in (call.keywords if call else ())}
-        definition = Function(node.name, self.file, self.source, self.tree, node, self.globals)
-        self.names[node.name] = Kernel(definition, bool(self.guarded(bool, options.get("device", False))))
 
-    def call_function(self, function: HostFunction, arguments: list[Any], options: dict[str, Any]) -> Any:
-        """Call a function of the text on the host."""
-        node = function.definition.node
-        if len(self.frames) >= self.limits.calls:
-            raise self.error(said("functions call each other more than {calls} deep", calls=self.limits.calls))
-        bound = self.bind(function, arguments, options)
-        outer, self.enclosing = self.enclosing, function.enclosing
-        self.frames.append(bound)
-        try:
-            self.statements(node.body)
-        except ReturnSignal as returned:
-            return returned.value
-        finally:
-            self.frames.pop()
-            self.enclosing = outer
-        return None
+def _bring(host: Host, node: ast.Import | ast.ImportFrom) -> None:
+    """Execute an import; text may try whether a module is there."""
+    try:
+        host.names.update(imported(host.file, node, host.modules))
+    except UnsupportedError as missing:
+        raise Raised(Caught(ModuleNotFoundError, missing.what), missing) from None
 
-    def bind(self, function: HostFunction, arguments: list[Any], options: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters of a call with their values."""
-        node = function.definition.node
-        parameters = node.args
-        if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
-            raise self.refuse(said("a function with * or keyword-only parameters"))
-        names = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
-        bound = dict(zip(names, arguments, strict=False))
-        twice = set(bound) & set(options)
-        bound |= options
-        defaults = function.defaults
-        bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)) | bound
-        if len(arguments) > len(names) or set(bound) != set(names) or twice:
-            if not names:
-                raise self.error(said("{function} takes no arguments", function=node.name))
-            raise self.error(f"{node.name} takes {', '.join(names)}")
-        return bound
+
+PYTHON = Language(_value, _execute)
+
+
+def host_of(program: Program, limits: SandboxLimits, launcher: Launcher) -> Host:
+    """Return the host part of a program before it runs; ``printed`` is what it is going to print."""
+    return Host(PYTHON, program, limits, launcher)

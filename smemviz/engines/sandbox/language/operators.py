@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.sandbox.language.bounds import Bounds
+from smemviz.engines.sandbox.language.host import Host
 from smemviz.engines.sandbox.language.sizes import product, together
 from smemviz.messages import said
 
@@ -47,32 +47,29 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
-class Operators(Bounds):
-    """Applies operators."""
-
-    def binary(self, op: ast.operator, left: Any, right: Any) -> Any:
-        """Apply an operator to two values; what grows fast is bounded before."""
-        for side in (left, right):
-            if isinstance(side, str) and isinstance(op, ast.Mod):
-                raise self.refuse("% on text")
-            if not isinstance(side, int | float | complex | str | tuple | list | np.ndarray | np.generic):
-                raise self.error(
-                    said("{code}: one side is no number", code=ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b"))))
-                )
-        if isinstance(left, int) and isinstance(right, int):
-            grown = {
-                ast.Pow: left.bit_length() * max(right, 0),
-                ast.LShift: left.bit_length() + max(right, 0),
-                ast.Mult: left.bit_length() + right.bit_length(),
-            }.get(type(op), 0)
-            if grown > self.limits.integer_bits + 1:
-                raise self.error(said("a whole number of more than {most:,} bits", most=self.limits.integer_bits))
-        sequence, times = (left, right) if isinstance(left, str | list | tuple) else (right, left)
-        if isinstance(op, ast.Mult) and isinstance(sequence, str | list | tuple) and isinstance(times, int):
-            if len(sequence) * times > self.limits.items:
-                raise self.error(said("a list or text of more than {most:,} items", most=self.limits.items))
-        elif isinstance(op, ast.MatMult):
-            self.afford(product(left, right))
-        else:
-            self.afford(together(left, right))
-        return self.guarded(_BINARY[type(op)], left, right)
+def binary(host: Host, op: ast.operator, left: Any, right: Any) -> Any:
+    """Apply an operator to two values; what grows fast is bounded before."""
+    for side in (left, right):
+        if isinstance(side, str) and isinstance(op, ast.Mod):
+            raise host.refuse("% on text")
+        if not isinstance(side, int | float | complex | str | tuple | list | np.ndarray | np.generic):
+            raise host.error(
+                said("{code}: one side is no number", code=ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b"))))
+            )
+    if isinstance(left, int) and isinstance(right, int):
+        grown = {
+            ast.Pow: left.bit_length() * max(right, 0),
+            ast.LShift: left.bit_length() + max(right, 0),
+            ast.Mult: left.bit_length() + right.bit_length(),
+        }.get(type(op), 0)
+        if grown > host.limits.integer_bits + 1:
+            raise host.error(said("a whole number of more than {most:,} bits", most=host.limits.integer_bits))
+    sequence, times = (left, right) if isinstance(left, str | list | tuple) else (right, left)
+    if isinstance(op, ast.Mult) and isinstance(sequence, str | list | tuple) and isinstance(times, int):
+        if len(sequence) * times > host.limits.items:
+            raise host.error(said("a list or text of more than {most:,} items", most=host.limits.items))
+    elif isinstance(op, ast.MatMult):
+        host.afford(product(left, right))
+    else:
+        host.afford(together(left, right))
+    return host.guarded(_BINARY[type(op)], left, right)

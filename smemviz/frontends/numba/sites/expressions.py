@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import Function, as_dtype
+from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array
-from smemviz.frontends.numba.sites.elements import ElementWalk
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
+from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.messages import said
 
 _MAX_CALL_DEPTH = 32
@@ -24,233 +26,235 @@ CACHE_HINTS = dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "load")
 CACHE_HINTS |= dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "store")
 
 
-class ExpressionWalk(ElementWalk):
-    """A walk that visits expressions."""
-
-    def enter(self, tree: SiteTree, bound: dict[str, Ref], calls: tuple[tuple[int, int], ...]) -> Ref:
-        """Walk a device function; return what it returns."""
-        raise NotImplementedError
-
-    def bind(self, target: ast.expr, value: Ref) -> None:
-        """Let a target stand for a value."""
-        raise NotImplementedError
-
-    def value(self, node: ast.expr) -> Ref:
-        match node:
-            case ast.Name():
-                return self.name(node)
-            case ast.Subscript():
-                return self.subscript(node)
-            case ast.Attribute():
-                return self.attribute(node)
-            case ast.Call():
-                return self.call(node, used=True)
-            case ast.Tuple() | ast.List():
-                return self.tuple_of(node)
-            case ast.IfExp():
-                self.value(node.test)
-                return self.join(node, self.value(node.body), self.value(node.orelse))
-            case ast.NamedExpr():
-                self.note_names(node.target, node.value)
-                value = self.value(node.value)
-                self.bind(node.target, value)
-                return value
-            case _ if isinstance(node, _REFUSED):
-                raise self.unsupported(node, refusal(node))
-            case _:
-                for child in ast.iter_child_nodes(node):
-                    if isinstance(child, ast.expr):
-                        self.value(child)
-                return None
-
-    def tuple_of(self, node: ast.Tuple | ast.List) -> Ref:
-        """Return a tuple; one that holds itself, turn after turn of a loop, would grow without end."""
-        found = TupleRef(tuple(self.values(node.elts)))
-        if _depth(found) > _MAX_TUPLE_DEPTH:
-            raise self.unsupported(
-                node, said("tuples nested deeper than {most} are not followed", most=_MAX_TUPLE_DEPTH)
-            )
-        return found
-
-    def values(self, nodes: list[ast.expr]) -> list[Ref]:
-        """Visit expressions, the items of a starred tuple one by one."""
-        found: list[Ref] = []
-        for node in nodes:
-            if not isinstance(node, ast.Starred):
-                found.append(self.value(node))
-                continue
-            items = self.value(node.value)
-            if not isinstance(items, TupleRef):
-                raise self.unsupported(node, said("it is not known how many items {code} has", code=ast.unparse(node)))
-            found.extend(items.items)
-        return found
-
-    def name(self, node: ast.Name) -> Ref:
-        if node.id in self.names.locals:
-            return self.refs.get(node.id)
-        return self.of_module(node.id, self.names.constant(node))
-
-    def of_module(self, name: str, value: object) -> Ref:
-        """Return what an object of the module is in a kernel: its arrays are constants."""
-        if isinstance(value, np.ndarray | np.void):
-            return ArrayRef((name,), "constant", value.ndim, value.dtype)
-        return argument_ref(name, value)  # an array of the device stays one
-
-    def attribute(self, node: ast.Attribute) -> Ref:
-        name = self.names.canonical(node)
-        if name:
-            known = name.startswith(("cuda.", "math."))
-            return None if known else self.of_module(node.attr, self.names.constant(node))
-        base = self.value(node.value)
-        if isinstance(base, TupleRef):
-            return self.part(node, base, node.attr, "load")
-        if not isinstance(base, ArrayRef):
+def value_of(visit: Visit, node: ast.expr) -> Ref:
+    """Visit an expression; return the array or tuple it gives."""
+    match node:
+        case ast.Name():
+            return _name(visit, node)
+        case ast.Subscript():
+            return elements.subscript(visit, node)
+        case ast.Attribute():
+            return _attribute(visit, node)
+        case ast.Call():
+            return call(visit, node, used=True)
+        case ast.Tuple() | ast.List():
+            return _tuple_of(visit, node)
+        case ast.IfExp():
+            visit.value(node.test)
+            return visit.join(node, visit.value(node.body), visit.value(node.orelse))
+        case ast.NamedExpr():
+            note_names(visit, node.target, node.value)
+            value = visit.value(node.value)
+            elements.bind(visit, node.target, value)
+            return value
+        case _ if isinstance(node, _REFUSED):
+            raise visit.unsupported(node, refusal(node))
+        case _:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    visit.value(child)
             return None
-        of_array = base.ndim > 0 and node.attr in OF_ARRAYS
-        if (base.is_record and not of_array) or node.attr in ("real", "imag"):
-            return self.part(node, base, node.attr, "load")
-        if node.attr == "T":
-            return base
-        return TupleRef((None,) * base.ndim) if node.attr in ("shape", "strides") else None
 
-    def note_names(self, target: ast.expr, expression: ast.expr) -> None:
-        """Remember the name that a declaration is about to get."""
-        if isinstance(target, ast.Name):
-            self.declared[expression] = target.id
-        elif isinstance(target, ast.Tuple) and isinstance(expression, ast.Tuple):
-            for one, inner in zip(target.elts, expression.elts, strict=False):
-                self.note_names(one, inner)
 
-    # -- calls
+def _tuple_of(visit: Visit, node: ast.Tuple | ast.List) -> Ref:
+    """Return a tuple; one that holds itself, turn after turn of a loop, would grow without end."""
+    found = TupleRef(tuple(_values(visit, node.elts)))
+    if _depth(found) > _MAX_TUPLE_DEPTH:
+        raise visit.unsupported(node, said("tuples nested deeper than {most} are not followed", most=_MAX_TUPLE_DEPTH))
+    return found
 
-    def call(self, node: ast.Call, used: bool) -> Ref:
-        name = self.names.canonical(node.func)
-        if name in ("cuda.shared.array", "cuda.local.array"):
-            return self.declare(node, name.split(".")[1])
-        if name.startswith("cuda.atomic."):
-            return self.atomic(node, name.rpartition(".")[2], used)
-        if name.removeprefix("cuda.") in CACHE_HINTS:
-            return self.hinted(node, CACHE_HINTS[name.removeprefix("cuda.")])
-        receiver = self.value(node.func.value) if isinstance(node.func, ast.Attribute) and not name else None
-        arguments = self.values(node.args)
-        keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
-        if isinstance(receiver, ArrayRef):
-            return self.method(node, receiver, arguments)
-        callee = self.names.callee(node.func)
-        if callee is None:
-            return self.known(node, name, arguments)
-        return self.device_function(node, callee, arguments, keywords)
 
-    def known(self, node: ast.Call, name: str, arguments: list[Ref]) -> Ref:
-        """Return what a function of CUDA or Python gives, where that is an array or a tuple."""
-        if name in ("cuda.grid", "cuda.gridsize"):
-            rank = evaluate(node.args[0], {}) if node.args else 1
-            return TupleRef((None,) * rank) if isinstance(rank, int) and 1 < rank <= 3 else None
-        if name == "cuda.const.array_like" and arguments and isinstance(arguments[0], ArrayRef):
-            return replace(arguments[0], space="constant")
-        if name.startswith("numpy.") and len(arguments) > 1 and isinstance(arguments[-1], ArrayRef):
-            for one, at in zip(arguments, node.args, strict=False):  # a function of NumPy over whole arrays
-                if isinstance(one, ArrayRef):
-                    self.site(at, one, "store" if at is node.args[-1] else "load")
-        if name == "cuda.cg.this_grid":
-            self.walk.grids.append(node)
-        if name == "cuda.literal_unroll" and arguments:
-            return arguments[0]
-        return TupleRef((None, None)) if name in ("cmath.polar", "math.frexp", "math.modf") else None
+def _values(visit: Visit, nodes: list[ast.expr]) -> list[Ref]:
+    """Visit expressions, the items of a starred tuple one by one."""
+    found: list[Ref] = []
+    for node in nodes:
+        if not isinstance(node, ast.Starred):
+            found.append(visit.value(node))
+            continue
+        items = visit.value(node.value)
+        if not isinstance(items, TupleRef):
+            raise visit.unsupported(node, said("it is not known how many items {code} has", code=ast.unparse(node)))
+        found.extend(items.items)
+    return found
 
-    def device_function(self, node: ast.Call, callee: Function, arguments: list[Ref], keywords: dict[str, Ref]) -> Ref:
-        if any(callee.node is outer for outer in self.nodes):
-            raise self.unsupported(
-                node, said("{function} calls itself; recursion is not followed", function=callee.name)
-            )
-        if len(self.calls) == _MAX_CALL_DEPTH:
-            raise self.unsupported(
-                node, said("device functions nested deeper than {most} are not followed", most=_MAX_CALL_DEPTH)
-            )
-        names = [a.arg for a in (*callee.node.args.posonlyargs, *callee.node.args.args)]
-        bound = dict(zip(names, arguments, strict=False)) | keywords
-        given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
-        given |= {k.arg: k.value for k in node.keywords if k.arg}
-        inner = self.tree.calls[node] = SiteTree(self.names.called_with(callee, given))
-        return self.enter(inner, bound, (*self.calls, (node.lineno, node.col_offset)))
 
-    def method(self, node: ast.Call, receiver: ArrayRef, arguments: list[Ref]) -> Ref:
-        """Return the array that ``reshape``, ``view``, ``ravel`` or ``transpose`` of an array gives."""
-        assert isinstance(node.func, ast.Attribute)
-        match node.func.attr:
-            case "reshape":
-                shape = arguments[0] if len(arguments) == 1 else TupleRef(tuple(arguments))
-                return replace(receiver, ndim=len(shape.items) if isinstance(shape, TupleRef) else 1)
-            case "ravel" | "flatten":
-                return replace(receiver, ndim=1)
-            case "view":
-                found = self.dtype(node.args[0]) if node.args else None
-                if found is None:
-                    raise self.unsupported(node, said("the dtype of {code} is not constant", code=ast.unparse(node)))
-                return replace(receiver, dtype=found)
-            case "transpose":
-                return receiver
-            case _:
-                return None
+def _name(visit: Visit, node: ast.Name) -> Ref:
+    if node.id in visit.names.locals:
+        return visit.refs.get(node.id)
+    return _of_module(visit, node.id, visit.names.constant(node))
 
-    def atomic(self, node: ast.Call, operation: str, used: bool) -> Ref:
-        array = self.value(node.args[0]) if node.args else None
-        values = self.values(node.args[1:])
-        indices = 1
-        if operation != "compare_and_swap" and values:
-            indices = len(values[0].items) if isinstance(values[0], TupleRef) else 1
-        self.whole_element(node, array, indices)
-        assert isinstance(array, ArrayRef)
-        operation = {"compare_and_swap": "cas"}.get(operation, operation.strip("_"))
-        if used or operation in ("cas", "exch", "inc", "dec"):
-            op = f"atomic_{operation}"
-        elif operation == "add" and array.dtype.kind in "iu" and evaluate(node.args[-1], {}) == 1:
-            op = "reduce_inc"  # compiled to a population count (H200, counters.csv)
-        else:
-            op = f"reduce_{operation}"
-        self.site(node, array, op, self.tree.atomics)
+
+def _of_module(visit: Visit, name: str, value: object) -> Ref:
+    """Return what an object of the module is in a kernel: its arrays are constants."""
+    if isinstance(value, np.ndarray | np.void):
+        return ArrayRef((name,), "constant", value.ndim, value.dtype)
+    return argument_ref(name, value)  # an array of the device stays one
+
+
+def _attribute(visit: Visit, node: ast.Attribute) -> Ref:
+    name = visit.names.canonical(node)
+    if name:
+        known = name.startswith(("cuda.", "math."))
+        return None if known else _of_module(visit, node.attr, visit.names.constant(node))
+    base = visit.value(node.value)
+    if isinstance(base, TupleRef):
+        return elements.part(visit, node, base, node.attr, "load")
+    if not isinstance(base, ArrayRef):
         return None
+    of_array = base.ndim > 0 and node.attr in OF_ARRAYS
+    if (base.is_record and not of_array) or node.attr in ("real", "imag"):
+        return elements.part(visit, node, base, node.attr, "load")
+    if node.attr == "T":
+        return base
+    return TupleRef((None,) * base.ndim) if node.attr in ("shape", "strides") else None
 
-    def hinted(self, node: ast.Call, op: str) -> Ref:
-        """Note the site of ``cuda.ldcg(array, i)`` and its kin, which say how to use the caches."""
-        array, index, *_ = [*self.values(node.args), None, None]
-        self.whole_element(node, array, len(index.items) if isinstance(index, TupleRef) else 1)
-        assert isinstance(array, ArrayRef)
-        self.site(node, array, op)
-        return None
 
-    def whole_element(self, node: ast.Call, array: Ref, indices: int) -> None:
-        if not isinstance(array, ArrayRef):
-            text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
-            raise self.unsupported(node, said("it is not known which array {code} is", code=text))
-        if indices != array.ndim:
-            raise self.unsupported(
-                node,
-                said(
-                    "{code} has {indices} indices for {axes} axes",
-                    code=ast.unparse(node),
-                    indices=indices,
-                    axes=array.ndim,
-                ),
-            )
+def note_names(visit: Visit, target: ast.expr, expression: ast.expr) -> None:
+    """Remember the name that a declaration is about to get."""
+    if isinstance(target, ast.Name):
+        visit.declared[expression] = target.id
+    elif isinstance(target, ast.Tuple) and isinstance(expression, ast.Tuple):
+        for one, inner in zip(target.elts, expression.elts, strict=False):
+            note_names(visit, one, inner)
 
-    def declare(self, node: ast.Call, space: str) -> ArrayRef:
-        shape, dtype, alignment = declared_array(node, space, self.names, self.dtype)
-        name = self.declared.get(node, f"array at line {node.lineno}")
-        if space == "shared":
-            self.tree.declarations[node] = len(self.walk.declarations)
-            self.walk.declarations.append(Declaration(name, shape, dtype, node.lineno, shape == (0,), alignment))
-        return ArrayRef((name,), space, len(shape), dtype)
 
-    def dtype(self, node: ast.expr) -> np.dtype[np.generic] | None:
-        """Return the dtype an expression names: ``float32``, ``np.float32``, ``DTYPE``, ``a.dtype``, ``"float32"``."""
-        if isinstance(node, ast.Constant):
-            return as_dtype(node.value)
-        if isinstance(node, ast.Attribute) and node.attr == "dtype":
-            base = self.value(node.value)
-            if isinstance(base, ArrayRef):
-                return base.dtype
-        return as_dtype(self.names.constant(node))
+def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
+    """Visit a call; ``used`` tells whether its value is, which an atomic compiles differently for."""
+    name = visit.names.canonical(node.func)
+    if name in ("cuda.shared.array", "cuda.local.array"):
+        return _declare(visit, node, name.split(".")[1])
+    if name.startswith("cuda.atomic."):
+        return _atomic(visit, node, name.rpartition(".")[2], used)
+    if name.removeprefix("cuda.") in CACHE_HINTS:
+        return _hinted(visit, node, CACHE_HINTS[name.removeprefix("cuda.")])
+    receiver = visit.value(node.func.value) if isinstance(node.func, ast.Attribute) and not name else None
+    arguments = _values(visit, node.args)
+    keywords = {k.arg: visit.value(k.value) for k in node.keywords if k.arg}
+    if isinstance(receiver, ArrayRef):
+        return _method(visit, node, receiver, arguments)
+    callee = visit.names.callee(node.func)
+    if callee is None:
+        return _known(visit, node, name, arguments)
+    return _device_function(visit, node, callee, arguments, keywords)
+
+
+def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref:
+    """Return what a function of CUDA or Python gives, where that is an array or a tuple."""
+    if name in ("cuda.grid", "cuda.gridsize"):
+        rank = evaluate(node.args[0], {}) if node.args else 1
+        return TupleRef((None,) * rank) if isinstance(rank, int) and 1 < rank <= 3 else None
+    if name == "cuda.const.array_like" and arguments and isinstance(arguments[0], ArrayRef):
+        return replace(arguments[0], space="constant")
+    if name.startswith("numpy.") and len(arguments) > 1 and isinstance(arguments[-1], ArrayRef):
+        for one, at in zip(arguments, node.args, strict=False):  # a function of NumPy over whole arrays
+            if isinstance(one, ArrayRef):
+                visit.site(at, one, "store" if at is node.args[-1] else "load")
+    if name == "cuda.cg.this_grid":
+        visit.walk.grids.append(node)
+    if name == "cuda.literal_unroll" and arguments:
+        return arguments[0]
+    return TupleRef((None, None)) if name in ("cmath.polar", "math.frexp", "math.modf") else None
+
+
+def _device_function(
+    visit: Visit, node: ast.Call, callee: Function, arguments: list[Ref], keywords: dict[str, Ref]
+) -> Ref:
+    if any(callee.node is outer for outer in visit.nodes):
+        raise visit.unsupported(node, said("{function} calls itself; recursion is not followed", function=callee.name))
+    if len(visit.calls) == _MAX_CALL_DEPTH:
+        raise visit.unsupported(
+            node, said("device functions nested deeper than {most} are not followed", most=_MAX_CALL_DEPTH)
+        )
+    names = [a.arg for a in (*callee.node.args.posonlyargs, *callee.node.args.args)]
+    bound = dict(zip(names, arguments, strict=False)) | keywords
+    given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
+    given |= {k.arg: k.value for k in node.keywords if k.arg}
+    inner = visit.tree.calls[node] = SiteTree(visit.names.called_with(callee, given))
+    return visit.callee(inner, bound, (node.lineno, node.col_offset)).run()
+
+
+def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Ref]) -> Ref:
+    """Return the array that ``reshape``, ``view``, ``ravel`` or ``transpose`` of an array gives."""
+    assert isinstance(node.func, ast.Attribute)
+    match node.func.attr:
+        case "reshape":
+            shape = arguments[0] if len(arguments) == 1 else TupleRef(tuple(arguments))
+            return replace(receiver, ndim=len(shape.items) if isinstance(shape, TupleRef) else 1)
+        case "ravel" | "flatten":
+            return replace(receiver, ndim=1)
+        case "view":
+            found = _dtype(visit, node.args[0]) if node.args else None
+            if found is None:
+                raise visit.unsupported(node, said("the dtype of {code} is not constant", code=ast.unparse(node)))
+            return replace(receiver, dtype=found)
+        case "transpose":
+            return receiver
+        case _:
+            return None
+
+
+def _atomic(visit: Visit, node: ast.Call, operation: str, used: bool) -> Ref:
+    array = visit.value(node.args[0]) if node.args else None
+    values = _values(visit, node.args[1:])
+    indices = 1
+    if operation != "compare_and_swap" and values:
+        indices = len(values[0].items) if isinstance(values[0], TupleRef) else 1
+    _whole_element(visit, node, array, indices)
+    assert isinstance(array, ArrayRef)
+    operation = {"compare_and_swap": "cas"}.get(operation, operation.strip("_"))
+    if used or operation in ("cas", "exch", "inc", "dec"):
+        op = f"atomic_{operation}"
+    elif operation == "add" and array.dtype.kind in "iu" and evaluate(node.args[-1], {}) == 1:
+        op = "reduce_inc"  # compiled to a population count (H200, counters.csv)
+    else:
+        op = f"reduce_{operation}"
+    visit.site(node, array, op, visit.tree.atomics)
+    return None
+
+
+def _hinted(visit: Visit, node: ast.Call, op: str) -> Ref:
+    """Note the site of ``cuda.ldcg(array, i)`` and its kin, which say how to use the caches."""
+    array, index, *_ = [*_values(visit, node.args), None, None]
+    _whole_element(visit, node, array, len(index.items) if isinstance(index, TupleRef) else 1)
+    assert isinstance(array, ArrayRef)
+    visit.site(node, array, op)
+    return None
+
+
+def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> None:
+    if not isinstance(array, ArrayRef):
+        text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
+        raise visit.unsupported(node, said("it is not known which array {code} is", code=text))
+    if indices != array.ndim:
+        raise visit.unsupported(
+            node,
+            said(
+                "{code} has {indices} indices for {axes} axes",
+                code=ast.unparse(node),
+                indices=indices,
+                axes=array.ndim,
+            ),
+        )
+
+
+def _declare(visit: Visit, node: ast.Call, space: str) -> ArrayRef:
+    shape, dtype, alignment = declared_array(node, space, visit.names, partial(_dtype, visit))
+    name = visit.declared.get(node, f"array at line {node.lineno}")
+    if space == "shared":
+        visit.tree.declarations[node] = len(visit.walk.declarations)
+        visit.walk.declarations.append(Declaration(name, shape, dtype, node.lineno, shape == (0,), alignment))
+    return ArrayRef((name,), space, len(shape), dtype)
+
+
+def _dtype(visit: Visit, node: ast.expr) -> np.dtype[np.generic] | None:
+    """Return the dtype an expression names: ``float32``, ``np.float32``, ``DTYPE``, ``a.dtype``, ``"float32"``."""
+    if isinstance(node, ast.Constant):
+        return as_dtype(node.value)
+    if isinstance(node, ast.Attribute) and node.attr == "dtype":
+        base = visit.value(node.value)
+        if isinstance(base, ArrayRef):
+            return base.dtype
+    return as_dtype(visit.names.constant(node))
 
 
 def _depth(ref: Ref) -> int:

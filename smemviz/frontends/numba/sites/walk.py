@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.sites import elements, expressions
 from smemviz.frontends.numba.sites.constructs import refusal
-from smemviz.frontends.numba.sites.elements import Calls, Walk, field_name
-from smemviz.frontends.numba.sites.expressions import ExpressionWalk
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SiteTable, SiteTree, TupleRef, argument_ref
+from smemviz.frontends.numba.sites.visit import Calls, Language, Visit, Walk, field_name
 from smemviz.messages import said
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -36,123 +36,94 @@ def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
         before = {calls: dict(names) for calls, names in refs.items()}
         walk = Walk(kernel.file, refs)
         tree = SiteTree(kernel)
-        _FunctionWalk(walk, tree, bound, ()).run()
+        Visit(_PYTHON, walk, tree, bound, ()).run()
         if before == refs:
             return SiteTable(tree, tuple(walk.sites), tuple(walk.declarations), bool(walk.grids))
 
 
-class _FunctionWalk(ExpressionWalk):
-    """The walk of one function as reached by one chain of calls."""
+def _statement(visit: Visit, node: ast.stmt) -> None:
+    match node:
+        case ast.Assign():
+            for target in node.targets:
+                expressions.note_names(visit, target, node.value)
+            _assign(visit, node.targets, node.value)
+        case ast.AnnAssign(value=ast.expr() as expression):
+            expressions.note_names(visit, node.target, expression)
+            _assign(visit, [node.target], expression)
+        case ast.AugAssign():
+            _augmented(visit, node)
+        case ast.For():
+            elements.bind(visit, node.target, _iterated(visit, node.iter))
+            visit.statements([*node.body, *node.orelse])
+        case ast.Return(value=ast.expr() as expression):
+            visit.returned = visit.join(node, visit.returned, visit.value(expression))
+        case ast.Expr(value=ast.Call() as call):
+            expressions.call(visit, call, used=False)
+        case _ if isinstance(node, _REFUSED):
+            raise visit.unsupported(node, refusal(node))
+        case _:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    visit.value(child)
+                elif isinstance(child, ast.stmt):
+                    _statement(visit, child)
 
-    def run(self) -> Ref:
-        """Walk the body; return what the function returns."""
-        self.statements(self.function.node.body)
-        return self.returned
 
-    def enter(self, tree: SiteTree, bound: dict[str, Ref], calls: Calls) -> Ref:
-        return _FunctionWalk(self.walk, tree, bound, calls, self.nodes).run()
+def _assign(visit: Visit, targets: Sequence[ast.expr], expression: ast.expr) -> None:
+    value = visit.value(expression)
+    if isinstance(value, ArrayRef) and value.ndim and any(isinstance(t, ast.Subscript) for t in targets):
+        visit.site(expression, value, "load")  # an array is copied into a part of another
+    for target in targets:
+        elements.bind(visit, target, value)
 
-    def statements(self, body: Sequence[ast.stmt]) -> None:
-        for statement in body:
-            self.statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
-        match node:
-            case ast.Assign():
-                for target in node.targets:
-                    self.note_names(target, node.value)
-                self.assign(node.targets, node.value)
-            case ast.AnnAssign(value=ast.expr() as expression):
-                self.note_names(node.target, expression)
-                self.assign([node.target], expression)
-            case ast.AugAssign():
-                self.augmented(node)
-            case ast.For():
-                self.bind(node.target, self.iterated(node.iter))
-                self.statements([*node.body, *node.orelse])
-            case ast.Return(value=ast.expr() as expression):
-                self.returned = self.join(node, self.returned, self.value(expression))
-            case ast.Expr(value=ast.Call() as call):
-                self.call(call, used=False)
-            case _ if isinstance(node, _REFUSED):
-                raise self.unsupported(node, refusal(node))
-            case _:
-                for child in ast.iter_child_nodes(node):
-                    if isinstance(child, ast.expr):
-                        self.value(child)
-                    elif isinstance(child, ast.stmt):
-                        self.statement(child)
+def _augmented(visit: Visit, node: ast.AugAssign) -> None:
+    target = node.target
+    if isinstance(target, ast.Name):
+        visit.value(node.value)
+        return
+    base = visit.value(target.value)
+    if isinstance(target, ast.Attribute):
+        name: str | None = target.attr
+    else:
+        name = field_name(target.slice)
+    if name is not None:
+        elements.part(visit, target, base, name, "load")
+        visit.value(node.value)
+        elements.part(visit, target, base, name, "store")
+        return
+    assert isinstance(target, ast.Subscript)
+    picked = elements.indices(visit, target.slice)
+    if elements.element(visit, target, base, picked, "load") is not None:
+        raise visit.unsupported(
+            node, said("{code} is an array; update it element by element", code=ast.unparse(target))
+        )
+    visit.value(node.value)
+    elements.element(visit, target, base, picked, "store")
 
-    def assign(self, targets: Sequence[ast.expr], expression: ast.expr) -> None:
-        value = self.value(expression)
-        if isinstance(value, ArrayRef) and value.ndim and any(isinstance(t, ast.Subscript) for t in targets):
-            self.site(expression, value, "load")  # an array is copied into a part of another
-        for target in targets:
-            self.bind(target, value)
 
-    def augmented(self, node: ast.AugAssign) -> None:
-        target = node.target
-        if isinstance(target, ast.Name):
-            self.value(node.value)
-            return
-        base = self.value(target.value)
-        if isinstance(target, ast.Attribute):
-            name: str | None = target.attr
-        else:
-            name = field_name(target.slice)
-        if name is not None:
-            self.part(target, base, name, "load")
-            self.value(node.value)
-            self.part(target, base, name, "store")
-            return
-        assert isinstance(target, ast.Subscript)
-        picked = self.indices(target.slice)
-        if self.element(target, base, picked, "load") is not None:
-            raise self.unsupported(
-                node, said("{code} is an array; update it element by element", code=ast.unparse(target))
-            )
-        self.value(node.value)
-        self.element(target, base, picked, "store")
+def _iterated(visit: Visit, node: ast.expr) -> Ref:
+    """Visit what a loop goes over; return what its target stands for."""
+    if isinstance(node, ast.Call):
+        name = visit.names.canonical(node.func)
+        if name == "builtins.enumerate" and node.args:
+            item = _iterated(visit, node.args[0])
+            for start in (*node.args[1:], *(k.value for k in node.keywords)):
+                visit.value(start)
+            return TupleRef((None, item))
+        if name == "builtins.zip":
+            return TupleRef(tuple(_iterated(visit, one) for one in node.args))
+    value = visit.value(node)
+    if isinstance(value, ArrayRef):
+        if value.ndim == 1 and not value.is_record:
+            visit.site(node, value, "load")
+            return None
+        return replace(value, ndim=value.ndim - 1)
+    item = None
+    if isinstance(value, TupleRef):
+        for one in value.items:
+            item = visit.join(node, item, one)
+    return item
 
-    def bind(self, target: ast.expr, value: Ref) -> None:
-        match target:
-            case ast.Name():
-                self.refs[target.id] = self.join(target, self.refs.get(target.id), value)
-            case ast.Tuple() | ast.List():
-                parts = value.items if isinstance(value, TupleRef) else (None,) * len(target.elts)
-                for element, part in zip(target.elts, parts, strict=False):
-                    self.bind(element, part)
-            case ast.Subscript(slice=ast.Constant(value=str() as name)):
-                self.part(target, self.value(target.value), name, "store")
-            case ast.Subscript():
-                base = self.value(target.value)
-                self.element(target, base, self.indices(target.slice), "store")
-            case ast.Attribute():
-                self.part(target, self.value(target.value), target.attr, "store")
-            case _:
-                raise self.unsupported(target, said("assignment to {code} is not followed", code=ast.unparse(target)))
 
-    # -- loops
-
-    def iterated(self, node: ast.expr) -> Ref:
-        """Visit what a loop goes over; return what its target stands for."""
-        if isinstance(node, ast.Call):
-            name = self.names.canonical(node.func)
-            if name == "builtins.enumerate" and node.args:
-                item = self.iterated(node.args[0])
-                for start in (*node.args[1:], *(k.value for k in node.keywords)):
-                    self.value(start)
-                return TupleRef((None, item))
-            if name == "builtins.zip":
-                return TupleRef(tuple(self.iterated(one) for one in node.args))
-        value = self.value(node)
-        if isinstance(value, ArrayRef):
-            if value.ndim == 1 and not value.is_record:
-                self.site(node, value, "load")
-                return None
-            return replace(value, ndim=value.ndim - 1)
-        item = None
-        if isinstance(value, TupleRef):
-            for one in value.items:
-                item = self.join(node, item, one)
-        return item
+_PYTHON = Language(expressions.value_of, _statement)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.access import locate
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.typing import Value, cast, dtype_of
 from smemviz.messages import said
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
 
 Update = Callable[[Any, Any], Any]
 
@@ -50,14 +48,14 @@ ATOMICS: dict[str, Atomic] = {
 }
 
 
-def atomic(name: str, frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def atomic(name: str, frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     """Run ``cuda.atomic.<name>(array, index, value)``; returns the old values."""
     array, index, value = arguments
     rule = ATOMICS[name]
     return _run(frame, node, array, index, (value,), rule.update, rule.dtypes, rule.at_once)
 
 
-def compare_and_swap(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def compare_and_swap(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     """Run ``cuda.atomic.cas(array, index, old, value)`` or ``compare_and_swap(array, old, value)`` on element 0."""
     array, index, expected, value = arguments if len(arguments) == 4 else (arguments[0], 0, *arguments[1:])
     return _run(frame, node, array, index, (expected, value), swap, _INTEGERS, None)
@@ -70,7 +68,7 @@ def swap(old: Any, operand: tuple[Any, Any]) -> Any:
 
 
 def _run(
-    frame: Calls,
+    frame: Frame,
     node: ast.Call,
     array: Value,
     index: Value,

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.frontends.numba.sites.expressions import CACHE_HINTS
 from smemviz.messages import said
 
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
 
-
-def _indices(frame: Calls, node: ast.Call, array: Value, index: Value) -> tuple[Value, ...]:
+def _indices(frame: Frame, node: ast.Call, array: Value, index: Value) -> tuple[Value, ...]:
     if not isinstance(array, View) or array.memory.space != "global":
         raise frame.refuse(node, said("{code} on anything but a global array", code=ast.unparse(node.func)))
     return index if isinstance(index, tuple) else (index,)
 
 
-def _load(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _load(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     array, index = arguments
     return access.load(frame, node, array, _indices(frame, node, array, index))
 
 
-def _store(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _store(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     array, index, value = arguments
     indices = _indices(frame, node, array, index)
     access.write(frame, node, array, *access.locate(frame, node, array, indices), value)

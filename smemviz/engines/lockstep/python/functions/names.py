@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Grid, Machine
 from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import (
     half,
     hints,
@@ -45,14 +46,11 @@ from smemviz.engines.lockstep.values.typing import (
 from smemviz.messages import said
 from smemviz.recordings.data import WARP_SIZE
 
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
-
 
 def conversion(target: object, dtype: Dtype) -> Rule:
     """Return the rule of a type's name as a function; ``int`` and ``float`` leave what is one already."""
 
-    def run(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
         own = dtype_of(arguments[0])
         if dtype == BOOL:
             return truth(arguments[0])
@@ -129,12 +127,12 @@ def _complex(real: Value, imaginary: Value = 0.0) -> Value:
 # -- cuda
 
 
-def _grid(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _grid(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     axes = [frame.machine.grid_index(axis) for axis in _axes(frame, node, arguments)]
     return axes[0] if len(axes) == 1 else tuple(axes)
 
 
-def _gridsize(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _gridsize(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     registers = frame.machine.registers
     sizes = [
         registers[f"cuda.gridDim.{axis}"] * registers[f"cuda.blockDim.{axis}"] for axis in _axes(frame, node, arguments)
@@ -142,31 +140,31 @@ def _gridsize(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
     return sizes[0] if len(sizes) == 1 else tuple(sizes)
 
 
-def _axes(frame: Calls, node: ast.Call, arguments: list[Value]) -> str:
+def _axes(frame: Frame, node: ast.Call, arguments: list[Value]) -> str:
     if type(arguments[0]) is not int or arguments[0] not in (1, 2, 3):
         raise frame.wrong(node, said("{code}: the number of axes is 1, 2 or 3", code=ast.unparse(node)))
     return "xyz"[: arguments[0]]
 
 
-def _syncthreads(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _syncthreads(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     frame.machine.barrier(node, frame.mask)
 
 
-def _nothing(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _nothing(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return None
 
 
-def _array_like(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _array_like(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], View):
         raise frame.wrong(node, said("{code}: name a NumPy array of the module", code=ast.unparse(node)))
     return arguments[0]
 
 
-def _this_grid(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _this_grid(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return Grid()
 
 
-def _unrolled(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _unrolled(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], tuple):
         raise frame.wrong(node, said("{code}: literal_unroll takes a tuple", code=ast.unparse(node)))
     return arguments[0]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Value, dtype_of
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
 
 MOST_LINES = 1000
 
 
-def _print(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _print(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     for value in arguments:
         if not isinstance(value, str):
             dtype_of(value)

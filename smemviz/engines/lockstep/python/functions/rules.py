@@ -5,26 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.values.operators import NoRuleError
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.messages import said
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
 
 
 @dataclass(frozen=True)
 class Rule:
     """What a call does, and how many arguments it takes; ``run(frame, node, arguments)`` gives its value."""
 
-    run: Callable[[Calls, ast.Call, list[Value]], Value]
+    run: Callable[[Frame, ast.Call, list[Value]], Value]
     fewest: int
     most: int
 
 
-def apply(rule: Rule, frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def apply(rule: Rule, frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     """Apply a rule at a call; a wrong number or kind of argument is named."""
     name = ast.unparse(node.func)
     if not rule.fewest <= len(arguments) <= rule.most:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, power, unary
 from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 from smemviz.messages import said
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
 
 _UFUNCS = (
     *("absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and"),
@@ -157,7 +155,7 @@ def _rule(function: np.ufunc) -> Rule:
     """Return the rule of a NumPy function: of numbers its value; with an array to store in, of all elements."""
     of_numbers = _ufunc(function)
 
-    def run(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+    def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
         if len(arguments) == function.nin:
             return of_numbers(*arguments)
         return _into(frame, node, of_numbers, arguments)
@@ -165,7 +163,7 @@ def _rule(function: np.ufunc) -> Rule:
     return Rule(run, function.nin, function.nin + 1)
 
 
-def _into(frame: Calls, node: ast.Call, function: Callable[..., Value], arguments: list[Value]) -> None:
+def _into(frame: Frame, node: ast.Call, function: Callable[..., Value], arguments: list[Value]) -> None:
     """Compute every element of the last argument, one after the other, as each thread does on the GPU."""
     *given, out = arguments
     same = all(one.shape == out.shape for one in given if isinstance(one, View)) if isinstance(out, View) else False

@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 from collections import namedtuple
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.typing import Dtype, Value, cast, dtype_of
 from smemviz.messages import said
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
 
 _ALIASES = {
     "int8": "char",
@@ -31,8 +29,8 @@ _ALIASES = {
 _LONG = {"int64": "longlong", "uint64": "ulonglong"}
 
 
-def _constructor(kind: Any, dtype: Dtype) -> Callable[[Calls, ast.Call, list[Value]], Value]:
-    def run(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _constructor(kind: Any, dtype: Dtype) -> Callable[[Frame, ast.Call, list[Value]], Value]:
+    def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
         items = [item for one in arguments for item in (one if isinstance(one, tuple) else (one,))]
         if len(items) != len(kind._fields):
             text = said(

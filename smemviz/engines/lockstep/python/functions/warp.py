@@ -9,19 +9,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions.rules import Rule
 from smemviz.engines.lockstep.values.operators import NoRuleError, truth
 from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, INT32, INT64, Dtype, Value, cast, dtype_of
 from smemviz.messages import said
 from smemviz.recordings.data import WARP_SIZE
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.python.calls import Calls
 
 Words = NDArray[np.uint32]
 
@@ -41,12 +39,12 @@ def _each(words: Words) -> Words:
     return np.repeat(words, WARP_SIZE)
 
 
-def _spread(frame: Calls, value: Value) -> NDArray[Any]:
+def _spread(frame: Frame, value: Value) -> NDArray[Any]:
     """Return a value with one element per thread."""
     return np.broadcast_to(np.asarray(value, dtype_of(value)), frame.machine.slots)
 
 
-def _member_mask(frame: Calls, node: ast.Call, given: Value) -> Words:
+def _member_mask(frame: Frame, node: ast.Call, given: Value) -> Words:
     """Return each lane's mask; lanes that it names and that are elsewhere are a finding."""
     if dtype_of(given).kind not in "iu":
         raise NoRuleError(f"{ast.unparse(node.func)} with a mask of {dtype_of(given)}")
@@ -70,14 +68,14 @@ def _member_mask(frame: Calls, node: ast.Call, given: Value) -> Words:
     return members
 
 
-def _exchanged(frame: Calls, node: ast.Call, value: Value) -> NDArray[Any]:
+def _exchanged(frame: Frame, node: ast.Call, value: Value) -> NDArray[Any]:
     dtype = dtype_of(value)
     if dtype not in _EXCHANGED:
         raise NoRuleError(f"{ast.unparse(node.func)} of {dtype} (int32, int64, float32 and float64 only)")
     return _spread(frame, value)
 
 
-def _shuffle(source: Callable[[Any, Any], Any], frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _shuffle(source: Callable[[Any, Any], Any], frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     """Return each lane the value of another; ``source(lane, b)`` may be outside the warp, then it is its own."""
     given, value, b = arguments
     if dtype_of(b).kind not in "iu":
@@ -90,7 +88,7 @@ def _shuffle(source: Callable[[Any, Any], Any], frame: Calls, node: ast.Call, ar
     return values.take(np.arange(len(lane)) - lane + other)
 
 
-def _ballot(frame: Calls, node: ast.Call, arguments: list[Value]) -> tuple[Words, Words]:
+def _ballot(frame: Frame, node: ast.Call, arguments: list[Value]) -> tuple[Words, Words]:
     """Return, for each lane, the active lanes of its mask and those of them whose predicate holds."""
     given, predicate = arguments
     if dtype_of(predicate).kind not in "biu":
@@ -101,7 +99,7 @@ def _ballot(frame: Calls, node: ast.Call, arguments: list[Value]) -> tuple[Words
     return members, holds & members
 
 
-def _vote(judge: Callable[[Words, Words], Value], frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _vote(judge: Callable[[Words, Words], Value], frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     members, holds = _ballot(frame, node, arguments)
     return judge(members, holds)
 
@@ -117,7 +115,7 @@ def _matched(dtype: Dtype) -> Dtype | None:
     return INT64 if dtype in (INT64, _UINT32) else INT32
 
 
-def _matching(frame: Calls, node: ast.Call, arguments: list[Value]) -> tuple[Words, Words]:
+def _matching(frame: Frame, node: ast.Call, arguments: list[Value]) -> tuple[Words, Words]:
     """Return, for each lane, the active lanes of its mask and those of them that have its value, bit by bit."""
     given, value = arguments
     dtype = _matched(dtype_of(value))
@@ -131,32 +129,32 @@ def _matching(frame: Calls, node: ast.Call, arguments: list[Value]) -> tuple[Wor
     return members, words & members
 
 
-def _match_any(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _match_any(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return _matching(frame, node, arguments)[1].view(INT32)
 
 
-def _match_all(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _match_all(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     members, same = _matching(frame, node, arguments)
     every = same == members
     return np.where(every, members, np.uint32(0)).view(INT32), every
 
 
-def _activemask(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _activemask(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return _each(_words(frame.mask.lanes))
 
 
-def _lanemask_lt(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _lanemask_lt(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return (_BITS - np.uint32(1))[frame.machine.registers["cuda.laneid"]]
 
 
-def _syncwarp(frame: Calls, node: ast.Call, arguments: list[Value]) -> Value:
+def _syncwarp(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if arguments:
         _member_mask(frame, node, arguments[0])
     frame.machine.hazards.syncwarp(frame.mask, frame.machine.live)
 
 
 def _syncthreads(
-    reduce: Callable[[NDArray[np.bool_], NDArray[np.bool_]], Any], frame: Calls, node: ast.Call, arguments: list[Value]
+    reduce: Callable[[NDArray[np.bool_], NDArray[np.bool_]], Any], frame: Frame, node: ast.Call, arguments: list[Value]
 ) -> Value:
     """Pass a barrier and return each thread what ``reduce(holds, present)`` gives for its block, an int32."""
     (predicate,) = arguments

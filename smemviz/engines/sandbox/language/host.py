@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.sandbox.kernels import Launcher
-from smemviz.engines.sandbox.language.exceptions import Caught, Raised
-from smemviz.engines.sandbox.language.known import NotAllowedError, admitted, handed
+from smemviz.engines.sandbox.language.exceptions import KINDS, Caught, Raised
+from smemviz.engines.sandbox.language.known import BUILTINS, NotAllowedError, admitted, handed
 from smemviz.engines.sandbox.language.scope import modules
-from smemviz.engines.sandbox.language.sizes import Known, elements
+from smemviz.engines.sandbox.language.sizes import Known, elements, together
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError, PlaceError, SmemvizError, UnsupportedError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 
 
-class Bounds:
+@dataclass(frozen=True)
+class Language:
+    """What text may say: ``value`` evaluates an expression, ``execute`` executes a statement."""
+
+    value: Callable[[Host, ast.expr], Any]
+    execute: Callable[[Host, ast.stmt], None]
+
+
+class Host:
     """The state of one run. ``launcher`` starts a kernel, ``printed`` is what was printed."""
 
-    def __init__(self, program: Program, limits: SandboxLimits, launcher: Launcher) -> None:
+    def __init__(self, language: Language, program: Program, limits: SandboxLimits, launcher: Launcher) -> None:
+        self._language = language
         self.file, self.source, self.tree = program.file, program.source, program.tree
         self.limits = limits
         self.launcher = launcher
@@ -35,13 +45,33 @@ class Bounds:
         self.printed: list[str] = []
         self.line = 1
         self._steps = 0
-        self._launches = 0
+        self.launches = 0
         self._characters = 0
 
     @property
     def names(self) -> dict[str, Any]:
         """The variables of the innermost function that runs, or of the module."""
         return self.frames[-1] if self.frames else self.globals
+
+    def lookup(self, name: str) -> Any:
+        """Return what a name stands for."""
+        for scope in (self.names, *self.enclosing, self.globals, BUILTINS, KINDS):
+            if name in scope:
+                return scope[name]
+        if name in ("print", "str"):
+            return Known(name, self.print if name == "print" else self.text, together)
+        raise self.error(said("NameError: {name} is not defined here", name=name))
+
+    def value(self, node: ast.expr) -> Any:
+        """Evaluate an expression."""
+        self.step(node)
+        return self._language.value(self, node)
+
+    def statements(self, body: Iterable[ast.stmt]) -> None:
+        """Execute statements in order."""
+        for node in body:
+            self.step(node)
+            self._language.execute(self, node)
 
     # -- bounds and errors
 

@@ -1,0 +1,78 @@
+"""Branches, returns and errors: how threads go different ways and come together again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.operators import truth
+from smemviz.messages import said
+
+
+def _expression(frame: Frame, node: ast.Expr) -> Mask:
+    if not isinstance(node.value, ast.Constant):  # a docstring is one
+        frame.statement_call = node.value
+        frame.value(node.value)
+    return frame.mask
+
+
+def _branch(frame: Frame, node: ast.If) -> Mask:
+    mask = frame.mask
+    test = truth(frame.value(node.test))
+    if not isinstance(test, np.ndarray):
+        return frame.block(node.body if test else node.orelse, mask)
+    then = mask.narrow(test)
+    if then is mask:
+        return frame.block(node.body, mask)
+    if not then.count:
+        return frame.block(node.orelse, mask)
+    end = frame.block(node.body, then)
+    other = Mask(mask.lanes & ~test, mask.count - then.count, mask)
+    return mask.rejoin(end, frame.block(node.orelse, other) if node.orelse else other)
+
+
+def _give(frame: Frame, node: ast.Return) -> Mask:
+    value = None if node.value is None else frame.value(node.value)
+    frame.finish(node, value)
+    if frame.is_kernel and value is not None:
+        raise frame.wrong(node, said("a kernel returns nothing; store the result in an array"))
+    return frame.nobody
+
+
+def _check(frame: Frame, node: ast.Assert) -> Mask:
+    test = truth(frame.value(node.test))
+    outer = frame.mask
+    failing = outer.narrow(~test if isinstance(test, np.ndarray) else np.full(len(outer.lanes), not test))
+    if not failing.count:
+        return outer
+    frame.mask = failing
+    _stop(frame, node)
+    return outer.without(failing.lanes)
+
+
+def _stop(frame: Frame, node: ast.Raise | ast.Assert) -> Mask:
+    """End the active threads, as the GPU does, and note who raised what."""
+    if not frame.is_kernel:
+        raise frame.refuse(node, said("{code} in a device function", code=short(node)))
+    mask = frame.mask
+    what = said("{threads} threads end here: {code}", threads=mask.count, code=short(node))
+    if mask.count == 1:
+        what = said("1 thread ends here: {code}", code=short(node))
+    frame.machine.find("raised", node.lineno, node.col_offset, mask.lanes, what)
+    frame.end_threads()
+    return frame.nobody
+
+
+STATEMENTS: dict[type[ast.AST], Callable[[Frame, Any], Mask]] = {
+    ast.Expr: _expression,
+    ast.If: _branch,
+    ast.Return: _give,
+    ast.Pass: lambda frame, node: frame.mask,
+    ast.Raise: _stop,
+    ast.Assert: _check,
+}
