@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from smemviz.errors import InputError
-from smemviz.frontends.cuda import is_cuda_file, parse_cuda
+from smemviz.frontends.cuda import CudaProgram, is_cuda_file, parse_cuda
 from smemviz.frontends.numba.program import Program, parse_python
 from smemviz.messages import said
 
@@ -72,3 +73,8 @@ def with_values(program: Program, values: Mapping[str, object]) -> Program:
         if name in program.constants and program.constants[name].value != value:
             program = program.with_constants({name: value})
     return program
+
+
+def as_seen(program: Program, view: str | None) -> Program:
+    """Return a program of CUDA C++ in the view of a recording; any other has one view."""
+    return replace(program, view=view) if isinstance(program, CudaProgram) and view else program

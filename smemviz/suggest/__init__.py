@@ -3,8 +3,8 @@
 from smemviz.suggest.answering import Answer, Verified, answer
 from smemviz.suggest.edits import Edit, edited, unified_diff
 from smemviz.suggest.find import Promise, Refused, Suggestion, suggestions
-from smemviz.suggest.rewriting import Rewrite, Rewriting, rewritten
-from smemviz.suggest.uses import NotRewrittenError
+from smemviz.suggest.rewrites import NotRewrittenError, Rewrite, rewritten
+from smemviz.suggest.rewriting import Rewriting
 from smemviz.suggest.verify import Check, Verifier, times
 
 __all__ = [

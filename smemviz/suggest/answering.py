@@ -14,7 +14,7 @@ from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.edits import unified_diff
 from smemviz.suggest.find import Refused, Suggestion, suggestions
-from smemviz.suggest.rewriting import rewritten
+from smemviz.suggest.rewrites import rewritten
 from smemviz.suggest.verify import Check, EngineName, Verifier, times
 
 _MOST_THREADS = 1 << 22  # in all launches; where there is a GPU, more is left to it

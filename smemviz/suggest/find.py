@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smemviz.frontends.numba.program import Program
-from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.messages import said
 from smemviz.model.counting.pattern import mostly_irregular
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -29,8 +28,8 @@ from smemviz.model.layout.layout_fix import (
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.operation_names import POPULATION_COUNT
 from smemviz.recordings.recording import Recording
-from smemviz.suggest.rewriting import Rewrite, Rewriting
-from smemviz.suggest.uses import NotRewrittenError
+from smemviz.suggest.languages import Rewriter, language_of
+from smemviz.suggest.rewrites import NotRewrittenError, Rewrite
 
 
 @dataclass(frozen=True)
@@ -139,11 +138,11 @@ def _of_array(
         if one.space == "shared" and (one.name, one.line) == (array.name, array.line)
     ]
     found = tuple((number, one) for number, launch, index in places for one in accesses(launch, index, hardware))
-    asked = _Asked(first.kernel, array, hardware, found)
+    asked = _Asked(first.kernel, language_of(program).as_declared(program, array), hardware, found)
     excess = sum(one.excess for one in asked.scores())
     if excess == 0:
         return
-    reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first, recording)
+    reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first, program, recording)
     if reason is None:
         complete = not any(launch.missing for _, launch in launches)
         made = _cures(program, asked, first, complete)
@@ -153,14 +152,16 @@ def _of_array(
         yield Refused(first.kernel, array, excess, reason)
 
 
-def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch, recording: Recording) -> str | None:
+def _refusal(
+    asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch, program: Program, recording: Recording
+) -> str | None:
     """Say why no layout can be found for an array, None when one can be looked for."""
     if len({(one.shape, one.dtype) for one in arrays}) > 1:
         return said("its launches give it different sizes")
     others = {launch.sites[access.site].array for _, access in asked.accesses} - {asked.array.name}
     if others:
         return said("it shares its memory or an access with {arrays}", arrays=", ".join(sorted(others)))
-    loaded = loaded_sites(recording, launch)
+    loaded = language_of(program).data_decides(recording, launch)
     costly = [access for (_, access), now in zip(asked.accesses, asked.scores(), strict=True) if now.excess]
     if all(one.site in loaded and mostly_irregular(one.offsets, one.times) for one in costly):
         return said("data decides which words collide, so no pad or swizzle is sure to help")
@@ -169,10 +170,11 @@ def _refusal(asked: _Asked, arrays: Sequence[ArrayInfo], launch: Launch, recordi
 
 def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
     """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
-    rewriting, reason = None, said("its kernel stands in {file}", file=launch.file)
+    rewriting: Rewriter | None = None
+    reason = said("its kernel stands in {file}", file=launch.file)
     if not launch.file:
         try:
-            rewriting = Rewriting(program, asked.array)
+            rewriting = language_of(program).rewriter(program, asked.array)
         except NotRewrittenError as error:
             reason = error.said
     limit, shared_bytes = asked.hardware.row.static_shared, launch.shared_bytes
@@ -218,7 +220,7 @@ def _cure(
 
 
 def _suggestion(
-    asked: _Asked, cure: LayoutFix[Layout], rewriting: Rewriting | None, reason: str | None, complete: bool
+    asked: _Asked, cure: LayoutFix[Layout], rewriting: Rewriter | None, reason: str | None, complete: bool
 ) -> Suggestion:
     pairs = zip(asked.accesses, cure.before, cure.after, strict=True)
     promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)

@@ -16,7 +16,7 @@ from smemviz.model.layout.code import NAMES, declared_shape, with_names
 from smemviz.model.layout.layouts import Layout
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.suggest.edits import Edit, replacing
-from smemviz.suggest.uses import NotRewrittenError
+from smemviz.suggest.rewrites import NotRewrittenError
 
 _REPEATABLE = {*DTYPES, "int", "min", "max", "abs"}  # functions that may be called twice for once
 

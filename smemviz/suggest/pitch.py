@@ -11,7 +11,8 @@ from smemviz.messages import said
 from smemviz.model.layout.layout_fix import Pad
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.edits import Edit, line_after, replacing
-from smemviz.suggest.uses import Declaration, NotRewrittenError
+from smemviz.suggest.rewrites import NotRewrittenError
+from smemviz.suggest.uses import Declaration
 
 Change = tuple[tuple[Edit, ...], dict[str, ConstantValue]]
 

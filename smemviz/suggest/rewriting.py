@@ -3,49 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from smemviz.errors import InputError
 from smemviz.frontends.numba.program import Program
-from smemviz.frontends.reading import parse_program
 from smemviz.messages import said
 from smemviz.model.layout import layouts
 from smemviz.model.layout.code import declared_shape, index_parts, operations
 from smemviz.model.layout.layout_fix import Layout, Pad, laid_out
 from smemviz.recordings.data import ArrayInfo
-from smemviz.recordings.dtypes import ConstantValue
-from smemviz.suggest.edits import Edit, edited
 from smemviz.suggest.indices import new_index
 from smemviz.suggest.pitch import Change, in_one_line, longer, pad_constant, size_texts
-from smemviz.suggest.uses import NotRewrittenError, check_named_once, declaration, elements, views
-
-
-@dataclass(frozen=True)
-class Rewrite:
-    """The edits of a kernel file that give an array a layout; ``constants`` are those that the edits set.
-
-    ``instructions`` is about how many more each access takes.
-    """
-
-    edits: tuple[Edit, ...]
-    constants: Mapping[str, ConstantValue] = field(default_factory=dict)
-    instructions: int = 0
-
-
-def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:
-    """Return a kernel file with rewrites made, all other constants as they were set.
-
-    Raises:
-        InputError: when two rewrites do not go together.
-    """
-    source = edited(program.source, [edit for one in rewrites for edit in one.edits])
-    written = {name for one in rewrites for name in one.constants}
-    kept = {name: value for name, value in program.overrides.items() if name not in written}
-    new = parse_program(source, program.file)
-    parts = {name: getattr(new, name) for name in ("source", "tree", "constants", "kernels", "functions")}
-    return replace(program, **parts, overrides={}).with_constants(kept)
+from smemviz.suggest.rewrites import NotRewrittenError, Rewrite
+from smemviz.suggest.uses import check_named_once, declaration, elements, views
 
 
 class Rewriting:

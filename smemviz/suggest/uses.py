@@ -14,14 +14,7 @@ from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.recordings.data import ArrayInfo
-
-
-class NotRewrittenError(Exception):
-    """Why a layout is not written into a kernel file, in a line: ``line 14: held is given another name``."""
-
-    def __init__(self, line: int, why: str) -> None:
-        self.said = said("line {line}: {why}", line=line, why=why)
-        super().__init__(self.said)
+from smemviz.suggest.rewrites import NotRewrittenError
 
 
 @dataclass(frozen=True)

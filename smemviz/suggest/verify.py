@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 
-from smemviz.engines import lockstep
 from smemviz.engines.backend import Progress, gpu_engine
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.output_hashes import OutputHash, hashed
@@ -26,7 +25,8 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import MAIN_FAILED, Finding, Launch, Timing
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.find import Suggestion
-from smemviz.suggest.rewriting import rewritten
+from smemviz.suggest.languages import language_of
+from smemviz.suggest.rewrites import rewritten
 
 EngineName = Literal["lockstep", "gpu"]
 
@@ -197,7 +197,7 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
         def keep(kernel: str, arguments: Sequence[object]) -> None:
             left.append(OutputHash(kernel, hashed(arguments)))
 
-        launches, findings = lockstep.run(program, progress, after=keep)
+        launches, findings = language_of(program).run(program, progress, keep)
         return _Ran(launches, findings, tuple(left))
     picker = Picker(selection(kernels=sorted(kernels)))
     launches, findings = gpu_engine().run(program, progress, LOG_BYTES, picker)

@@ -38,7 +38,8 @@ class Suggester:
 
     def start(self, shown: Shown, path: Path, kernel: str) -> bool:
         """Start on a kernel of a file with the constants shown; return False when another is being worked on."""
-        return self._tasks.start(_Task(key_of(shown), kernel), command(path, kernel, shown.program.overrides))
+        made = command(path, kernel, shown.program.overrides, shown.program.variant)
+        return self._tasks.start(_Task(key_of(shown), kernel), made)
 
     def cancel(self) -> None:
         """Stop what is running."""
@@ -57,9 +58,10 @@ class Suggester:
         return self._tasks.found(_Task(key_of(shown), kernel)) or _stored(shown, path)
 
 
-def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue]) -> list[str]:
-    """Return the command that suggests layouts for a kernel of a file."""
+def command(path: Path, kernel: str, overrides: Mapping[str, ConstantValue], view: str = "") -> list[str]:
+    """Return the command that suggests layouts for a kernel of a file; ``view`` is one of CUDA C++."""
     settings = [part for name, value in overrides.items() for part in ("--set", f"{name}={value}")]
+    settings += ["--view", view] if view else []
     return [sys.executable, "-m", "smemviz", "suggest", f"{path}:{kernel}", *settings, "--json"]
 
 

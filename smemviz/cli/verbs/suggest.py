@@ -8,6 +8,7 @@ is printed, for `patch -p1` or `git apply`.
 
   smemviz suggest kernels/transpose.py:tile
   smemviz suggest kernels/rectangle.py --set IPAD=1 -o better.patch
+  smemviz suggest kernels/transpose.cu
 
 A recording (*.smem.npz) is verified only where its kernel file is here, unchanged: no text of a recording is executed.
 
@@ -17,6 +18,7 @@ Exits 1 when a suggestion failed verification.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="what records and verifies: lockstep alone, or the GPU too (default: auto, the GPU where there is one)",
     )
+    parser.add_argument(
+        "--view",
+        choices=("source", "compiled"),
+        help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
+    )
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="write the difference to this file")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -58,15 +65,15 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.suggest import answer
 
     path, kernel = _named(arguments.file)
-    if arguments.output and arguments.output.suffix in {".py", ".npz"}:
+    if arguments.output and arguments.output.suffix in {".py", ".cu", ".cuh", ".npz"}:
         raise InputError(f"{arguments.output}: is no name for a difference; it may end in .patch; nothing was run")
     require_output(arguments.output, "")
     with main_output(True), progress_bar() as progress:
-        recording, program, why = _recorded(path, dict(arguments.set), arguments.engine, progress)
+        recording, program, why = _recorded(path, dict(arguments.set), arguments.engine, arguments.view, progress)
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
-        engines = () if why else _engines(arguments.engine)
+        engines = () if why else _engines(program, arguments.engine)
         found = answer(recording, program, kernel, engines, Hardware.of(recording), progress)
     if arguments.output:
         _write(arguments.output, found.diff, Path(program.file))
@@ -76,27 +83,29 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _named(text: str) -> tuple[Path, str | None]:
-    """Take ``FILE:KERNEL`` apart."""
-    before, colon, after = text.rpartition(":")
-    if colon and after.isidentifier() and not Path(text).exists():
-        return Path(before), after
-    return Path(text), None
+    """Take ``FILE:KERNEL`` apart; a template's kernel in C++ is named with its arguments."""
+    found = re.fullmatch(r"(.*\.cuh?):(.+)|(.*):([^\W\d]\w*)", text)
+    if found is None or Path(text).exists():
+        return Path(text), None
+    file, kernel, *python = found.groups()
+    return (Path(file), kernel) if file else (Path(python[0]), python[1])
 
 
 def _recorded(
-    path: Path, constants: dict[str, str], engine: Engine, progress: Callback
+    path: Path, constants: dict[str, str], engine: Engine, view: str | None, progress: Callback
 ) -> tuple[Recording, Program, str | None]:
     """Return a recording, its program, and why that cannot be run here, None where it can."""
     from smemviz.engines import run
-    from smemviz.frontends.reading import read_program, recorded_program, with_values
+    from smemviz.frontends.reading import as_seen, read_program, recorded_program, with_values
     from smemviz.recordings.file import load
 
     if path.suffix != ".npz":
         program = read_program(path).with_constants(constants)
-        program.require_main()
-        return run(program, engine=engine, progress=progress), program, None
-    if constants:
-        raise InputError(f"{path}: is a recording; constants are set for kernel files")
+        program.check_runnable()
+        recording = run(program, engine=engine, progress=progress, view=view)
+        return recording, as_seen(program, recording.view), None
+    if constants or view:
+        raise InputError(f"{path}: is a recording; constants and a view are set for kernel files")
     recording = load(path)
     try:
         here = read_program(recording.file)
@@ -104,15 +113,18 @@ def _recorded(
         why = f"its kernel file is not here ({error})"
     else:
         if here.sha256 == recording.sha256 and here.has_main:
-            return recording, with_values(here, recording.constants), None
+            return recording, as_seen(with_values(here, recording.constants), recording.view), None
         changed = here.sha256 != recording.sha256
         why = f"{recording.file} {'has changed since it was recorded' if changed else 'is a script'}"
     return recording, recorded_program(recording.source, recording.file, recording.constants), why
 
 
-def _engines(engine: Engine) -> Sequence[EngineName]:
+def _engines(program: Program, engine: Engine) -> Sequence[EngineName]:
     from smemviz.engines.backend import chosen
+    from smemviz.frontends.cuda import CudaProgram
 
+    if isinstance(program, CudaProgram):
+        return ("lockstep",)
     return ("lockstep", "gpu") if chosen(engine) == "gpu" else ("lockstep",)
 
 

@@ -18,7 +18,7 @@ _SPLICE = re.compile(r"\\\r?\n")
 
 
 @dataclass(frozen=True)
-class _Definition:
+class Definition:
     """The text of a constant's value, and which characters of the file it is."""
 
     name: str
@@ -31,7 +31,7 @@ class _Definition:
 def read_constants(source: str, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
     """Return the knobs in order of the file, with other values for some; of several definitions the first counts."""
     constants: dict[str, Constant] = {}
-    for made in _definitions(source):
+    for made in definitions(source):
         if made.name in constants:
             continue
         scope = {name: constant.value for name, constant in constants.items()}
@@ -47,7 +47,7 @@ def read_constants(source: str, overrides: Mapping[str, ConstantValue]) -> dict[
 
 def with_values(source: str, overrides: Mapping[str, ConstantValue]) -> str:
     """Return the text with other values for constants; no line moves."""
-    for made in reversed(list(_definitions(source))):
+    for made in reversed(list(definitions(source))):
         if made.name in overrides:
             lines = "\n" * source.count("\n", made.start, made.end)
             source = source[: made.start] + _literal(overrides[made.name]) + lines + source[made.end :]
@@ -60,7 +60,8 @@ def _literal(value: ConstantValue) -> str:
     return f"({value!r})" if isinstance(value, int | float) and value < 0 else repr(value)
 
 
-def _definitions(source: str) -> Iterator[_Definition]:
+def definitions(source: str) -> Iterator[Definition]:
+    """Give the definitions of constants in order of the text."""
     lines = Lines(source)
     tokens = code(source)
     for at, token in enumerate(tokens):
@@ -70,16 +71,16 @@ def _definitions(source: str) -> Iterator[_Definition]:
             yield from _declared(tokens, at, source, lines)
 
 
-def _defined(token: Token, lines: Lines) -> Iterator[_Definition]:
+def _defined(token: Token, lines: Lines) -> Iterator[Definition]:
     match = _DEFINE.match(token.text)
     if match and not _SPLICE.search(token.text):
         text = _COMMENT.sub("", match[2]).strip()
         if text:
             start = token.start + match.start(2)
-            yield _Definition(match[1], text, lines.place(token.start)[0], start, start + len(match[2].rstrip()))
+            yield Definition(match[1], text, lines.place(token.start)[0], start, start + len(match[2].rstrip()))
 
 
-def _declared(tokens: list[Token], at: int, source: str, lines: Lines) -> Iterator[_Definition]:
+def _declared(tokens: list[Token], at: int, source: str, lines: Lines) -> Iterator[Definition]:
     """Give the constants of ``constexpr int NAME = value, OTHER = value;`` that stands at a token."""
     depth = 0
     index = at + 1
@@ -93,6 +94,6 @@ def _declared(tokens: list[Token], at: int, source: str, lines: Lines) -> Iterat
                 last += 1
             if last > first:
                 start, end = tokens[first].start, tokens[last - 1].end
-                yield _Definition(name.text, source[start:end], lines.place(name.start)[0], start, end)
+                yield Definition(name.text, source[start:end], lines.place(name.start)[0], start, end)
             index = last
         index += 1

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from smemviz.frontends.cuda.declarations import shared_statements
 from smemviz.frontends.cuda.functions import Function
-from smemviz.frontends.cuda.lexing import Lines, Token, code
+from smemviz.frontends.cuda.lexing import Lines, code
 
 _KINDS = {
     1: ("float", "double"),
@@ -129,12 +130,10 @@ class Probe:
         lines, tokens = Lines(source), code(source)
         inserted: list[tuple[int, str]] = []
         outside: list[str] = []
-        for at, token in enumerate(tokens):
-            if token.text != "__shared__":
-                continue
-            end = next((i for i in range(at, len(tokens)) if tokens[i].text == ";"), at)
-            inside = next((f for f in functions if f.body < token.start < f.end), None)
-            for name, rank, dynamic in _declarators(tokens[at + 1 : end]):
+        for statement in shared_statements(tokens):
+            inside = next((f for f in functions if f.body < tokens[statement.first].start < f.end), None)
+            for one in statement.declarators:
+                name, rank, dynamic = one.name, len(one.extents), one.dynamic
                 number = len(self._declared)
                 line = lines.place(name.start)[0]
                 self._declared.append(_Declared(inside.name if inside else "", name.text, line, rank, dynamic))
@@ -142,7 +141,7 @@ class Probe:
                 if inside is None:
                     outside.append(text)
                 else:
-                    inserted.append((tokens[end].end, text))
+                    inserted.append((tokens[statement.last].end, text))
         number = 0
         for function in self._kernels.values():
             text = "".join(outside)
@@ -154,29 +153,6 @@ class Probe:
         for place, text in sorted(inserted, key=lambda one: one[0], reverse=True):
             source = source[:place] + text + source[place:]
         return source
-
-
-def _declarators(tokens: Sequence[Token]) -> Iterator[tuple[Token, int, bool]]:
-    """Give each name that a declaration declares, how many axes it has, and whether the first has no size."""
-    name: Token | None = None
-    rank, depth, empty, done = 0, 0, False, False
-    for index, token in enumerate(tokens):
-        text = token.text
-        if depth == 0 and text == ",":
-            if name:
-                yield name, rank, empty
-            name, rank, empty, done = None, 0, False, False
-        elif depth == 0 and text in ("=", "{"):
-            done = True
-        elif depth == 0 and text == "[" and not done:
-            rank += 1
-            empty |= tokens[index + 1].text == "]"
-        elif depth == 0 and token.kind == "name" and not done and not rank:
-            name = token
-        if token.kind == "operator":
-            depth += (text in "([{<") - (text in ")]}>") - 2 * (text == ">>")
-    if name:
-        yield name, rank, empty
 
 
 def _shared_comment(number: int, name: str, rank: int, dynamic: bool) -> str:

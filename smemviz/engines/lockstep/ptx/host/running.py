@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,8 +42,11 @@ def run(
     log_bytes: int = LOG_BYTES,
     limits: Limits = DEFAULT_LIMITS,
     picker: Picker | None = None,
+    after: Callable[[str, Sequence[object]], None] | None = None,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run the launches that a file asks for; returns them, and the mistakes met.
+
+    ``after`` is called with the kernel and its arguments after each launch.
 
     Raises:
         InputError: when no launch is of those asked for.
@@ -61,11 +65,12 @@ def run(
         recorded = picker.takes(one.kernel)
         place = (program.file, one.line)
         entry = Entry(program, compiled, one.kernel)
+        arguments = _arguments(one, entry)
         try:
             made, found = launch(
                 entry,
                 configuration(place, (one.grid, one.block, 0, one.dynamic_shared)),
-                _arguments(one, entry),
+                arguments,
                 place,
                 progress,
                 log_bytes,
@@ -77,6 +82,8 @@ def run(
         except RefusedLaunchError as error:
             findings.append(launch_refused(one.kernel, error))
             continue
+        if after is not None:
+            after(one.kernel, arguments)
         if recorded:
             log_bytes -= len(made.requests) * ROW_BYTES
             launches.append(made)

@@ -1,0 +1,1 @@
+"""A pad or a swizzle written into CUDA C++."""

@@ -1,0 +1,185 @@
+"""A pad or a swizzle written into a ``.cu`` file: as few edits as it takes, and those its author would make."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from functools import cached_property
+
+from smemviz.errors import InputError
+from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.messages import said
+from smemviz.model.layout import layouts
+from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations
+from smemviz.model.layout.layout_fix import Layout, Pad, laid_out
+from smemviz.recordings.data import ArrayInfo
+from smemviz.suggest.cuda.indices import new_index
+from smemviz.suggest.cuda.pitch import Change, in_brackets, is_term, longer, more_text, pad_constant, row_factor
+from smemviz.suggest.cuda.text import Declaration, SourceText, Use
+from smemviz.suggest.edits import Edit
+from smemviz.suggest.rewrites import NotRewrittenError, Rewrite
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+def as_declared(program: CudaProgram, array: ArrayInfo) -> ArrayInfo:
+    """Return an array with the dimensions that the text gives it: of vectors each row is their numbers in a line."""
+    try:
+        dimensions = len(SourceText(program).declaration(array).extents)
+    except NotRewrittenError:
+        return array
+    if not 0 < dimensions == len(array.shape) - 1:
+        return array
+    *outer, last, lanes = array.shape
+    return replace(array, shape=(*outer, last * lanes), strides=(*array.strides[: len(outer)], array.itemsize))
+
+
+class CudaRewriting:
+    """A shared array of a ``.cu`` file, to be laid out anew.
+
+    Raises:
+        NotRewrittenError: when its declaration is not in sight.
+    """
+
+    def __init__(self, program: CudaProgram, array: ArrayInfo) -> None:
+        self._text = SourceText(program)
+        self.array = array
+        self.declared: Declaration = self._text.declaration(array)
+        if len(self.declared.extents) != len(array.shape):
+            raise NotRewrittenError(array.line, said("the sizes of {array} are not written out here", array=array.name))
+
+    @cached_property
+    def _uses(self) -> list[Use]:
+        return list(self._text.uses(self.declared))
+
+    def refuses(self, layout: Layout) -> str | None:
+        """Say why a layout cannot be written, None when it can."""
+        try:
+            self.rewrite(layout)
+        except NotRewrittenError as error:
+            return error.said
+        return None
+
+    def rewrite(self, layout: Layout) -> Rewrite:
+        """Write a layout.
+
+        Raises:
+            NotRewrittenError: when it cannot be; names the line and the reason.
+        """
+        self._check_uses(layout)
+        if isinstance(layout, Pad):
+            if len(self.array.shape) > 1:
+                return Rewrite(*longer(self._text, self.declared.extents[-1], self._lanes(layout.pad)))
+            by_constant = pad_constant(self._text, self.declared.scope, layout)
+            if by_constant is not None:
+                return Rewrite(*by_constant)
+            self._check_static()
+            by_pitch = self._other_pitch(layout)
+            if by_pitch is not None:
+                return by_pitch
+        return self._other_index(layout)
+
+    def _check_uses(self, layout: Layout) -> None:
+        rows_only = isinstance(layout, Pad) and len(self.array.shape) > 1
+        for use in self._uses:
+            if use.how:
+                raise NotRewrittenError(use.line, use.how)
+            start = all(self._text.value(self._text.at(span)) == 0 for span in use.indices)
+            if use.pointer and (start or not rows_only):
+                what = said("a pointer to {array} is taken here", array=self.array.name)
+                raise NotRewrittenError(use.line, what)
+            if use.indices and not rows_only and len(use.indices) < len(self.array.shape):
+                what = said("a row of {array} is taken here", array=self.array.name)
+                raise NotRewrittenError(use.line, what)
+
+    def _check_static(self) -> None:
+        if self.array.dynamic:
+            array = self.array.name
+            what = said("{array} is dynamic: the launch states its size, and no constant is its pitch", array=array)
+            raise NotRewrittenError(self.declared.line, what)
+
+    def _lanes(self, more: int) -> int:
+        """Return numbers of the array as elements of the declaration, which are vectors in some.
+
+        Raises:
+            NotRewrittenError: when they are no whole elements.
+        """
+        extent = self._text.value(self._text.at(self.declared.extents[-1]))
+        lanes = self.array.shape[-1] // extent if extent else 1
+        if lanes == 0 or more % lanes:
+            what = said("the elements of {array} are vectors, which stay whole", array=self.array.name)
+            raise NotRewrittenError(self.declared.line, what)
+        return more // lanes
+
+    def _other_pitch(self, pad: Pad) -> Rewrite | None:
+        """Change the pitch where every index is written as ``a * PITCH + b``, None where one is not."""
+        text, edits = self._text, list[Edit]()
+        for use in self._uses:
+            if use.indices:
+                factor = row_factor(text, use.indices[0], pad.row)
+                if factor is None:
+                    return None
+                edits.append(text.edit(factor, self._wider(text.at(factor), pad.pad, factor[0])))
+        return Rewrite((*edits, *self._declared_longer(pad)[0]))
+
+    def _wider(self, factor: str, more: int, at: int) -> str:
+        written = more_text(self._text, factor, more, at)
+        return written if is_term(written) else f"({written})"
+
+    def _declared_longer(self, layout: Layout) -> Change:
+        """Make an array of one dimension as large as a layout needs it."""
+        text, (size,), now = self._text, self.declared.extents, self.array.shape[0]
+        more = layout.more_elements(now)
+        if not more:
+            return (), {}
+        self._check_static()
+        if isinstance(layout, Pad):
+            factor = _product(text, size, layout.row)
+            if factor is not None:
+                wider = self._wider(text.at(factor), layout.pad, factor[0])
+                return (text.edit(factor, wider),), {}
+        return (text.edit(size, more_text(text, text.at(size), more, size[0])),), {}
+
+    def _other_index(self, layout: Layout) -> Rewrite:
+        """Write another index at every use, and the declaration that it takes."""
+        self._lanes(1)
+        try:
+            laid = laid_out(self.array, layout)
+        except InputError as error:
+            raise NotRewrittenError(self.declared.line, str(error)) from None
+        declared, constants = self._declared_anew(layout, laid)
+        parts = index_parts(laid, self._sizes())
+        edits = [new_index(self._text, laid, parts, use) for use in self._uses if use.indices]
+        return Rewrite((*declared, *edits), constants, operations(laid))
+
+    def _declared_anew(self, layout: Layout, laid: layouts.Layout) -> Change:
+        """Return what makes the array as large as a layout needs it, and of one dimension where it has to be."""
+        if len(self.array.shape) == 1:
+            return self._declared_longer(layout)
+        if len(declared_shape(laid)) == len(self.array.shape):
+            return (), {}
+        text, extents = self._text, self.declared.extents
+        elements = math.prod(self.array.shape)
+        written = " * ".join(one if is_term(one) else f"({one})" for one in map(text.at, extents))
+        more = layout.more_elements(elements)
+        return (text.edit((extents[0][0], extents[-1][1]), f"{written} + {more}" if more else written),), {}
+
+    def _sizes(self) -> list[str]:
+        """Return the sizes as they are to be written: the names of the declaration, else numbers."""
+        taken = NAMES[len(self.array.shape)]
+        written = map(self._text.at, self.declared.extents)
+        return [
+            one if _IDENTIFIER.fullmatch(one) and one not in taken else str(size)
+            for one, size in zip(written, self.array.shape, strict=True)
+        ]
+
+
+def _product(text: SourceText, size: tuple[int, int], row: int) -> tuple[int, int] | None:
+    """Return which factor of a size ``a * b`` is a row's length."""
+    tokens = text.tokens(size)
+    if len(tokens) == 3 and tokens[1].text == "*":
+        for token in (tokens[2], tokens[0]):
+            if text.value(token.text) == row:
+                return token.start, token.end
+    return None

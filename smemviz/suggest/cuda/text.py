@@ -1,0 +1,166 @@
+"""The text of a ``.cu`` file as layouts are written into it: where a shared array is declared and reached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smemviz.frontends.cuda.constants import Definition, definitions
+from smemviz.frontends.cuda.declarations import Span, shared_statements
+from smemviz.frontends.cuda.lexing import Lines, Token, closing, scan
+from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
+from smemviz.messages import said
+from smemviz.recordings.data import ArrayInfo
+from smemviz.suggest.edits import Edit
+from smemviz.suggest.rewrites import NotRewrittenError
+
+_ATOMIC = re.compile(r"atomic[A-Z]\w*")
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Where an array is declared: what stands in its brackets, and from where to where its name stands for it."""
+
+    name: str
+    line: int
+    extents: tuple[Span, ...]
+    scope: Span
+
+
+@dataclass(frozen=True)
+class Use:
+    """One place that names the array, with what stands in the brackets that follow.
+
+    ``pointer`` tells that its address is taken, other than by an atomic function; ``how`` is what is done with it
+    where no bracket follows, empty where that needs no more than its size.
+    """
+
+    line: int
+    indices: tuple[Span, ...]
+    pointer: bool
+    how: str = ""
+
+
+class SourceText:
+    """The text of a program."""
+
+    def __init__(self, program: CudaProgram) -> None:
+        self.program = program
+        self.source = program.source
+        self._lines = Lines(self.source)
+        everything = list(scan(self.source))
+        self.comments = [token for token in everything if token.kind == "comment"]
+        self.directives = [token for token in everything if token.kind == "directive"]
+        self._tokens = [token for token in everything if token.kind not in ("comment", "directive")]
+
+    def at(self, span: Span) -> str:
+        """Return a piece of the text."""
+        return self.source[slice(*span)]
+
+    def line(self, at: int) -> int:
+        """Return the line of a character."""
+        return self._lines.place(at)[0]
+
+    def edit(self, span: Span, text: str) -> Edit:
+        """Return the edit that puts a text in the place of a piece."""
+        return Edit(*self._place(span[0]), *self._place(span[1]), text)
+
+    def _place(self, at: int) -> tuple[int, int]:
+        line, column = self._lines.place(at)
+        return line, len(self.source[at - column : at].encode())
+
+    def value(self, text: str) -> int | None:
+        """Return the integer that an expression of constants is, None when it is none."""
+        try:
+            found = value_of(parse(text), self.program.values)
+        except UnreadableError:
+            return None
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    def definition(self, name: str) -> Definition | None:
+        """Return where a constant gets its value."""
+        return next((one for one in definitions(self.source) if one.name == name), None)
+
+    def tokens(self, span: Span) -> list[Token]:
+        """Return the tokens of a piece."""
+        return [token for token in self._tokens if span[0] <= token.start < span[1]]
+
+    def declaration(self, array: ArrayInfo) -> Declaration:
+        """Find where an array of a launch is declared.
+
+        Raises:
+            NotRewrittenError: when its declaration is not in sight.
+        """
+        functions = self.program.functions_found
+        for statement in shared_statements(self._tokens):
+            for one in statement.declarators:
+                if one.name.text == array.name and self.line(one.name.start) == array.line:
+                    inside = next((f for f in functions if f.body < one.name.start < f.end), None)
+                    end = self._tokens[statement.last].end
+                    return Declaration(
+                        array.name, array.line, one.extents, (end, inside.end if inside else len(self.source))
+                    )
+        raise NotRewrittenError(
+            array.line, said("no statement {code} declares it", code=f"__shared__ ... {array.name}[...]")
+        )
+
+    def uses(self, declared: Declaration) -> Iterator[Use]:
+        """Give every place that names an array.
+
+        Raises:
+            NotRewrittenError: where a macro does.
+        """
+        for token in self.directives:
+            if re.search(rf"\b{declared.name}\b", token.text):
+                what = said("the macro here names {array}", array=declared.name)
+                raise NotRewrittenError(self.line(token.start), what)
+        tokens = self.tokens(declared.scope)
+        for at, token in enumerate(tokens):
+            if token.text == declared.name and (not at or tokens[at - 1].text not in (".", "->", "::")):
+                yield self._use(tokens, at, len(declared.extents))
+
+    def _use(self, tokens: list[Token], at: int, dimensions: int) -> Use:
+        before = [tokens[at - back].text if at >= back else "" for back in (1, 2, 3)]
+        indices: list[Span] = []
+        end = at + 1
+        while end < len(tokens) and tokens[end].text == "[" and len(indices) < dimensions:
+            close = closing(tokens, end)
+            indices.append((tokens[end].end, tokens[close].start))
+            end = close + 1
+        line = self.line(tokens[at].start)
+        if not indices:
+            return Use(line, (), False, "" if "sizeof" in before[:2] else _how(tokens, at))
+        takes = before[0] == "&" and not (before[1][:1].isalnum() or before[1] in (")", "]", "_"))
+        updates = before[1] == "(" and _ATOMIC.fullmatch(before[2])
+        return Use(line, tuple(indices), takes and not updates)
+
+
+def _how(tokens: list[Token], at: int) -> str:
+    """Say what is made of an array that no bracket follows."""
+    name = tokens[at].text
+    before = tokens[at - 1].text if at else ""
+    if before in ("(", ",") and tokens[at + 1].text in (",", ")"):
+        callee = _callee(tokens, at)
+        if callee:
+            return said("{array} goes to {function} here", array=name, function=callee)
+    if before == "=":
+        return said("{array} is given another name here", array=name)
+    return said("{array} is used here as a whole", array=name)
+
+
+def _callee(tokens: list[Token], at: int) -> str:
+    """Return the function whose argument a token is, empty where it is none."""
+    depth = 0
+    for index in range(at - 1, 0, -1):
+        text = tokens[index].text
+        depth += text in (")", "]", "}")
+        if text in ("(", "[", "{"):
+            if depth == 0:
+                before = tokens[index - 1]
+                return before.text if text == "(" and before.kind == "name" else ""
+            depth -= 1
+        if text == ";":
+            break
+    return ""
