@@ -10,14 +10,19 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from smemviz.wording.labels import efficiency_text
+from smemviz.views.columns import columns_in
 
-_OF_SHARED = ("wavefronts", "ideal", "excess", "max_degree")
-_OF_GLOBAL = ("sectors", "sectors_per_request", "efficiency")
-_COLUMNS = ("line", "source", "space", "op", "width", "requests", *_OF_SHARED, *_OF_GLOBAL)
+_COUNTS = {column.name: column for column in columns_in("terminal")}
+_COLUMNS = ("line", "source", "space", "op", "width", *_COUNTS)
 _WORDS = ("source", "space", "op", "verdict")
-_WIDTH_OF_ALL = 132  # columns that all of them take, with 8 for the source
-_NOT_OF = {"shared": ("space", *_OF_GLOBAL), "global": ("space", *_OF_SHARED)}
+_NOT_OF = {
+    space: ("space", *(name for name, column in _COUNTS.items() if space not in column.spaces))
+    for space in ("shared", "global")
+}
+# Columns of the terminal that all of them take, with 8 for the source: the longest word of each head, and the frame.
+_HEADS = [column.heads["terminal"] for column in _COUNTS.values()]
+_WIDTH_OF_ALL = 41 + sum(max(map(len, head.split())) + 3 for head in _HEADS)
+WIDTH_UNSEEN = 65 + sum(len(head) + 3 for head in _HEADS)  # where the output is no terminal: whole heads, more source
 
 
 def launch_tables(file: str, launch: dict[str, Any], mistaken: Set[int], times: int, width: int) -> list[Table]:
@@ -62,7 +67,7 @@ def _table(title: str, sites: Sequence[dict[str, Any]], columns: Sequence[str], 
     ]
     table = Table(title=Text(title), title_justify="left")
     for place, name in enumerate(columns):
-        header = name.replace("_per_", "/").replace("_", " ")
+        header = _COUNTS[name].heads["terminal"] if name in _COUNTS else name
         if name in _WORDS:
             table.add_column(header, overflow="fold")
         else:  # a number is never broken
@@ -74,10 +79,10 @@ def _table(title: str, sites: Sequence[dict[str, Any]], columns: Sequence[str], 
 
 
 def _cell(name: str, value: Any) -> str:
-    """Write what is a ratio in four digits, an efficiency in percent, and nothing as a dash."""
-    if not isinstance(value, float):
-        return "-" if value is None else str(value)
-    return efficiency_text(value) if name == "efficiency" else f"{value:.4g}"
+    """Write a count without separators, so that it can be copied, and nothing as a dash."""
+    if isinstance(value, float):
+        return _COUNTS[name].text(value)
+    return "-" if value is None else str(value)
 
 
 def _lines(site: dict[str, Any]) -> str:

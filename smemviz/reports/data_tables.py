@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import MissingError
-from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.request_costs import RequestCosts, request_costs
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.printable import spreadsheet_cell
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
+from smemviz.views.columns import COLUMNS as COUNTED
 
 Rows = Literal["lanes", "requests", "sites"]
 ROWS: tuple[Rows, ...] = ("lanes", "requests", "sites")
@@ -30,15 +30,13 @@ _LAUNCH = ("launch", "kernel", "launch_requests", "launch_missing")
 _SITE = ("file", "line", "column", "source", "function", "array", "space", "op", "width")
 _REQUEST = ("block", "warp", "step", "epoch")
 _COSTS = RequestCosts._fields
-_SUMMARY = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
-_TRAFFIC = ("sectors_per_request", "bytes_used", "efficiency")
 COLUMNS: dict[Rows, tuple[str, ...]] = {
     "lanes": (*_LAUNCH, *_SITE, *_REQUEST, "lane", "address", "bank", "value", *_COSTS),
     "requests": (*_LAUNCH, *_SITE, *_REQUEST, "lanes", *_COSTS),
-    "sites": (*_LAUNCH, *_SITE, *_SUMMARY, *_TRAFFIC, "complete"),
+    "sites": (*_LAUNCH, *_SITE, *(column.name for column in COUNTED), "complete"),
 }
 _WORDS = {"kernel", "file", "source", "function", "array", "space", "op"}
-_REAL = {"value", "sectors_per_request", "efficiency"}
+_REAL = {"value", *(column.name for column in COUNTED if column.real)}
 _CHUNK = 1 << 12  # requests; 131,072 rows of lanes
 
 Column = Sequence[Any]
@@ -115,15 +113,12 @@ def _site_columns(recording: Recording, launch: Launch, site: Sequence[int]) -> 
 
 
 def _sites(recording: Recording, number: int, launch: Launch, hardware: Hardware) -> Table:
-    summary = summarize(launch, hardware)
-    traffic = [traffic_of(launch, i) for i in range(len(summary))]
+    sites = range(len(launch.sites))
     return {
-        **_launch_columns(number, launch, len(summary)),
-        **_site_columns(recording, launch, range(len(summary))),
-        **{name: [getattr(row, name) for row in summary] for name in (*_SUMMARY, "complete")},
-        "sectors_per_request": [one and one.sectors_per_request for one in traffic],
-        "bytes_used": [one and one.used for one in traffic],
-        "efficiency": [one and one.efficiency for one in traffic],
+        **_launch_columns(number, launch, len(sites)),
+        **_site_columns(recording, launch, sites),
+        **{column.name: [column.of_site(launch, i, hardware) for i in sites] for column in COUNTED},
+        "complete": [row.complete for row in summarize(launch, hardware)],
     }
 
 

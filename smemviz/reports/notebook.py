@@ -18,9 +18,10 @@ from smemviz.model.playback.request_view import RequestView
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
+from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, duration
-from smemviz.wording.sentences import Facts, degree_of, described, facts, headline, origin, present, rule
+from smemviz.wording.sentences import Facts, described, facts, headline, origin, present, rule
 
 _MOST_LAUNCHES = 20
 _MOST_FINDINGS = 5
@@ -34,7 +35,7 @@ def to_html(recording: Recording) -> str:
     sums = [facts(launch, hardware) for launch in recording.launches]
     parts = [
         f"<p>{_origin(recording, hardware)}</p>",
-        _table(recording.launches, sums),
+        _table(recording.launches, sums, hardware),
         *_missing(recording),
         *_findings(recording),
     ]
@@ -49,20 +50,19 @@ def _origin(recording: Recording, hardware: Hardware) -> str:
     return _("<b>{file}</b>: requests {origin}; {rule}.", file=escape(recording.file), origin=said, rule=counted)
 
 
-def _table(launches: Sequence[Launch], sums: Sequence[Facts]) -> str:
+def _table(launches: Sequence[Launch], sums: Sequence[Facts], hardware: Hardware) -> str:
     timed = any(launch.time for launch in launches)
-    heads = [_("launch"), _("grid"), _("block"), _("shared requests"), _("wavefronts"), _("ideal"), _("excess")]
-    heads += [_("degree"), _("sectors"), *[_("time")] * timed]
+    counts = columns_in("notebook")
+    heads = [_("launch"), _("grid"), _("block"), *(column.head("notebook") for column in counts), *[_("time")] * timed]
     rows = []
     groups = duplicates(launches)
     for group in groups[:_MOST_LAUNCHES]:
-        launch, total = launches[group[0]], sums[group[0]]
+        launch = launches[group[0]]
         name = launch.kernel if len(group) == 1 else f"{launch.kernel} \N{MULTIPLICATION SIGN} {len(group):,}"
         cells = [name, *(" x ".join(map(str, sizes)) for sizes in (launch.grid, launch.block))]
-        cells += [f"{n:,}" for n in (total.requests, total.wavefronts, total.ideal, total.excess)]
-        cells += [degree_of(total), f"{total.sectors:,}"]
+        cells += [column.total_text(launch, hardware) for column in counts]
         cells += [duration(launch.time.median_us) if launch.time else "-"] * timed
-        tag = "<tr class=conflict>" if total.excess else "<tr>"
+        tag = "<tr class=conflict>" if sums[group[0]].excess else "<tr>"
         rows.append(tag + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     more = sum(map(len, groups[_MOST_LAUNCHES:]))
     further = _("and {more}", more=count(more, "more launch"))

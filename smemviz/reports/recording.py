@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.duplicates import duplicates
-from smemviz.model.counting.global_traffic import Traffic, traffic_of
+from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.compute_capability import Basis
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -19,6 +19,7 @@ from smemviz.model.layout.layout_fix import LayoutFix, Pad, Swizzle
 from smemviz.printable import printable
 from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
+from smemviz.views.columns import COUNTS, TRAFFIC
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.sentences import described
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _PLACE = ("line", "column", "source", "function", "calls", "array", "space", "op", "width")
-_COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
-_TRAFFIC = ("sectors_per_request", "efficiency")
-_WIDTH_UNSEEN = 160  # columns, where the output is no terminal
 
 
 def facts(recording: Recording, hardware: Hardware = H200) -> dict[str, Any]:
@@ -67,7 +65,7 @@ def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> di
     explained = explain(launch, counted, loaded_sites(recording, launch))
     summary = summarize(launch, counted)
     bases = [_basis(site, counted.cc) for site in launch.sites]
-    rows = zip(launch.sites, summary, hardware, explained, bases, strict=True)
+    rows = zip(summary, hardware, explained, bases, strict=True)
     data = {
         "kernel": launch.kernel,
         "file": recording.file_of(launch),
@@ -75,7 +73,9 @@ def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> di
         "block": launch.block,
         "dynamic_shared": launch.dynamic_shared,
         "shared_bytes": launch.shared_bytes,
-        "sites": [_site_facts(*row) | _traffic_facts(traffic_of(launch, i)) for i, row in enumerate(rows)],
+        "sites": [
+            _site_facts(launch, i, counted, *row) | _traffic_facts(launch, i, counted) for i, row in enumerate(rows)
+        ],
     }
     if launch.missing:
         data["missing"] = launch.missing
@@ -94,26 +94,33 @@ def time_facts(time: Timing, *, samples: bool = True) -> dict[str, Any]:
 
 
 def _site_facts(
-    site: Site, summary: SiteSummary, hardware: SiteHardware | None, explained: Explained, rests_on: Basis | None
+    launch: Launch,
+    i: int,
+    counted: Hardware,
+    summary: SiteSummary,
+    hardware: SiteHardware | None,
+    explained: Explained,
+    rests_on: Basis | None,
 ) -> dict[str, Any]:
     """Return a site with its counts; ``complete`` and ``reason`` are there only when they limit what the counts say.
 
     ``file`` is there only when it is another than the launch's. ``basis`` is what the wavefronts rest on.
     """
-    counts = asdict(summary)
-    if summary.complete:
-        del counts["complete"]
-    if summary.reason is None:
-        del counts["reason"]
-    data = {name: getattr(site, name) for name in _PLACE} | counts
+    site = launch.sites[i]
+    data = {name: getattr(site, name) for name in _PLACE}
+    data |= {column.name: column.of_site(launch, i, counted) for column in COUNTS}
+    if not summary.complete:
+        data["complete"] = False
+    if summary.reason is not None:
+        data["reason"] = summary.reason
     data |= {"basis": rests_on and rests_on.kind, "explanation": _explanation(explained)}
     if site.file:
         data["file"] = site.file
     if hardware is None:
         return data
-    counted = asdict(hardware)
-    said = {name: counted.pop(name) for name in ("verdict", "because")}
-    return data | {"hardware": counted} | said
+    read = asdict(hardware)
+    said = {name: read.pop(name) for name in ("verdict", "because")}
+    return data | {"hardware": read} | said
 
 
 def _basis(site: Site, cc: tuple[int, int]) -> Basis | None:
@@ -122,20 +129,15 @@ def _basis(site: Site, cc: tuple[int, int]) -> Basis | None:
     return basis(site.op, site.width, cc) if counted else None
 
 
-def _traffic_facts(traffic: Traffic | None) -> dict[str, Any]:
-    """Return what a global site made of the sectors it moved, None for a shared one.
+def _traffic_facts(launch: Launch, i: int, counted: Hardware) -> dict[str, Any]:
+    """Return what a site made of what it moved, None where that is not counted.
 
     ``efficiency`` is ``bytes_used`` over bytes moved. Where part of the requests was not logged both are of the rest,
     ``efficiency_requests`` of them.
     """
-    if traffic is None:
-        return {"sectors_per_request": None, "bytes_used": None, "efficiency": None}
-    counts = {
-        "sectors_per_request": traffic.sectors_per_request,
-        "bytes_used": traffic.used,
-        "efficiency": traffic.efficiency,
-    }
-    return counts if traffic.complete else counts | {"efficiency_requests": traffic.logged}
+    counts: dict[str, Any] = {column.name: column.of_site(launch, i, counted) for column in TRAFFIC}
+    traffic = traffic_of(launch, i)
+    return counts if traffic is None or traffic.complete else counts | {"efficiency_requests": traffic.logged}
 
 
 def _explanation(explained: Explained) -> dict[str, Any]:
@@ -234,6 +236,8 @@ def output_console() -> Console:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
+    from smemviz.reports.console_table import WIDTH_UNSEEN
+
     class Output(Console):
         def on_broken_pipe(self) -> None:
             raise
@@ -245,5 +249,5 @@ def output_console() -> Console:
 
     console = Output(emoji=False, markup=False)  # "file.py:100:" is a place, "[/a]" text
     if not console.is_terminal:
-        console.width = _WIDTH_UNSEEN
+        console.width = WIDTH_UNSEEN
     return console

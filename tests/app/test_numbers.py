@@ -20,10 +20,10 @@ from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.paths import gallery, kernels_dir, recording_for
 from smemviz.recordings.file import load
 from smemviz.views.across_gpus import GPU_HEADS
+from smemviz.views.glossary.entry import Number
+from smemviz.views.glossary.numbers import numbers
 from smemviz.views.layout_lab import COUNT_HEADS, LANE_HEADS, count_rows
 from smemviz.views.layout_search import layout_heads
-from smemviz.wording.glossary import numbers
-from smemviz.wording.glossary_entry import Number
 
 # What heads a column or a row and is no number.
 NAMES = {"grid", "block", "recorded", "model", "what", "ours", "on", "launch", "layout", "in a kernel", "gpu"}

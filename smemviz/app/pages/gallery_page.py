@@ -18,8 +18,8 @@ from smemviz.app.page import Page, Services
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.thumbnail import thumbnail
-from smemviz.model.hardware.hardware import Hardware
 from smemviz.i18n import N_, _
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count, ways
 from smemviz.wording.sentences import facts, origin, rule

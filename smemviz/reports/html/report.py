@@ -12,7 +12,6 @@ from pathlib import Path
 
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, font, mono
 from smemviz.i18n import N_, _, ngettext
-from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
@@ -22,8 +21,9 @@ from smemviz.reports.html.page import document, text_of
 from smemviz.reports.html.playback import Played, played
 from smemviz.reports.html.scripts import messages_element, report_scripts
 from smemviz.reports.selection import launch_name
+from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, duration, efficiency_text, operation_name, space_name
+from smemviz.wording.labels import count, duration, operation_name, space_name
 from smemviz.wording.sentences import described, facts, findings_of, headline_of
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
@@ -156,15 +156,15 @@ def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[P
 def _overview(launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
     """Return a table with a row per launch."""
     timed = any(launch.time for launch, _ in launches)
-    heads = [_("launch"), _("grid"), _("block"), _("shared requests"), _("wavefronts"), _("ideal"), _("excess")]
-    heads += [_("global sectors"), *[_("median time")] * timed]
+    counts = columns_in("launches")
+    heads = [_("launch"), _("grid"), _("block"), *(column.head("launches") for column in counts)]
+    heads += [_("median time")] * timed
     rows = []
     for launch, number in launches:
-        total = facts(launch, hardware)
         cells = [launch_name(launch, number), *(" x ".join(map(str, size)) for size in (launch.grid, launch.block))]
-        cells += [f"{n:,}" for n in (total.requests, total.wavefronts, total.ideal, total.excess, total.sectors)]
+        cells += [column.total_text(launch, hardware) for column in counts]
         cells += [duration(launch.time.median_us) if launch.time else "-"] * timed
-        rows.append((cells, bool(total.excess)))
+        rows.append((cells, bool(facts(launch, hardware).excess)))
     return _table(_("Launches"), heads, rows)
 
 
@@ -174,18 +174,14 @@ def _sites(recording: Recording, launches: Sequence[tuple[Launch, int]], hardwar
 
 
 def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> str:
-    heads = [_("line"), _("source"), _("space"), _("operation"), _("bytes"), _("requests"), _("wavefronts")]
-    heads += [_("ideal"), _("excess"), _("degree"), _("sectors"), _("efficiency")]
-    heads += [_("hardware")] * bool(launch.hardware)
+    counts = columns_in("accesses")
+    heads = [_("line"), _("source"), _("space"), _("operation"), _("bytes")]
+    heads += [*(column.head("accesses") for column in counts), *[_("hardware")] * bool(launch.hardware)]
     rows = []
     for i, (site, row) in enumerate(zip(launch.sites, summarize(launch, hardware), strict=True)):
-        traffic = traffic_of(launch, i)
         line = f"{Path(site.file).name}:{site.line}" if site.file else str(site.line)
         cells = [line, site.source, space_name(site.space), operation_name(site.op), str(site.width)]
-        cells += [f"{row.requests:,}"]
-        counts = (row.wavefronts, row.ideal, row.excess, row.max_degree, row.sectors)
-        cells += ["-" if n is None else f"{n:,}" for n in counts]
-        cells += [efficiency_text(traffic.efficiency) if traffic and traffic.efficiency is not None else "-"]
+        cells += [column.site_text(launch, i, hardware) for column in counts]
         cells += [_(_VERDICTS[launch.hardware[i].verdict])] if launch.hardware else []
         rows.append((cells, bool(row.excess)))
     said = _("{kernel}: {headline}.", kernel=name, headline=headline_of(recording, launch, hardware))

@@ -15,7 +15,7 @@ from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operat
 from smemviz.model.layout.layout_fix import Layout, Pad, laid_out
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.cuda.indices import new_index
-from smemviz.suggest.cuda.pitch import Change, in_brackets, is_term, longer, more_text, pad_constant, row_factor
+from smemviz.suggest.cuda.pitch import Change, is_term, longer, more_text, pad_constant, row_factor
 from smemviz.suggest.cuda.text import Declaration, SourceText, Use
 from smemviz.suggest.edits import Edit
 from smemviz.suggest.rewrites import NotRewrittenError, Rewrite

@@ -19,9 +19,11 @@ from smemviz.app.state import LookState
 from smemviz.figures.elements import described_counts, look_at, touched_elements
 from smemviz.figures.sectors import spread, used_of
 from smemviz.i18n import _
-from smemviz.model.counting.global_traffic import Traffic, same_accesses, traffic_of
+from smemviz.model.counting.global_traffic import same_accesses, traffic_of
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
-from smemviz.wording.labels import efficiency_text, listed
+from smemviz.views.columns import columns_in
+from smemviz.wording.labels import listed
 
 GLOBAL_PROPERTIES = (
     "site-traffic-panel.hidden",
@@ -70,7 +72,7 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     looked = look_at(now, look.elements, whole=look.whole)
     figure = touched_elements(now, looked, theme=look.theme)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
-    return _site(found.shown, launch, site, run_query, look) | {
+    return _site(found.shown, launch, site, found.hardware, run_query, look) | {
         "elements-panel.hidden": looked is None,
         "elements.figure": figure,
         "elements.style": {"height": figure.layout.height},
@@ -78,7 +80,7 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     }
 
 
-def _site(shown: Shown, launch: Launch, site: int | None, query: Query, look: LookState) -> Filling:
+def _site(shown: Shown, launch: Launch, site: int | None, hardware: Hardware, query: Query, look: LookState) -> Filling:
     """Show what all requests of the site moved; the panel is hidden for a site in shared memory."""
     traffic = traffic_of(launch, site) if site is not None else None
     if site is None or traffic is None:
@@ -87,7 +89,7 @@ def _site(shown: Shown, launch: Launch, site: int | None, query: Query, look: Lo
     return {
         "site-traffic-panel.hidden": False,
         "site-traffic-title.children": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
-        "site-facts.children": _facts(traffic),
+        "site-facts.children": _facts(launch, site, hardware),
         "site-traffic-note.children": used_of(traffic),
         "site-peers.children": _peers(shown, launch, query),
         "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,
@@ -111,12 +113,8 @@ def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
     return rich("The same accesses in another order: {link}", link=link)
 
 
-def _facts(traffic: Traffic) -> list[Component]:
-    each, efficiency = traffic.sectors_per_request, traffic.efficiency
-    none = _("none")
+def _facts(launch: Launch, site: int, hardware: Hardware) -> list[Component]:
     return [
-        fact(_("requests"), f"{traffic.requests:,}", "requests"),
-        fact(_("sectors"), f"{traffic.sectors:,}", "sectors"),
-        fact(_("sectors per request"), none if each is None else f"{each:.4g}", "sectors-per-request"),
-        fact(_("efficiency"), none if efficiency is None else efficiency_text(efficiency), "efficiency"),
+        fact(column.head("access"), column.site_text(launch, site, hardware, nothing=_("none")), column.anchor)
+        for column in columns_in("access")
     ]

@@ -36,6 +36,7 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.places import access_of
 from smemviz.recordings.text import lines_of
+from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import capital, sentences
 from smemviz.wording.labels import finding_name
 from smemviz.wording.sentences import described_where, facts, findings_of, headline_of, origin, rule
@@ -223,12 +224,10 @@ def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
         fact(_("grid"), " x ".join(map(str, launch.grid))),
         fact(_("block"), " x ".join(map(str, launch.block))),
         fact(_("shared bytes"), f"{launch.shared_bytes:,}", "shared-bytes"),
-        fact(_("shared requests"), f"{total.requests:,}", "requests"),
-        fact(_("wavefronts"), f"{total.wavefronts:,}", "wavefronts"),
-        fact(_("ideal"), f"{total.ideal:,}", "ideal"),
-        fact(_("excess"), f"{total.excess:,}", "excess", conflict=total.excess > 0),
-        fact(_("global sectors"), f"{total.sectors:,}", "sectors"),
     ]
+    for column in columns_in("page"):
+        conflict = column.name == "excess" and total.excess > 0
+        shown.append(fact(column.head("page"), column.total_text(launch, hardware), column.anchor, conflict=conflict))
     if total.uncounted:
         shown.append(fact(_("data-dependent accesses"), f"{total.uncounted:,}", "data"))
     return shown

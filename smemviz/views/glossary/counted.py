@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smemviz.i18n import N_, _
-from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest_basis
-from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch
-from smemviz.wording.glossary_entry import Number, Section
-from smemviz.wording.labels import percent
-from smemviz.wording.sentences import facts
+from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch, Space
+from smemviz.views.columns import COLUMNS, COUNTS, Column
+from smemviz.views.glossary.entry import Number, Section
 
 _RULES: dict[BasisKind, str] = {
     "measured": N_("The rule for compute capability {name} applied to the addresses; it was measured."),
@@ -19,23 +19,31 @@ _RULES: dict[BasisKind, str] = {
 }
 
 
-def request_numbers(launch: Launch) -> Section:
+def explained(column: Column, launch: Launch, hardware: Hardware, rule: str = "") -> Number:
+    """Explain a column, with a launch's number as an example; ``rule`` is said of those without a source."""
+    sizes = {"lanes": WARP_SIZE, "bytes": SECTOR_BYTES, "wavefront": hardware.bytes_per_wavefront}
+    return Number(
+        column.anchor,
+        tuple(map(_, column.names)),
+        _(column.meaning, **sizes),
+        _(column.source) if column.source else rule,
+        column.text(column.of_launch(launch, hardware), nothing=""),
+    )
+
+
+def _of_columns(space: Space, launch: Launch, hardware: Hardware, rule: str) -> tuple[Number, ...]:
+    """Explain the columns of a kind of memory; those of both but the first are explained with global memory."""
+    chosen = (column for column in COLUMNS[1:] if column.anchor and column.spaces[-1] == space)
+    return tuple(explained(column, launch, hardware, rule) for column in chosen)
+
+
+def request_numbers(launch: Launch, hardware: Hardware) -> Section:
     """Explain what is recorded, with a launch's numbers as examples."""
     source = _("Recorded: the gpu engine logs what the running kernel uses, lockstep what the same source computes.")
-    logged = f"{len(launch.requests):,}"
     return Section(
         _("What is recorded"),
         (
-            Number(
-                "requests",
-                (_("requests"), _("shared requests")),
-                _(
-                    "One warp at one place of the source, once: the addresses that its {lanes} lanes ask for together.",
-                    lanes=WARP_SIZE,
-                ),
-                source,
-                logged,
-            ),
+            replace(explained(COUNTS[0], launch, hardware), example=f"{len(launch.requests):,}"),
             Number(
                 "places",
                 (_("block"), _("warp"), _("lane"), _("step")),
@@ -62,7 +70,6 @@ def request_numbers(launch: Launch) -> Section:
 
 def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
     """Explain what is counted of shared memory, with a launch's numbers as examples."""
-    total = facts(launch, hardware)
     rule = _(_RULES[weakest_basis([launch], hardware.cc)], name=hardware.name)
     return Section(
         _("Shared memory"),
@@ -85,48 +92,7 @@ def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
                 _("Recorded: the lengths and places of the arrays as the launch had them."),
                 f"{launch.shared_bytes:,}",
             ),
-            Number(
-                "wavefronts",
-                (
-                    _("wavefronts"),
-                    _("shared wavefronts"),
-                    _("store wavefronts"),
-                    _("load wavefronts"),
-                    _("update wavefronts"),
-                ),
-                _(
-                    "Passes through shared memory. In one pass each bank delivers at most one word; a request needs as "
-                    "many passes as its busiest bank has different words to deliver, added up over the groups of "
-                    "lanes that are served together. A word that several lanes read is delivered once, as a "
-                    "broadcast. Older profilers call the passes transactions."
-                ),
-                rule,
-                f"{total.wavefronts:,}",
-            ),
-            Number(
-                "ideal",
-                (_("ideal"),),
-                _("The wavefronts of the same requests if no two words shared a bank: one for each group of lanes."),
-                rule,
-                f"{total.ideal:,}",
-            ),
-            Number(
-                "excess",
-                (_("excess"), _("bank conflicts")),
-                _("Wavefronts beyond the ideal. Nsight Compute calls them excessive."),
-                _("The difference of the two numbers above."),
-                f"{total.excess:,}",
-            ),
-            Number(
-                "degree",
-                (_("degree"), _("N-way")),
-                _(
-                    "The largest number of different words that one bank must deliver to lanes served together; 1-way "
-                    "is no conflict."
-                ),
-                rule,
-                f"{total.max_degree}",
-            ),
+            *_of_columns("shared", launch, hardware, rule),
             Number(
                 "data",
                 (_("depends on the data"), _("not known")),
@@ -141,46 +107,10 @@ def shared_numbers(launch: Launch, hardware: Hardware) -> Section:
     )
 
 
-def global_numbers(launch: Launch) -> Section:
+def global_numbers(launch: Launch, hardware: Hardware) -> Section:
     """Explain what is counted of global memory, with a launch's numbers as examples."""
     rule = _("Counted from the addresses; measured on an H200 for accesses of 4, 8 and 16 bytes.")
-    traffic = [found for found in (traffic_of(launch, i) for i in range(len(launch.sites))) if found]
-    moved, asked = sum(one.sectors for one in traffic), sum(one.requests for one in traffic)
-    efficiency = traffic[0].efficiency if len(traffic) == 1 else None
-    return Section(
-        _("Global memory"),
-        (
-            Number(
-                "sectors",
-                (_("sectors"), _("global sectors"), _("sectors loaded"), _("sectors stored")),
-                _(
-                    "Aligned pieces of {bytes} bytes of global memory that a request touches, each counted once a "
-                    "request; nvprof calls them transactions. Caches are not modelled: a sector counts whether it "
-                    "comes from L1, L2 or memory.",
-                    bytes=SECTOR_BYTES,
-                ),
-                rule,
-                f"{moved:,}",
-            ),
-            Number(
-                "sectors-per-request",
-                (_("sectors per request"),),
-                _(
-                    "Sectors divided by requests. A warp that reads 4 bytes a lane side by side is coalesced and needs "
-                    "4; spread out it needs 32."
-                ),
-                rule,
-                f"{moved / asked:.4g}" if asked else "",
-            ),
-            Number(
-                "efficiency",
-                (_("efficiency"),),
-                _("Bytes that lanes use, each counted once a request, divided by the bytes of the sectors moved."),
-                _("Over all requests if all were logged, else over the logged ones; the page says which."),
-                percent(efficiency) if efficiency is not None else "",
-            ),
-        ),
-    )
+    return Section(_("Global memory"), _of_columns("global", launch, hardware, rule))
 
 
 def layout_numbers(hardware: Hardware) -> Section:

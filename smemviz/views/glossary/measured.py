@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smemviz.i18n import _
 from smemviz.recordings.data import Launch
-from smemviz.wording.glossary_entry import Number, Section
+from smemviz.views.glossary.entry import Number, Section
 
 
 def time_numbers(launch: Launch) -> Section:

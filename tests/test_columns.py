@@ -1,0 +1,67 @@
+"""The columns of counts: every place takes them from one list, and every one that is shown is explained."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+from strategies import a_recording
+
+from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.playback.bank_service import H200
+from smemviz.paths import kernels_dir
+from smemviz.recordings.file import load
+from smemviz.recordings.recording import Recording
+from smemviz.reports import data_tables
+from smemviz.reports.notebook import to_html
+from smemviz.reports.recording import facts
+from smemviz.views.columns import COLUMNS, COUNTS, Column, columns_in
+from smemviz.views.glossary.counted import explained
+from smemviz.views.glossary.numbers import numbers
+
+
+@pytest.fixture(scope="module")
+def square() -> Recording:
+    return load(kernels_dir() / "recordings" / "h200" / "square.smem.npz")
+
+
+@pytest.mark.parametrize("column", [column for column in COLUMNS if column.heads], ids=lambda column: column.name)
+def test_a_column_that_is_shown_is_explained_under_every_name(square: Recording, column: Column) -> None:
+    heads = {head for place, head in column.heads.items() if place != "terminal"}
+    assert heads <= set(column.names)
+    entry = explained(column, square.launches[0], H200)
+    assert entry.names == column.names
+    assert entry.meaning
+    assert "{" not in entry.meaning
+    (shown,) = (
+        one for section in numbers(square.launches[0]) for one in section.numbers if one.anchor == column.anchor
+    )
+    assert (shown.names, shown.meaning) == (entry.names, entry.meaning)
+
+
+def test_the_first_columns_are_the_summary(square: Recording) -> None:
+    launch = square["set_row_read_col"]
+    for i, row in enumerate(summarize(launch)):
+        counts = {column.name: column.of_site(launch, i, H200) for column in COUNTS}
+        assert counts == {name: value for name, value in asdict(row).items() if name not in ("complete", "reason")}
+    assert list(SiteSummary.__dataclass_fields__)[: len(COUNTS)] == [column.name for column in COUNTS]
+
+
+def test_data_have_every_column_in_order(square: Recording) -> None:
+    names = [column.name for column in COLUMNS]
+    for site in facts(square)["launches"][0]["sites"]:
+        assert [name for name in site if name in names] == names
+    assert [name for name in data_tables.COLUMNS["sites"] if name in names] == names
+
+
+def test_a_column_has_numbers_where_its_kind_of_memory_is_used() -> None:
+    (launch,) = a_recording().launches
+    for column in COLUMNS:
+        for i, site in enumerate(launch.sites):
+            if site.space not in column.spaces:
+                assert column.of_site(launch, i, H200) is None
+
+
+def test_a_notebook_has_its_columns_in_the_order_of_the_list(square: Recording) -> None:
+    heads = [column.head("notebook") for column in columns_in("notebook")]
+    assert f"<th scope=col>{'</th><th scope=col>'.join(heads)}</th>" in to_html(square)
