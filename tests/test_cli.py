@@ -26,8 +26,7 @@ from smemviz import paths as resources
 from smemviz.cli import main as cli
 from smemviz.errors import KernelFileError, MissingError
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
-from smemviz.recordings.write import save
+from smemviz.recordings.recording import Recording, save
 from smemviz.version import __version__
 
 KERNELS = resources.kernels_dir()

@@ -11,7 +11,7 @@ from strategies import a_recording
 
 import smemviz
 from smemviz.cli import main as cli
-from smemviz.recordings.write import save
+from smemviz.recordings.recording import save
 
 KERNEL = """
 import numpy as np

@@ -25,8 +25,7 @@ from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.archive import write_archive
 from smemviz.recordings.data import Calibration, SiteHardware, Timing
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
-from smemviz.recordings.write import save
+from smemviz.recordings.recording import Recording, save
 from smemviz.reports.figure_registry import FIGURES, VIEWS, picture
 from smemviz.reports.files import write_report, write_table, write_trace
 from smemviz.reports.notebook import to_html

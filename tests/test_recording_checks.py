@@ -16,8 +16,7 @@ from smemviz.errors import RecordingError
 from smemviz.recordings.archive import write_archive
 from smemviz.recordings.data import Calibration, Finding, Launch, SiteHardware, Timing
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
-from smemviz.recordings.write import save
+from smemviz.recordings.recording import Recording, save
 
 NAN, INFINITE = float("nan"), float("inf")
 DATE = "2026-01-31T12:00:00+00:00"

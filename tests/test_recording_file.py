@@ -22,8 +22,7 @@ from strategies import a_launch, a_recording, recordings, requests, totals
 
 from smemviz.errors import InputError, RecordingError
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
-from smemviz.recordings.write import MAX_REQUESTS, save
+from smemviz.recordings.recording import MAX_REQUESTS, Recording, save
 
 LIMIT_SECONDS = 1.0
 LIMIT_BYTES = 200e6

@@ -1,6 +1,6 @@
 """What one run of a kernel file captured: frozen data, nothing but selecting in it.
 
-A whole recording is in ``recording``, reading its file in ``file``, writing it in ``write``, counting in ``model``.
+A whole recording is in ``recording``, reading its file in ``file``, counting in ``model``.
 """
 
 from __future__ import annotations
@@ -243,10 +243,9 @@ class Launch:
 
     def summary(self, cc: tuple[int, int] = (9, 0)) -> tuple[SiteSummary, ...]:
         """Count each site on a compute capability; see ``smemviz.model.counting.summary``."""
-        from smemviz.model.counting.summary import summarize
-        from smemviz.model.hardware.hardware import Hardware
+        from smemviz.model.counting.summary import summarize_for
 
-        return summarize(self, Hardware(cc))
+        return summarize_for(self, cc)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Reading the file of a recording, which may come from anywhere; ``write`` says what is in it."""
+"""Reading the file of a recording, which may come from anywhere; ``recording`` says what is in it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,16 @@ from smemviz.recordings.archive import Archive, open_archive
 from smemviz.recordings.checks import check_addresses, check_launch, check_recording, check_totals
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Totals
 from smemviz.recordings.decode import decode_fields
-from smemviz.recordings.recording import Recording
-from smemviz.recordings.write import COLUMNS, INTEGERS, MAX_METADATA_BYTES, MAX_REQUESTS, METADATA, SCHEMA, TOTALS
+from smemviz.recordings.recording import (
+    COLUMNS,
+    INTEGERS,
+    MAX_METADATA_BYTES,
+    MAX_REQUESTS,
+    METADATA,
+    SCHEMA,
+    TOTALS,
+    Recording,
+)
 
 MAX_TOTALS_ROWS = 1 << 16
 

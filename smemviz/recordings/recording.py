@@ -1,14 +1,35 @@
-"""A recording: everything that one run captured."""
+"""A recording: everything that one run captured, and its file, ``*.smem.npz``.
+
+The file is a zip of ``metadata.json`` and one array per column of the requests. The rows of all launches follow each
+other in every column; the metadata says how many belong to each. The integers are stored in the smallest type that
+holds them. The same recording always gives the same bytes. ``file`` reads it.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from smemviz.recordings.data import Calibration, Device, Finding, Launch, Site
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.errors import InputError, RecordingError
+from smemviz.recordings.archive import write_archive, write_members
+from smemviz.recordings.data import Calibration, Device, Finding, Launch, Requests, Site, Totals
 from smemviz.recordings.dtypes import ConstantValue
+
+SCHEMA = 1
+MAX_REQUESTS = 1 << 18  # logged in one file: 141 MB once loaded
+MAX_METADATA_BYTES = 6 << 20
+
+METADATA = "metadata.json"
+COLUMNS = {f.name: f"{f.name}.npy" for f in fields(Requests)}
+TOTALS = {f.name: f"totals_{f.name}.npy" for f in fields(Totals)}
+INTEGERS = ("|i1", "<i2", "<i4", "<i8")
 
 
 @dataclass(frozen=True)
@@ -75,7 +96,89 @@ class Recording:
         return to_html(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the recording to a ``*.smem.npz`` file; see ``smemviz.recordings.write``."""
-        from smemviz.recordings.write import save
+        """Write the recording to a ``*.smem.npz`` file; a file of that name is replaced only when it is complete.
 
+        Raises:
+            RecordingError: when the recording holds more than a file may.
+            InputError: when the file cannot be written.
+        """
         save(self, path)
+
+
+def save(recording: Recording, path: str | Path) -> None:
+    """Write a recording; a file of that name is replaced only when the new one is complete.
+
+    Raises:
+        RecordingError: when the recording holds more than a file may.
+        InputError: when the file cannot be written.
+    """
+    members = _members(recording, path)
+    try:
+        write_archive(Path(path), members)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def packed(recording: Recording, name: str) -> bytes:
+    """Return what ``save`` would write; ``name`` is what errors call it.
+
+    Raises:
+        RecordingError: when the recording holds more than a file may.
+    """
+    content = io.BytesIO()
+    write_members(content, _members(recording, name))
+    return content.getvalue()
+
+
+def _members(recording: Recording, path: str | Path) -> dict[str, bytes]:
+    logged = sum(len(launch.requests) for launch in recording.launches)
+    if logged > MAX_REQUESTS:
+        raise RecordingError(f"{path}: {logged} logged requests; a file holds {MAX_REQUESTS}. Launch fewer blocks")
+    try:
+        metadata = json.dumps(_metadata(recording), ensure_ascii=False, indent=1).encode()
+    except UnicodeEncodeError:
+        raise RecordingError(
+            f"{path}: the name of {recording.file} or of a file it uses is not UTF-8; rename it"
+        ) from None
+    if len(metadata) > MAX_METADATA_BYTES:
+        raise RecordingError(
+            f"{path}: {len(metadata)} bytes of source and launches; a file holds {MAX_METADATA_BYTES}. "
+            "Record fewer, with --max-launches or --kernel"
+        )
+    members = {METADATA: metadata}
+    requests = [launch.requests for launch in recording.launches] or [Requests.empty()]
+    members |= {member: _npy([getattr(r, name) for r in requests]) for name, member in COLUMNS.items()}
+    totals = [launch.totals for launch in recording.launches if launch.totals is not None]
+    if totals:
+        members |= {member: _npy([getattr(t, name) for t in totals]) for name, member in TOTALS.items()}
+    return members
+
+
+def _metadata(recording: Recording) -> dict[str, Any]:
+    launches = []
+    for launch in recording.launches:
+        data = {f.name: getattr(launch, f.name) for f in fields(launch) if f.name not in ("requests", "totals")}
+        data["sites"] = [asdict(site) for site in launch.sites]
+        data["arrays"] = [asdict(array) for array in launch.arrays]
+        data["time"] = launch.time and asdict(launch.time)
+        data["hardware"] = [asdict(row) for row in launch.hardware]
+        data["counters"] = dict(launch.counters)
+        launches.append(data | {"logged": len(launch.requests), "has_totals": launch.totals is not None})
+    data = {"schema": SCHEMA} | {f.name: getattr(recording, f.name) for f in fields(recording)}
+    data["constants"] = dict(recording.constants)
+    data["sources"] = dict(recording.sources)
+    data["device"] = recording.device and asdict(recording.device)
+    data["launches"] = launches
+    data["calibration"] = recording.calibration and asdict(recording.calibration)
+    data["findings"] = [asdict(finding) for finding in recording.findings]
+    return data
+
+
+def _npy(parts: list[NDArray[Any]]) -> bytes:
+    column = np.concatenate(parts)
+    if column.dtype.kind == "i":
+        low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
+        column = column.astype(next(d for d in INTEGERS if np.iinfo(d).min <= low and high <= np.iinfo(d).max))
+    content = io.BytesIO()
+    np.lib.format.write_array(content, column.astype(column.dtype.newbyteorder("<"), copy=False), (1, 0), False)
+    return content.getvalue()

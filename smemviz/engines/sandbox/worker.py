@@ -21,7 +21,7 @@ from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import PlaceError, SmemvizError
 from smemviz.messages import said
-from smemviz.recordings.write import packed
+from smemviz.recordings.recording import packed
 
 _MAX_REQUEST = 1 << 20  # characters
 _MAX_FILE = 1 << 26  # bytes

@@ -62,6 +62,11 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
     )
 
 
+def summarize_for(launch: Launch, cc: tuple[int, int]) -> tuple[SiteSummary, ...]:
+    """Count each site of a launch as a compute capability would serve it in its default bank mode."""
+    return summarize(launch, Hardware(cc))
+
+
 def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H200) -> Totals:
     """Count requests per site; a site whose wavefronts cannot be told has 0 of them.
 
