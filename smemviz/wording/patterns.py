@@ -18,8 +18,6 @@ from smemviz.recordings.operation_names import POPULATION_COUNT
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import count, lane_ranges
 
-_ROW_OF_BANKS = 128  # bytes, of compute capability 5.0 and later
-
 _NAMES = {
     "one lane": N_("one lane"),
     "one element": N_("one element"),
@@ -197,14 +195,15 @@ def _between(level: Level, depth: int, outermost: int) -> str:
 
 def _stride_reason(pattern: Pattern, site: Site, lanes: int, degree: int, cc: tuple[int, int]) -> str | None:
     """Work a degree out from the common divisor of stride and banks, None where that is not the whole story."""
-    if pattern.kind != "stride" or pattern.spacing != 1 or device(cc).banks != 32:
+    row = device(cc)
+    if pattern.kind != "stride" or pattern.spacing != 1 or row.splits_wide:
         return None
     unit = max(site.width, 4)
     stride, rest = divmod(abs(pattern.levels[0].stride), unit)
     if rest:
         return None
-    slots = _ROW_OF_BANKS // unit
-    together = min(lanes, slots)
+    slots = row.banks * row.bank_bytes[0] // unit
+    together = min(lanes, slots, row.phases[unit])
     divisor = gcd(stride, slots)
     used = min(slots // divisor, together)
     if degree != -(-together // (slots // divisor)):

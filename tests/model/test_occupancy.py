@@ -6,7 +6,7 @@ import pytest
 
 from smemviz.errors import InputError
 from smemviz.model.hardware.compute_capability import KIB, ComputeCapability, known
-from smemviz.model.hardware.occupancy import blocks_per_multiprocessor, multiprocessor
+from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_pad_can_cost_a_block() -> None:
 
 @pytest.mark.parametrize("row", known(), ids=lambda row: row.name)
 def test_every_part_has_a_multiprocessor_that_takes_its_largest_block(row: ComputeCapability) -> None:
-    found = multiprocessor(row.cc)
+    found = row.multiprocessor
     assert found.shared_bytes >= row.opt_in_shared + row.reserved_shared
     assert blocks_per_multiprocessor(row.opt_in_shared, row.cc, row.max_threads) >= 1
 
@@ -61,4 +61,4 @@ def test_a_block_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InputError, match="a block cannot have -4 bytes"):
         blocks_per_multiprocessor(-4, (9, 0))
     with pytest.raises(InputError, match="is not in the table"):
-        multiprocessor((4, 0))
+        blocks_per_multiprocessor(0, (4, 0))

@@ -19,7 +19,7 @@ from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.i18n import N_, _
-from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import count, ways
 from smemviz.wording.sentences import facts, origin, rule
@@ -91,7 +91,7 @@ def _legend() -> Component:
     """Say what the colours of the small pictures mean."""
     named = {
         "bank-first": _("bank {bank}", bank=0),
-        "bank-last": _("bank {bank}", bank=31),
+        "bank-last": _("bank {bank}", bank=H200.banks - 1),
         "lane": _("lane of the worst request"),
         "conflict": _("lane in conflict"),
         "unused": _("never touched"),

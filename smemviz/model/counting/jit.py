@@ -13,7 +13,7 @@ from smemviz.model.hardware.rules import Rule
 
 MISTAKE = -1
 
-_SLOTS = 512  # of a hash table that holds the at most 64 words of a phase
+_SLOTS = 512  # of a hash table that holds the words of a phase: at most 4 for each lane of a warp
 
 F = TypeVar("F", bound=Callable[..., object])
 

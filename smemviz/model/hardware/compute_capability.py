@@ -1,4 +1,4 @@
-"""The compute capabilities: banks, phases and shared-memory limits, and what each number rests on."""
+"""The one table of compute capabilities: banks, phases and limits, and what each number rests on."""
 
 from __future__ import annotations
 
@@ -30,10 +30,23 @@ class Basis:
 
 
 @dataclass(frozen=True)
+class Multiprocessor:
+    """What the blocks on one multiprocessor share.
+
+    ``granularity`` is the bytes that shared memory is handed out in.
+    """
+
+    shared_bytes: int
+    blocks: int
+    threads: int
+    granularity: int
+
+
+@dataclass(frozen=True)
 class ComputeCapability:
     """One row of the table.
 
-    ``bank_bytes`` are the bank widths the part can be set to, its default first. ``phases`` maps bytes per lane
+    ``bank_bytes`` are the bank widths the GPU can be set to, its default first. ``phases`` maps bytes per lane
     to the lanes that are served together; ``merges_wide_loads`` says whether 8 and 16 byte loads can double
     them, ``splits_wide`` whether each 4 bytes of a wide access are a request of their own. ``more_ways`` maps bytes
     per lane to the wavefronts that a phase takes more than its fullest bank has words. Shared memory is bytes
@@ -47,6 +60,7 @@ class ComputeCapability:
     basis: Basis
     wide: Mapping[int, Basis]
     phases: Mapping[int, int]
+    multiprocessor: Multiprocessor
     banks: int = 32
     bank_bytes: tuple[int, ...] = (4,)
     merges_wide_loads: bool = False
@@ -122,13 +136,18 @@ _TESLA = Basis(
 )
 
 
-def _tesla(minor: int) -> ComputeCapability:
+def _multiprocessor(kib: int, blocks: int, threads: int, granularity: int) -> Multiprocessor:
+    return Multiprocessor(kib * KIB, blocks, threads, granularity)
+
+
+def _tesla(minor: int, threads: int) -> ComputeCapability:
     return ComputeCapability(
         (1, minor),
         "Tesla",
         _TESLA,
         _wide(_TESLA, _TESLA),
         _phases(16, 16, 16),
+        _multiprocessor(16, 8, threads, 512),
         banks=16,
         splits_wide=True,
         static_shared=16 * KIB,
@@ -137,46 +156,59 @@ def _tesla(minor: int) -> ComputeCapability:
     )
 
 
-def _kepler(minor: int) -> ComputeCapability:
-    wide = _wide(_KEPLER, _KEPLER_16)
-    return ComputeCapability((3, minor), "Kepler", _KEPLER, wide, _phases(32, 32, 16), bank_bytes=(4, 8))
+def _kepler(minor: int, kib: int = 48) -> ComputeCapability:
+    wide, shared = _wide(_KEPLER, _KEPLER_16), _multiprocessor(kib, 16, 2048, 256)
+    return ComputeCapability((3, minor), "Kepler", _KEPLER, wide, _phases(32, 32, 16), shared, bank_bytes=(4, 8))
 
 
 def _fermi(minor: int) -> ComputeCapability:
-    more = MappingProxyType({16: 1})
-    return ComputeCapability((2, minor), "Fermi", _FERMI, _wide(_FERMI, _FERMI_16), _phases(32, 16, 8), more_ways=more)
+    wide, shared, more = _wide(_FERMI, _FERMI_16), _multiprocessor(48, 8, 1536, 128), MappingProxyType({16: 1})
+    return ComputeCapability((2, minor), "Fermi", _FERMI, wide, _phases(32, 16, 8), shared, more_ways=more)
 
 
-def _modern(cc: tuple[int, int], family: str, opt_in_kib: int = 48) -> ComputeCapability:
+def _modern(
+    cc: tuple[int, int], family: str, kib: int, blocks: int = 32, threads: int = 2048, opt_in_kib: int = 48
+) -> ComputeCapability:
+    since_ampere = cc >= (8, 0)
     return ComputeCapability(
         cc,
         family,
         _MEASURED if cc == (9, 0) else _SINCE_MAXWELL,
         _wide(_MEASURED, _MEASURED) if cc == (9, 0) else _wide(AS_MEASURED, AS_MEASURED),
         _phases(32, 16, 8),
+        _multiprocessor(kib, blocks, threads, 128 if since_ampere else 256),
         merges_wide_loads=True,
         opt_in_shared=opt_in_kib * KIB,
-        reserved_shared=KIB if cc >= (8, 0) else 0,
+        reserved_shared=KIB if since_ampere else 0,
     )
 
 
-# Limits: CUDA C++ programming guide, technical specifications per compute capability.
+# Limits, and KiB of shared memory, blocks and threads of a multiprocessor: CUDA C++ programming guide, technical
+# specifications per compute capability. Granularity: cuda_occupancy.h, before 3.0 the occupancy calculator of CUDA 7.
 _ROWS = (
-    *(_tesla(minor) for minor in (0, 1, 2, 3)),
+    *(_tesla(minor, 768) for minor in (0, 1)),
+    *(_tesla(minor, 1024) for minor in (2, 3)),
     *(_fermi(minor) for minor in (0, 1)),
-    *(_kepler(minor) for minor in (0, 2, 5, 7)),
-    *(_modern((5, minor), "Maxwell") for minor in (0, 2, 3)),
-    *(_modern((6, minor), "Pascal") for minor in (0, 1, 2)),
-    _modern((7, 0), "Volta", 96),
-    _modern((7, 2), "Volta", 96),
-    _modern((7, 5), "Turing", 64),
-    _modern((8, 0), "Ampere", 163),
-    _modern((8, 6), "Ampere", 99),
-    _modern((8, 7), "Ampere", 163),
-    _modern((8, 9), "Ada", 99),
-    _modern((9, 0), "Hopper", 227),
-    *(_modern((10, minor), "Blackwell", 227) for minor in (0, 1, 3)),
-    _modern((11, 0), "Blackwell", 227),
-    *(_modern((12, minor), "Blackwell", 99) for minor in (0, 1)),
+    *(_kepler(minor) for minor in (0, 2, 5)),
+    _kepler(7, 112),
+    _modern((5, 0), "Maxwell", 64),
+    _modern((5, 2), "Maxwell", 96),
+    _modern((5, 3), "Maxwell", 64),
+    _modern((6, 0), "Pascal", 64),
+    _modern((6, 1), "Pascal", 96),
+    _modern((6, 2), "Pascal", 64),
+    _modern((7, 0), "Volta", 96, opt_in_kib=96),
+    _modern((7, 2), "Volta", 96, opt_in_kib=96),
+    _modern((7, 5), "Turing", 64, 16, 1024, opt_in_kib=64),
+    _modern((8, 0), "Ampere", 164, opt_in_kib=163),
+    _modern((8, 6), "Ampere", 100, 16, 1536, opt_in_kib=99),
+    _modern((8, 7), "Ampere", 164, 16, 1536, opt_in_kib=163),
+    _modern((8, 9), "Ada", 100, 24, 1536, opt_in_kib=99),
+    _modern((9, 0), "Hopper", 228, opt_in_kib=227),
+    _modern((10, 0), "Blackwell", 228, opt_in_kib=227),
+    _modern((10, 1), "Blackwell", 228, 24, 1536, opt_in_kib=227),
+    _modern((10, 3), "Blackwell", 228, opt_in_kib=227),
+    _modern((11, 0), "Blackwell", 228, 24, 1536, opt_in_kib=227),
+    *(_modern((12, minor), "Blackwell", 100, 24, 1536, opt_in_kib=99) for minor in (0, 1)),
 )
 _TABLE = {row.cc: row for row in _ROWS}
