@@ -3,7 +3,6 @@
   "use strict";
 
   const { query, unchanged, visitQuery, triggered } = window.smemviz;
-  const PATTERNS = ["row", "column", "diagonal", "tile", "matrices"];
   const MATRIX = /^(ld|st)matrix_/;
   const NUMBERS = ["across", "warps", "steps"];
   let shown = null; // the request that is pictured
@@ -62,7 +61,7 @@
     const asked = query();
     const own = (name, other) => (asked.has(name) ? asked.getAll(name) : other);
     const first = { array: own("A", [defaults.A])[0], accesses: own("A-access", defaults["A-access"].split("\n")) };
-    first.cc = own("cc", ["9.0"])[0];
+    first.cc = own("cc", [defaults.cc])[0];
     if (side === "A") return first;
     const accesses = own("B-access", first.accesses);
     return { array: own("B", [first.array])[0], accesses, cc: own("B-cc", [first.cc])[0] };
@@ -94,13 +93,13 @@
   }
 
   // Matrices are moved by instructions of their own, so that the one brings the other.
-  function accessOf(read, changed) {
+  function accessOf(read, changed, patterns) {
     let [pattern, op, width] = [read("pattern"), read("op"), read("width").replace("element", "")];
     if (changed === "pattern") {
       if (pattern === "matrices" && !MATRIX.test(op)) op = "ldmatrix_x4";
-      else if (PATTERNS.includes(pattern) && pattern !== "matrices" && MATRIX.test(op)) op = "load";
+      else if (patterns.includes(pattern) && pattern !== "matrices" && MATRIX.test(op)) op = "load";
     } else if (changed === "op") {
-      if (MATRIX.test(op) && PATTERNS.includes(pattern)) pattern = "matrices";
+      if (MATRIX.test(op) && patterns.includes(pattern)) pattern = "matrices";
       else if (!MATRIX.test(op) && pattern === "matrices") pattern = "row";
     }
     if (MATRIX.test(op)) width = "";
@@ -127,7 +126,7 @@
       const next = ids.map((id) => valueOf(id, defaults));
       ticked = shared;
       const hidden = ({ side, name, at }) =>
-        ({ compare: !lone, add: count(side) >= 4, remove: count(side) < 2 || at >= count(side) })[name] || false;
+        ({ compare: !lone, add: count(side) >= defaults.most, remove: count(side) < 2 || at >= count(side) })[name] || false;
       return [
         next.map((value, i) => fillIn(ids[i], value, values[i])),
         [shared],
@@ -156,7 +155,7 @@
         else {
           const accesses = [...setup(side, defaults).accesses];
           if (at >= accesses.length) continue;
-          accesses[at] = accessOf(read, name);
+          accesses[at] = accessOf(read, name, defaults.patterns);
           put(next, `${side}-access`, accesses);
         }
       }

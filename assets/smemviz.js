@@ -51,6 +51,13 @@
     return wanted;
   }
 
+  // On a narrow screen the kernels stand in a row that scrolls, and the one that is shown is to be seen in it.
+  function showCurrentKernel() {
+    const row = document.getElementById("kernels");
+    const current = row && row.querySelector(".current");
+    if (current) row.scrollLeft = current.offsetLeft + (current.offsetWidth - row.clientWidth) / 2;
+  }
+
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz = {
     read(href, place, run, look, theme) {
@@ -122,6 +129,7 @@
     // Write into the controls what the server found, but not over what is being typed.
     show_controls(shownRun, shownLook, ids, values, notes, disabled, block, ...options) {
       if (shownRun && shownRun.title) entitle(shownRun.title);
+      window.setTimeout(showCurrentKernel); // the links are placed by then
       const shown = { ...(shownRun && shownRun.values), ...(shownLook && shownLook.values) };
       const choices = names.choices.map((name) => choicesOf(shownLook, name));
       const known = choices.map((next, i) => same(next, options[i]));

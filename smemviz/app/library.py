@@ -92,11 +92,11 @@ class Shown:
 
     def groups(self) -> list[list[tuple[Launch, int]]]:
         """Return the launches as ``numbered`` does, those of one kernel, grid, block and shared size together."""
-        alike: dict[tuple[object, ...], list[tuple[Launch, int]]] = {}
+        groups: dict[tuple[object, ...], list[tuple[Launch, int]]] = {}
         for launch, nth in self.numbered():
             same = (launch.kernel, launch.file, launch.grid, launch.block, launch.dynamic_shared)
-            alike.setdefault(same, []).append((launch, nth))
-        return list(alike.values())
+            groups.setdefault(same, []).append((launch, nth))
+        return list(groups.values())
 
     def numbered(self) -> list[tuple[Launch, int]]:
         """Return every launch with its number among those of its kernel, from 0."""

@@ -86,7 +86,7 @@ _LONGEST_NAME = 1000
 
 
 def _hardware(text: str) -> Hardware | None:
-    """Read what stands in the URL; a bank mode that the part lacks is left out."""
+    """Read what stands in the URL; a bank mode that the GPU lacks is left out."""
     for part in (text, text.partition("-")[0]):
         try:
             return Hardware.read(part)

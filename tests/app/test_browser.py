@@ -54,7 +54,7 @@ def lanes_in_tile(page: Page) -> list[str]:
 
 
 @pytest.mark.smoke
-def test_from_the_gallery_to_the_conflict_and_its_cure(quiet: Page) -> None:
+def test_from_the_gallery_to_the_conflict_and_its_fix(quiet: Page) -> None:
     page = quiet
     page.goto("/")
     card = page.get_by_role("article").filter(has=page.get_by_role("heading", name="square"))

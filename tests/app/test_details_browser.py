@@ -50,3 +50,18 @@ def test_axe_finds_nothing_about_a_file_that_cannot_be_shown(page: Page, tmp_pat
         expect(page.get_by_text("This file cannot be shown")).to_be_visible()
         found = Axe().run(page)
     assert found.response["violations"] == [], found.generate_report()
+
+
+def test_on_a_narrow_screen_the_kernels_stand_in_one_row_that_shows_the_chosen_one(quiet: Page) -> None:
+    page = quiet
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto("/kernel?file=square&kernel=set_row_read_row")
+    settle(page)
+    links = page.locator("#kernels a")
+    expect(links).to_have_count(7)
+    assert len({link.bounding_box()["y"] // 20 for link in links.all()}) == 1  # type: ignore[index]
+    expect(page.locator("#kernels .compare-link")).to_be_in_viewport(ratio=1)
+    page.goto("/kernel?file=square&kernel=set_row_read_col_pad")
+    settle(page)
+    expect(page.locator("#kernels .current")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") == 400

@@ -1,4 +1,4 @@
-"""Time and truth on the kernel page, and the compare page, in a browser; the numbers are those of ``measured.py``."""
+"""Times and counts of the kernel and the compare page, in a browser; the numbers are those of ``measured.py``."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def test_the_time_of_a_recording_is_labelled_with_its_card(quiet: Page) -> None:
         "5th to 95th percentile": "1.246 to 1.254 µs",
         "samples": "5 of 400 launches",
     }
-    expect(page.locator("#matter")).to_have_text(
+    expect(page.locator("#impact")).to_have_text(
         "Yes. 992 wavefronts in excess take 992 cycles, 0.500 µs: 67 % of the 0.750 µs net. "
         "The clock agrees: set_row_read_row, which has none, takes 0.500 µs less."
     )
     expect(page.locator("#times .main-svg").first).to_be_attached()
     page.get_by_role("link", name=re.compile("^set_row_read_row")).click()
-    expect(page.locator("#matter")).to_contain_text("bank conflicts cost this launch nothing")
+    expect(page.locator("#impact")).to_contain_text("bank conflicts cost this launch nothing")
     eventually(page, lambda: facts(page)["median"], "0.750 µs")
 
 
@@ -88,14 +88,14 @@ def test_other_constants_have_no_time_and_the_command_that_measures_it(quiet: Pa
         "On a machine with an NVIDIA GPU, smemviz time square.py --set IPAD=0 measures it."
     )
     expect(page.locator("#verdict")).to_contain_text("Not checked against hardware")
-    expect(page.locator("#truth-body")).to_contain_text("not measured")
+    expect(page.locator("#hardware-body")).to_contain_text("not measured")
 
 
 def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(quiet: Page) -> None:
     page = quiet
     page.goto(TRANSPOSE)
     expect(page.locator("#verdict")).to_have_text("All 3 accesses agree with the hardware's counters.")
-    load = page.locator(".truth tbody").nth(1)
+    load = page.locator(".hardware-table tbody").nth(1)
     expect(load).to_contain_text("line 53, shared load")
     assert load.locator("td").all_inner_texts()[:3] == [
         "32 requests",
@@ -103,7 +103,7 @@ def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(quiet: Page)
         "32 requests\n1,024 wavefronts\n32 ideal",
     ]
     expect(load.locator(".verdict")).to_have_text("✓ agrees")
-    expect(page.locator("#truth-body")).to_contain_text(
+    expect(page.locator("#hardware-body")).to_contain_text(
         "Requests recorded on NVIDIA H200, driver 580.159, 21 November 2025. Model: the rule for compute capability "
         "9.0, measured, applied to their addresses. Hardware: the clean kernel under Nsight Compute on NVIDIA H200"
     )
@@ -116,10 +116,10 @@ def test_a_difference_is_explained_beside_its_numbers(quiet: Page) -> None:
     page = quiet
     page.goto("/kernel?file=square&kernel=set_row_read_row")
     expect(page.locator("#verdict")).to_have_text("Of 3 accesses: 2 agree, 1 explained.")
-    load = page.locator(".truth tbody").nth(1)
+    load = page.locator(".hardware-table tbody").nth(1)
     expect(load.locator(".verdict")).to_have_text("∴ explained")
     expect(load).to_contain_text("4 loads became 1")
-    expect(page.locator("#truth-body")).to_contain_text("square.py:30: LDS belongs to no access")
+    expect(page.locator("#hardware-body")).to_contain_text("square.py:30: LDS belongs to no access")
 
 
 def test_without_a_gpu_there_is_no_button(quiet: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def test_six_kernels_side_by_side(quiet: Page) -> None:
         ["set_row_read_col_pad", "32", "32", *none, "4,224", *moved, "0.800 µs", "0.300 µs", "1.07 x", "No"],
         ["set_row_read_col_dyn_pad", "32", "32", *none, "4,224", *moved, "0.900 µs", "0.400 µs", "1.20 x", "No"],
     ]  # fmt: skip
-    expect(page.locator("#compare-matters")).to_contain_text(
+    expect(page.locator("#compare-impact")).to_contain_text(
         "No wavefront in excess: set_row_read_row, set_row_read_col_pad, set_row_read_col_dyn_pad."
     )
     page.locator("#compare-table").get_by_role("link", name="set_row_read_col", exact=True).click()

@@ -34,7 +34,7 @@ def test_a_refused_kernel_leads_to_the_others_and_back(quiet: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("This cannot be launched")
 
 
-def test_lowering_a_knob_cures_a_refused_launch(quiet: Page) -> None:
+def test_lowering_a_knob_mends_a_refused_launch(quiet: Page) -> None:
     page = quiet
     page.goto("/kernel?file=mistakes&kernel=too_many_threads")
     knob = page.get_by_label("TALL", exact=True)

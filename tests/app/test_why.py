@@ -48,7 +48,7 @@ def test_the_request_that_wastes_the_most_is_explained_first(served: Library) ->
     )
 
 
-def test_another_site_has_its_own_explanation_and_needs_no_cure(served: Library) -> None:
+def test_another_site_has_its_own_explanation_and_needs_no_fix(served: Library) -> None:
     filling = view_why(served, RUN, {"theme": "light", "site": "0"})
     assert text(filling, "why.children") == (
         "Pattern. Stride of 1 word."

@@ -48,10 +48,10 @@ def launch_name(launch: Launch, nth: int) -> str:
     return launch.kernel if nth == 0 else f"{launch.kernel} ({nth + 1})"
 
 
-def group_name(alike: Sequence[tuple[Launch, int]]) -> str:
-    """Name launches that are alike by the first of them, with how many they are."""
-    name = launch_name(*alike[0])
-    return name if len(alike) == 1 else f"{name} \N{MULTIPLICATION SIGN} {len(alike):,}"
+def group_name(group: Sequence[tuple[Launch, int]]) -> str:
+    """Name a group of launches by the first of them, with how many they are."""
+    name = launch_name(*group[0])
+    return name if len(group) == 1 else f"{name} \N{MULTIPLICATION SIGN} {len(group):,}"
 
 
 def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> tuple[Launch, int]:
@@ -75,7 +75,7 @@ def launch_query(launch: Launch, nth: int) -> Query:
 
 
 def request_view_of(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> RequestView:
-    """Return the moment that is looked at: the one named, else a mistake, else the one that wastes the most."""
+    """Return the request that is looked at: the one named, else a mistake, else the one that wastes the most."""
     site = look.site if look.site is not None else site_at(recording, launch, look.at)
     if not look.site is look.warp is look.step is None:
         return request_view(launch, look.block, look.warp, look.step, site)

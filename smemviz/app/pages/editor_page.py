@@ -39,7 +39,7 @@ _REFUSED = ("headline.children", "origin.children", "notices.children", "results
 class Asked(NamedTuple):
     """What came of running a text: what the browser is told, what the text printed, and why it was refused."""
 
-    told: dict[str, Any]
+    answer: dict[str, Any]
     printed: str = ""
     refused: SmemvizError | None = None
 
@@ -100,10 +100,10 @@ def register(app: Dash, services: Services) -> None:
     def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
         if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
             return no_update, "", True
-        told, printed, refused = run_asked(texts, asked["source"])
+        result, printed, refused = run_asked(texts, asked["source"])
         filling = _view_refused(refused, asked["source"], shown) if refused else {}
         # The browser shows a refusal itself, for it knows whether another text was asked for since.
-        return {**told, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}, printed, not printed
+        return {**result, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}, printed, not printed
 
 
 def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | None) -> Filling:
@@ -143,8 +143,8 @@ def run_asked(texts: Texts, source: str) -> Asked:
 
 def _in_words(text: str) -> tuple[str, str]:
     """Return what went wrong in the spoken language, else in English, and the tag of which it is."""
-    told = say(text)
-    return (text, "en") if told is None else (told, spoken())
+    translated = say(text)
+    return (text, "en") if translated is None else (translated, spoken())
 
 
 def _refused(said: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:

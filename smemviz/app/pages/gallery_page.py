@@ -27,14 +27,14 @@ from smemviz.wording.sentences import facts, origin, rule
 
 def gallery_page(library: Library) -> list[Component]:
     """Lay out the gallery; the pictures are filled in once the theme is known."""
-    told = {file: _told(library, file) for file in library.files}
-    shared = _of_most(list(told.values()))
-    cards = [_card(library, file, "" if told[file] == shared else told[file]) for file in library.files]
+    notes = {file: _origin_note(library, file) for file in library.files}
+    shared = _of_most(list(notes.values()))
+    cards = [_card(library, file, "" if notes[file] == shared else notes[file]) for file in library.files]
     note = [html.P(shared, className="note", id="of-most")] if shared else []
     return [heading(), *note, html.Div(cards, className="cards"), _own_files()]
 
 
-def _told(library: Library, file: str) -> str:
+def _origin_note(library: Library, file: str) -> str:
     """Say where the requests of a file come from and how they are counted, nothing where it cannot be shown."""
     state = RunState(file)
     try:
@@ -49,9 +49,9 @@ def _told(library: Library, file: str) -> str:
     )
 
 
-def _of_most(told: list[str]) -> str:
+def _of_most(notes: list[str]) -> str:
     """Return what would stand on most cards, to be said once above them; "" where it is of one card only."""
-    common = Counter(filter(None, told)).most_common(1)
+    common = Counter(filter(None, notes)).most_common(1)
     return common[0][0] if common and common[0][1] > 1 else ""
 
 
@@ -128,7 +128,7 @@ def _worst(shown: Shown, hardware: Hardware) -> tuple[Launch, int]:
     return worst_of(shown, shown.numbered(), hardware)
 
 
-def _card(library: Library, file: str, told: str) -> Component:
+def _card(library: Library, file: str, note: str) -> Component:
     state = RunState(file)
     try:
         shown = library.show(state)
@@ -155,7 +155,7 @@ def _card(library: Library, file: str, told: str) -> Component:
             html.P(_in_short(shown, degree, excess), className="worst"),
             html.Ul(
                 [
-                    *(_kernel(file, shown, alike, hardware) for alike in shown.groups()),
+                    *(_kernel(file, shown, group, hardware) for group in shown.groups()),
                     *(_refused(file, kernel) for kernel in shown.refused()),
                 ],
                 className="card-kernels",
@@ -171,7 +171,7 @@ def _card(library: Library, file: str, told: str) -> Component:
                 ],
                 className="card-tools",
             ),
-            *([html.P(told, className="note")] if told else []),
+            *([html.P(note, className="note")] if note else []),
         ],
         className="card",
     )
@@ -184,11 +184,11 @@ def _kind(library: Library, file: str) -> list[Component | str]:
     return [" ", html.Span(_("recording"), className="from-file")]
 
 
-def _kernel(file: str, shown: Shown, alike: list[tuple[Launch, int]], hardware: Hardware) -> Component:
-    worst, nth = worst_of(shown, alike, hardware)
+def _kernel(file: str, shown: Shown, group: list[tuple[Launch, int]], hardware: Hardware) -> Component:
+    worst, nth = worst_of(shown, group, hardware)
     return html.Li(
         [
-            html.A(group_name(alike), href=_href(file, worst, nth)),
+            html.A(group_name(group), href=_href(file, worst, nth)),
             launch_badge(shown, worst, hardware),
         ]
     )

@@ -1,4 +1,4 @@
-"""All GPUs: what one access, of the layout lab or of a recorded kernel, costs on every part, and why that differs."""
+"""All GPUs: what one access, of the layout lab or of a recorded kernel, costs on every GPU, and why that differs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _NotComparedError(InputError):
 
 @dataclass(frozen=True)
 class Asked:
-    """An access by name, where it can be looked at, and the part to compare with."""
+    """An access by name, where it can be looked at, and the GPU to compare with."""
 
     access: Access
     name: str
@@ -109,7 +109,7 @@ def register(app: Dash, services: Services) -> None:
 
 
 def view_gpus(library: Library, run: Query, look: Query) -> Filling:
-    """Count the access that the query asks for on every part."""
+    """Count the access that the query asks for on every GPU."""
     try:
         asked = _of_kernel(library, run, look) if "file" in run else _of_lab(run)
     except _NotComparedError as error:
@@ -176,7 +176,7 @@ def _of_lab(run: Query) -> Asked:
 
 
 def _origin(asked: Asked) -> list[Component | str]:
-    """Link to where the access can be looked at, and say what the parts are compared with."""
+    """Link to where the access can be looked at, and say what the GPUs are compared with."""
     access, compared = dcc.Link(asked.name, href=asked.href), comparable(asked.access, asked.hardware)
     if compared is None:
         return rich("{access}.", access=access)

@@ -117,8 +117,8 @@ def _before(library: Library, file: str, constants: Query, against: Sequence[str
         if path is None:
             raise InputError(f"{file}: is no file here; only a kernel file has revisions")
         program = revision_of(Path(path), revisions[0])
-    kept = {name: value for name, value in constants.items() if name in program.constants}
-    return program.with_constants({**kept, **settings})
+    known = {name: value for name, value in constants.items() if name in program.constants}
+    return program.with_constants({**known, **settings})
 
 
 def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Component:

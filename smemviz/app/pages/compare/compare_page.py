@@ -19,7 +19,7 @@ from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes
 from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked, queries
 from smemviz.app.pages.compare.compare_requests import side_by_side
-from smemviz.app.pages.compare.compare_table import compare_matters, compare_table
+from smemviz.app.pages.compare.compare_table import compare_impact, compare_table
 from smemviz.app.state import LookState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
@@ -39,7 +39,7 @@ _PROPERTIES = (
     *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
     "compare-requests.children",
     "compare-table.children",
-    "compare-matters.children",
+    "compare-impact.children",
     "compare-changes.children",
     "compare-csv.href",
     "compared-by-default.data",
@@ -91,7 +91,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-notices.children": [],
         "compare-requests.children": side_by_side(rows, look.theme),
         "compare-table.children": compare_table(rows, queries(library, query, picks)),
-        "compare-matters.children": compare_matters(rows),
+        "compare-impact.children": compare_impact(rows),
         "compare-changes.children": view_changes(library, query),
         "against.value": query.get("against", ""),  # once, as the picks
         "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
@@ -203,9 +203,9 @@ def _layout() -> list[Component]:
                     className="panel",
                 ),
                 html.Section(
-                    [html.H2(_("Does it matter?"), id="matters-title"), html.Div(id="compare-matters")],
+                    [html.H2(_("Does it matter?"), id="impact-title"), html.Div(id="compare-impact")],
                     className="panel",
-                    **{"aria-labelledby": "matters-title"},
+                    **{"aria-labelledby": "impact-title"},
                 ),
                 changes_panel(),
             ],

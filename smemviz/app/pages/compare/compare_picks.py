@@ -23,7 +23,7 @@ def picked(library: Library, query: Query) -> tuple[list[str], list[str]]:
     """
     state = _state(library, query, query.get("file") or library.files[0])
     shown = library.show(state)
-    firsts = [alike[0] for alike in shown.groups()]
+    firsts = [group[0] for group in shown.groups()]
     standard = [pick_of(state.file, launch.kernel, nth) for launch, nth in firsts]
     if not standard:
         raise shown.refusal("")
@@ -67,8 +67,8 @@ def queries(library: Library, query: Query, picks: list[str]) -> list[Query]:
     found = []
     for file, kernel, number in (_parse(library, pick) for pick in picks):
         known = library.program(file).constants
-        kept = {name: value for name, value in query.items() if name in known or name in ("cc", "source")}
-        found.append({"file": file, "kernel": kernel} | ({"launch": str(number)} if number else {}) | kept)
+        rest = {name: value for name, value in query.items() if name in known or name in ("cc", "source")}
+        found.append({"file": file, "kernel": kernel} | ({"launch": str(number)} if number else {}) | rest)
     return found
 
 

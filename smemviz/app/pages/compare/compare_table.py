@@ -51,7 +51,7 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> Component:
         duration(time.median_us) if time else _("not measured"),
         duration(time.net_us) if time else _("not measured"),
         f"{row.against_best:.2f} x" if row.against_best else _("not measured"),
-        _matter(row),
+        _impact(row),
     ]
     name = dcc.Link(row.entry.name, href=f"{KERNEL}?{urlencode(link)}")
     return html.Tr([html.Th(name, scope="row"), *(html.Td(cell) for cell in cells)])
@@ -64,7 +64,7 @@ def _moved(row: Row) -> tuple[str, str]:
     return _("none") if each is None else f"{each:.4g}", _("none") if used is None else efficiency_text(used)
 
 
-def _matter(row: Row) -> str:
+def _impact(row: Row) -> str:
     """Answer in a few words."""
     if row.matter is None:
         return _("not measured")
@@ -74,13 +74,13 @@ def _matter(row: Row) -> str:
     return _("{answer}: {time}, {share} of net", answer=row.matter.answer, time=duration(lost), share=percent(share))
 
 
-def compare_matters(rows: Sequence[Row]) -> list[Component]:
+def compare_impact(rows: Sequence[Row]) -> list[Component]:
     """Say of each launch whether its excess matters, and what that rests on."""
     told = [
         html.Div(
             [
                 html.Dt(row.entry.name),
-                html.Dd(_told(row)),
+                html.Dd(_described(row)),
             ]
         )
         for row in rows
@@ -89,13 +89,13 @@ def compare_matters(rows: Sequence[Row]) -> list[Component]:
     bases = dict.fromkeys(row.matter.basis for row in rows if row.matter and row.matter.basis)
     without = [row.entry.name for row in rows if not row.excess]
     return [
-        html.Dl(told, className="matters"),
+        html.Dl(told, className="impacts"),
         *([html.P(_("No wavefront in excess: {launches}.", launches=names(*without)))] if without else []),
         *(html.P(basis, className="note") for basis in bases),
     ]
 
 
-def _told(row: Row) -> list[Component | str]:
+def _described(row: Row) -> list[Component | str]:
     if row.matter is None:
         return [_("Not known: its time was not measured.")]
     answer = html.Strong(_("{answer}.", answer=row.matter.answer))

@@ -91,7 +91,7 @@ def _knob(program: Program, constant: Constant) -> Component:
 
 
 def hardware_options() -> list[dict[str, Any]]:
-    """Return every part to choose, those that were measured apart; 3.x is there once for each bank mode."""
+    """Return every GPU to choose, those that were measured apart; 3.x is there once for each bank mode."""
     groups: dict[str, list[dict[str, str]]] = {}
     for row in reversed(known()):
         for mode in row.bank_bytes:

@@ -100,16 +100,16 @@ def _site(shown: Shown, launch: Launch, site: int | None, hardware: Hardware, qu
 
 def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
     """Link to the comparison with the launches that access as much in another order."""
-    alike = {id(one): (one, nth) for one, nth in (group[0] for group in shown.groups())}
-    peers = same_accesses(launch, [one for one, _ in alike.values()])
+    firsts = {id(one): (one, nth) for one, nth in (group[0] for group in shown.groups())}
+    peers = same_accesses(launch, [one for one, _ in firsts.values()])
     if not peers:
         return []
     chosen = next((one, nth) for one, nth in shown.numbered() if one is launch)
-    named = [chosen, *(alike[id(one)] for one in peers)]
-    kept = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
+    named = [chosen, *(firsts[id(one)] for one in peers)]
+    rest = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
     picks = [("launch", pick_of(query["file"], one.kernel, nth)) for one, nth in named]
-    names = listed(launch_name(*alike[id(one)]) for one in peers)
-    link = dcc.Link(_("side by side with {names}", names=names), href=f"{COMPARE}?{urlencode(kept + picks)}")
+    names = listed(launch_name(*firsts[id(one)]) for one in peers)
+    link = dcc.Link(_("side by side with {names}", names=names), href=f"{COMPARE}?{urlencode(rest + picks)}")
     return rich("The same accesses in another order: {link}", link=link)
 
 

@@ -42,8 +42,8 @@ def register(app: Dash, services: Services) -> None:
 
 
 def _add_callbacks(app: Dash, library: Library) -> None:
-    kept = Pictures()
-    looked, touched = kept.keep(view_look), kept.keep(view_global)
+    pictures = Pictures()
+    looked, touched = pictures.cached(view_look), pictures.cached(view_global)
 
     @app.callback(  # type: ignore[untyped-decorator]
         _outputs(_PROPERTIES),

@@ -36,7 +36,7 @@ LOOK_PROPERTIES = (
 
 @dataclass(frozen=True)
 class Looked:
-    """What the URL asks to look at: a moment of a launch, and how."""
+    """What the URL asks to look at: a request of a launch, and how."""
 
     shown: Shown
     launch: Launch
@@ -77,8 +77,8 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
         warps(launch, now.block, site=at_site, warp=at_warp, hardware=hardware, theme=look.theme),
         sectors(now, theme=look.theme) if is_global else banks(now, banks=drawn, hardware=hardware, theme=look.theme),
     )
-    alike = next(group for group in shown.groups() if any(one is launch for one, _ in group))
-    nth, numbers = next(n for one, n in alike if one is launch), [n for _, n in alike]
+    group = next(group for group in shown.groups() if any(one is launch for one, _ in group))
+    nth, numbers = next(n for one, n in group if one is launch), [n for _, n in group]
     filling: Filling = {}
     for picture, figure in zip(PICTURES, figures, strict=True):
         filling[f"{picture}.figure"] = figure

@@ -36,11 +36,11 @@ class Pictures:
     def __init__(self) -> None:
         self._drawn: Cache[Hashable, _Drawn] = Cache(_MOST, lambda drawn: size_of((drawn.rest, drawn.figures)))
 
-    def keep(self, view: View) -> View:
+    def cached(self, view: View) -> View:
         """Return the view, drawing only what was not drawn before."""
 
         @wraps(view)
-        def kept(library: Library, run: Query, look: Query) -> Filling:
+        def answer(library: Library, run: Query, look: Query) -> Filling:
             found = looked_at(library, run, look)
             if found is None:
                 return view(library, run, look)
@@ -52,7 +52,7 @@ class Pictures:
             drawn = self._drawn.once(key, lambda: _apart(of, view(library, asked, look)))
             return drawn.rest | {name: json.loads(decompress(packed)) for name, packed in drawn.figures.items()}
 
-        return kept
+        return answer
 
 
 def _asked(found: Looked, run: Query) -> Query:

@@ -102,7 +102,7 @@ def _around(shown: Shown, query: Query, state: RunState, before: str | None, err
 
 
 def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: Hardware) -> list[Component]:
-    """Link every launch of the run, those alike together, with its badge, and every kernel that was refused one.
+    """Link every launch of the run, those of a group together, with its badge, and every kernel that was refused one.
 
     Constants and hardware stay as they are; without a launch it is the kernel of the query that is current.
     """
@@ -112,14 +112,14 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
         return []
     links = []
     page = page_of(query.get("file", ""))
-    kept = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
-    for alike in shown.groups():
-        worst, nth = worst_of(shown, alike, hardware)
-        current = any((other.kernel, number) == here for other, number in alike)
+    rest = {key: value for key, value in query.items() if key not in ("kernel", "launch")}
+    for group in shown.groups():
+        worst, nth = worst_of(shown, group, hardware)
+        current = any((other.kernel, number) == here for other, number in group)
         links.append(
             dcc.Link(
-                [html.Span(group_name(alike)), launch_badge(shown, worst, hardware)],
-                href=f"{page}?" + urlencode(kept | launch_query(worst, nth)),
+                [html.Span(group_name(group)), launch_badge(shown, worst, hardware)],
+                href=f"{page}?" + urlencode(rest | launch_query(worst, nth)),
                 className="kernel-link current" if current else "kernel-link",
             )
         )
@@ -128,11 +128,11 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
         links.append(
             dcc.Link(
                 [html.Span(kernel), refused_badge()],
-                href=f"{page}?" + urlencode(kept | {"kernel": kernel}),
+                href=f"{page}?" + urlencode(rest | {"kernel": kernel}),
                 className="kernel-link current" if current else "kernel-link",
             )
         )
-    return [*links, dcc.Link(_("Compare"), href=f"{COMPARE}?{urlencode(kept)}", className="compare-link")]
+    return [*links, dcc.Link(_("Compare"), href=f"{COMPARE}?{urlencode(rest)}", className="compare-link")]
 
 
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:
@@ -158,7 +158,7 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
         where = described_where(finding, shown.recording)
         found.setdefault((finding.kind, finding.line, where, finding.message), finding)
     for kind, line, where, message in found:
-        said: list[Component | str] = [*_told(line, where, message)]
+        said: list[Component | str] = [*_described(line, where, message)]
         access = access_of(shown.recording, launch, found[kind, line, where, message])
         if access is not None:
             said += [" ", _access_link(access, query)]
@@ -174,7 +174,7 @@ def _access_link(access: tuple[int, int, int | None], query: Query) -> Component
     return dcc.Link(_("Show the access"), href=href, className="access-link")
 
 
-def _told(line: int, where: str, message: str) -> list[Component | str]:
+def _described(line: int, where: str, message: str) -> list[Component | str]:
     """Say in which line, kernel, block and threads a mistake was met, and what it was."""
     what = translated(message)
     if not where:

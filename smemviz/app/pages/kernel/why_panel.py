@@ -1,4 +1,4 @@
-"""Why the present site costs what it costs, and what would cure it."""
+"""Why the present site costs what it costs, and what would fix it."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from smemviz.app.pages.kernel.controls import hardware_options
 from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
 from smemviz.i18n import N_, _
 from smemviz.model.layout.accesses import PATTERNS
+from smemviz.model.playback.bank_service import H200
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.operation_names import MATRICES, WIDTHS
 
@@ -64,7 +65,16 @@ def lab_page() -> Component:
             _look(),
             html.Div([_results(side) for side in SIDES], className="lab-pair"),
             _search(),
-            dcc.Store(id="lab-defaults", data={"A": ARRAY, "A-access": "\n".join(ACCESSES)}),
+            dcc.Store(
+                id="lab-defaults",
+                data={
+                    "A": ARRAY,
+                    "A-access": "\n".join(ACCESSES),
+                    "patterns": PATTERNS,
+                    "most": MOST_ACCESSES,
+                    "cc": H200.key,
+                },
+            ),
             dcc.Store(id="lab-shown"),
         ],
         id="lab-page",

@@ -273,13 +273,13 @@ def _notices(sweep: Sweep | None) -> list[Component]:
 def _sizes(shown: Size | None, tile: int, sweep: Sweep | None, query: Query) -> list[Component]:
     """Link every size that was measured with a tile."""
     links: list[Component] = []
-    kept = "".join(f"&{name}={query[name]}" for name in ("TILE", "PICTURED") if name in query)
+    rest = "".join(f"&{name}={query[name]}" for name in ("TILE", "PICTURED") if name in query)
     for size in measured_sizes(sweep, tile) if sweep else []:
         current = size == shown
         links.append(
             dcc.Link(
                 size.name,
-                href=f"{MATMUL}?SIZE={size.name}{kept}",
+                href=f"{MATMUL}?SIZE={size.name}{rest}",
                 className="kernel-link current" if current else "kernel-link",
             )
         )

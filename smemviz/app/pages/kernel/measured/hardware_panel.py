@@ -1,4 +1,4 @@
-"""The truth panel of the kernel page: what was recorded, what the model makes of it, what the hardware counted."""
+"""The hardware panel of the kernel page: what was recorded, what the model makes of it, what the hardware counted."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _RULES: Mapping[BasisKind, str] = {
 def hardware_panel() -> Component:
     """Lay out the panel."""
     return html.Section(
-        [html.H2(_("Recorded, model, hardware"), id="truth-title"), html.Div(id="truth-body")],
-        className="panel truth-panel",
+        [html.H2(_("Recorded, model, hardware"), id="hardware-title"), html.Div(id="hardware-body")],
+        className="panel measured-panel",
     )
 
 
@@ -66,12 +66,12 @@ def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Comp
                     html.Thead(html.Tr([*map(_head, (_("Access"), _("Recorded"), _("Model"), _("Hardware")))])),
                     *(_site(*row) for row in zip(launch.sites, rows, found, strict=True)),
                 ],
-                className="table truth",
+                className="table hardware-table",
             ),
             className="scroller",
             tabIndex=0,
             role="region",
-            **{"aria-labelledby": "truth-title"},
+            **{"aria-labelledby": "hardware-title"},
         ),
         *(_unaccounted(verified)),
         html.P(_sources(shown, verified, counted_for), className="note"),

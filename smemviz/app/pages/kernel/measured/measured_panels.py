@@ -1,4 +1,4 @@
-"""What was measured of a launch, on the kernel page: time, truth, published figures, and the button."""
+"""What was measured of a launch, on the kernel page: its time, the hardware's counts, published figures, the button."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from smemviz.app.state import LookState, RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
 
-_PROPERTIES = ("timing-body.children", "truth-body.children", *PUBLISHED)
+_PROPERTIES = ("timing-body.children", "hardware-body.children", *PUBLISHED)
 
 
 def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:
@@ -30,7 +30,7 @@ def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: s
     look = LookState.read({"theme": theme})
     return {
         "timing-body.children": view_timing(stopwatch, shown, launch, look.theme, library.kernel_file(state.file)),
-        "truth-body.children": view_hardware(shown, launch, hardware_of(shown, state)),
+        "hardware-body.children": view_hardware(shown, launch, hardware_of(shown, state)),
         **view_published(shown),
     }
 

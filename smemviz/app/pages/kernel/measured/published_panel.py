@@ -22,7 +22,7 @@ def published_panel() -> Component:
     """Lay out the panel; it is hidden until there is something in it."""
     return html.Section(
         [html.H2(_("Published figures beside ours"), id="published-title"), html.Div(id="published-body")],
-        className="panel truth-panel",
+        className="panel measured-panel",
         id="published",
         hidden=True,
     )

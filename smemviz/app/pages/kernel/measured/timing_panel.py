@@ -91,8 +91,8 @@ def view_timing(
         html.H3(_("Does it matter?")),
         html.P(
             rich("{answer}. {sentence}", answer=html.Strong(judged.answer), sentence=judged.sentence),
-            id="matter",
-            className="matter",
+            id="impact",
+            className="impact",
         ),
         html.P(judged.basis, className="note"),
         download(_("Times")),

@@ -51,8 +51,8 @@ def view() -> Counted:
     return Counted()
 
 
-def test_what_is_kept_is_what_was_drawn(library: Library) -> None:
-    drawn, again = view_look(library, RUN, STEP), Pictures().keep(view_look)
+def test_what_was_drawn_before_is_what_was_drawn(library: Library) -> None:
+    drawn, again = view_look(library, RUN, STEP), Pictures().cached(view_look)
     for _ in range(2):
         filling = again(library, RUN, STEP)
         assert list(filling) == [name for name in drawn if not name.endswith("figure")] + [
@@ -63,7 +63,7 @@ def test_what_is_kept_is_what_was_drawn(library: Library) -> None:
 
 
 def test_a_picture_is_drawn_again_only_when_something_else_is_asked_for(library: Library, view: Counted) -> None:
-    looked = Pictures().keep(view)
+    looked = Pictures().cached(view)
     first = looked(library, RUN, STEP)
     assert first["tile.figure"]["layout"]["height"] == 101
     first.pop("note.children")  # what is handed out may be changed
@@ -79,7 +79,7 @@ def test_a_picture_is_drawn_again_only_when_something_else_is_asked_for(library:
 def test_a_file_that_was_changed_is_drawn_anew(tmp_path: Path, view: Counted) -> None:
     path = tmp_path / "mine.py"
     path.write_text((kernels_dir() / "square.py").read_text("utf-8"), "utf-8")
-    looked, library = Pictures().keep(view), Library([path])
+    looked, library = Pictures().cached(view), Library([path])
     for expected, text in ((1, "\n# one\n"), (2, "\n# two\n")):
         looked(library, {"file": "mine"}, {})
         looked(library, {"file": "mine"}, {})
@@ -88,7 +88,7 @@ def test_a_file_that_was_changed_is_drawn_anew(tmp_path: Path, view: Counted) ->
 
 
 def test_no_recording_is_held(view: Counted) -> None:
-    library, looked = Library(gallery()), Pictures().keep(view)
+    library, looked = Library(gallery()), Pictures().cached(view)
     looked(library, RUN, STEP)
     recording = ref(library.show(RunState.read(RUN)).recording)
     del library
@@ -97,7 +97,7 @@ def test_no_recording_is_held(view: Counted) -> None:
 
 
 def test_what_two_ask_for_at_once_is_drawn_once(view: Counted) -> None:
-    library, looked = Library(gallery()), Pictures().keep(view)  # the recording is not loaded yet either
+    library, looked = Library(gallery()), Pictures().cached(view)  # the recording is not loaded yet either
     view.may_end.clear()
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(looked, library, RUN, STEP) for _ in range(8)]
@@ -107,7 +107,7 @@ def test_what_two_ask_for_at_once_is_drawn_once(view: Counted) -> None:
 
 
 def test_a_picture_that_failed_is_not_kept(library: Library, view: Counted) -> None:
-    looked = Pictures().keep(view)
+    looked = Pictures().cached(view)
     view.fails = True
     with pytest.raises(MemoryError):
         looked(library, RUN, STEP)
@@ -116,7 +116,7 @@ def test_a_picture_that_failed_is_not_kept(library: Library, view: Counted) -> N
 
 
 def test_a_run_that_is_refused_is_asked_for_again(library: Library, view: Counted) -> None:
-    looked = Pictures().keep(view)
+    looked = Pictures().cached(view)
     for _ in range(2):
         looked(library, {"file": "square", "BDIMX": "64"}, {})
     assert view.drawn == 2
@@ -128,7 +128,7 @@ def test_a_run_that_is_refused_is_asked_for_again(library: Library, view: Counte
 def test_what_a_url_says_besides_is_neither_drawn_for_nor_kept(
     library: Library, view: Counted, junk: dict[str, str]
 ) -> None:
-    looked = Pictures().keep(view)
+    looked = Pictures().cached(view)
     for run in (RUN, RUN | junk):
         looked(library, run, STEP | {"x" * 5000: "y", "array": "z" * 5000, "elements": "z" * 5000})
     assert view.drawn == 1
@@ -139,4 +139,4 @@ def test_a_view_is_given_what_was_read_of_the_url(library: Library) -> None:
         return {"run": run}
 
     run = RUN | {"IPAD": " 2", "junk": "1", "cc": "3.5"}
-    assert Pictures().keep(view)(library, run, {})["run"] == RUN | {"IPAD": "2", "launch": "0", "cc": "3.5"}
+    assert Pictures().cached(view)(library, run, {})["run"] == RUN | {"IPAD": "2", "launch": "0", "cc": "3.5"}

@@ -1,0 +1,55 @@
+"""What the scripts of the pages and the server know of each other, and of Dash."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import smemviz
+from smemviz.app.factory import create_app
+from smemviz.paths import assets_dir
+
+PRODUCT = Path(smemviz.__file__).parent
+SCRIPTS = {path.name: path.read_text("utf-8") for path in sorted(assets_dir().glob("*.js"))}
+SOURCES = {path.relative_to(PRODUCT).as_posix(): path.read_text("utf-8") for path in sorted(PRODUCT.rglob("*.py"))}
+ASKED = re.compile(r"""(?:getElementById|set_props)\("([\w-]+)"|(?:querySelector|closest)\(['"]#([\w-]+)""")
+
+
+def test_what_is_private_to_dash_is_named_once() -> None:
+    found = Counter(
+        (name, place)
+        for place, text in (SCRIPTS | SOURCES).items()
+        for name in re.findall(r"_dashprivate_\w+|/_dash-[a-z-]+|\b_namespace\b|\b_callback_list\b", text)
+    )
+    assert found == {
+        ("_dashprivate_pushstate", "base.js"): 1,
+        ("/_dash-component-suites", "export.js"): 1,
+        ("/_dash-update-component", "app/server/payload.py"): 1,
+        ("_namespace", "app/english.py"): 1,
+    }
+    assert [name for name, text in SCRIPTS.items() if "pushState" in text] == ["base.js"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_a_script_looks_for_on_a_page_is_laid_out(name: str) -> None:
+    laid_out = "".join(text for place, text in SOURCES.items() if place.startswith(("app/", "reports/html/")))
+    asked = {one or other for one, other in ASKED.findall(SCRIPTS[name])}
+    assert [identity for identity in asked if f'"{identity}"' not in laid_out] == []
+
+
+def test_every_callback_of_a_script_is_connected_and_there() -> None:
+    connected = {
+        (one["clientside_function"]["namespace"], one["clientside_function"]["function_name"])
+        for one in create_app().server.test_client().get("/_dash-dependencies").json
+        if one["clientside_function"]
+    }
+    there = {
+        (namespace, name)
+        for text in SCRIPTS.values()
+        for namespace, body in re.findall(r"dash_clientside\.(\w+) = \{\n(.*?)\n  \};", text, re.DOTALL)
+        for name in re.findall(r"^    (?:async )?(\w+)\(", body, re.MULTILINE)
+    }
+    assert connected == there
