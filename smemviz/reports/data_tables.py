@@ -25,7 +25,6 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 
 Rows = Literal["lanes", "requests", "sites"]
-ROWS: tuple[Rows, ...] = ("lanes", "requests", "sites")
 
 _LAUNCH = ("launch", "kernel", "launch_requests", "launch_missing")
 _SITE = ("file", "line", "column", "source", "function", "array", "space", "op", "width")
