@@ -4,7 +4,7 @@ import csv
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow.parquet as pq
 import pytest
