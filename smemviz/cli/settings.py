@@ -6,8 +6,12 @@ import argparse
 import contextlib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from smemviz.errors import InputError
+
+if TYPE_CHECKING:
+    from smemviz.model.hardware.hardware import Hardware
 
 
 def add_file_and_settings(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +33,16 @@ def setting(text: str) -> tuple[str, str]:
     if not (name.strip() and equals and value.strip()):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return name.strip(), value.strip()
+
+
+def hardware(text: str) -> Hardware:
+    """Read a compute capability such as ``9.0`` or ``3.5-8``, for argparse."""
+    from smemviz.model.hardware.hardware import Hardware
+
+    try:
+        return Hardware.read(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def require_output(path: Path | None, *endings: str, undone: str = "nothing was run") -> None:

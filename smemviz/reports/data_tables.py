@@ -24,7 +24,6 @@ from smemviz.recordings.recording import Recording
 from smemviz.views.columns import COLUMNS as COUNTED
 
 Rows = Literal["lanes", "requests", "sites"]
-ROWS: tuple[Rows, ...] = ("lanes", "requests", "sites")
 
 _LAUNCH = ("launch", "kernel", "launch_requests", "launch_missing")
 _SITE = ("file", "line", "column", "source", "function", "array", "space", "op", "width")

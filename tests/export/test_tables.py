@@ -4,7 +4,7 @@ import csv
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,7 +12,7 @@ from strategies import totals
 
 from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.recording import Recording
-from smemviz.reports.data_tables import COLUMNS, ROWS, Rows
+from smemviz.reports.data_tables import COLUMNS, Rows
 from smemviz.reports.files import write_table
 from smemviz.reports.selection import Wanted
 
@@ -55,7 +55,7 @@ def test_rows_per_request_add_up_to_the_rows_per_site(square: Recording, tmp_pat
     assert sum(site["excess"] or 0 for site in sites) == 992 * 4  # README: two lines, and one of each transpose
 
 
-@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("rows", get_args(Rows))
 def test_csv_and_parquet_say_the_same(square: Recording, tmp_path: Path, rows: Rows) -> None:
     exact = written(tmp_path / "a.parquet", square, rows, "set_row_read_col_pad")
     text = written(tmp_path / "a.csv", square, rows, "set_row_read_col_pad")
@@ -66,7 +66,7 @@ def test_csv_and_parquet_say_the_same(square: Recording, tmp_path: Path, rows: R
 def test_a_row_says_how_many_requests_of_its_launch_have_none(square: Recording, tmp_path: Path) -> None:
     launch = square["set_row_read_col"]
     cut = replace(square, launches=(replace(launch, totals=totals(launch, 100)),))
-    for rows in ROWS:
+    for rows in get_args(Rows):
         (said,) = {
             (r["launch_requests"], r["launch_missing"]) for r in written(tmp_path / f"{rows}.parquet", cut, rows)
         }

@@ -11,10 +11,10 @@ import captured
 import pytest
 
 from smemviz.cli.main import main
-from smemviz.cli.verbs import verify
+from smemviz.cli.verbs import verify as verb
 from smemviz.engines import backend
 from smemviz.errors import MissingError, RecordingError
-from smemviz.measure.ncu import counters
+from smemviz.measure.ncu import counters, verify
 from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.file import load
 
@@ -34,7 +34,7 @@ def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "gpu_engine", Gpu)
     monkeypatch.setattr(counters, "find_ncu", lambda: Path("ncu"))
     monkeypatch.setattr(counters, "profile", lambda *_: captured.profiled("merged"))
-    monkeypatch.setattr(verify, "recording_for", lambda *_: captured.recording("merged"))
+    monkeypatch.setattr(verb, "recording_for", lambda *_: captured.recording("merged"))
 
 
 def test_without_a_gpu_it_exits_3_and_says_so(
@@ -63,7 +63,7 @@ def test_a_launch_that_may_do_harm_is_not_made_under_the_profiler(
 ) -> None:
     finding = Finding("out_of_bounds", "kernel", 7, (0, 0, 0), ((0, 0, 0),), "c[20] is outside. It was not run.")
     found = replace(captured.recording("merged"), findings=(finding,))
-    monkeypatch.setattr(verify, "recording_for", lambda *_: found)
+    monkeypatch.setattr(verb, "recording_for", lambda *_: found)
     monkeypatch.setattr(counters, "profile", lambda *_: pytest.fail("it was profiled"))
     assert main(["verify", str(MERGED)]) == 2
     said = capsys.readouterr().err
@@ -136,7 +136,7 @@ def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_ful
     cut = replace(whole, launches=(half_logged(whole.launches[0]), *whole.launches[1:]))
     program: Any = None
     assert not verify.reconcile_all(cut, captured.profiled("merged"))[0].sound
-    found = verify._reconcile(program, cut, captured.profiled("merged"), lambda *_: None)
+    found = verify.reconcile_fully(program, cut, captured.profiled("merged"), lambda *_: None)
     assert all(one.sound for one in found)
     assert [options["log_bytes"] for options in asked] == [verify.DETAILED_LOG_BYTES]
 

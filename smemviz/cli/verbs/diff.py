@@ -15,17 +15,10 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import main_output, setting
-from smemviz.cli.verbs.show import hardware
+from smemviz.cli.settings import hardware, main_output, setting
+from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
-
-if TYPE_CHECKING:
-    from smemviz.engines import Engine
-    from smemviz.recordings.recording import Recording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,27 +79,6 @@ def execute(arguments: argparse.Namespace) -> int:
     compared = Diff(*sides, pairs, counted, arguments.tolerance / 100)
     print_diff(compared, form)
     return 1 if compared.worse else 0
-
-
-def recorded(name: str, constants: Mapping[str, object], engine: Engine) -> Recording:
-    """Return the recording that a name on the command line stands for.
-
-    Raises:
-        InputError: when there is none, or it cannot be made.
-    """
-    from smemviz.engines import run
-    from smemviz.engines.script import run_script
-    from smemviz.frontends.numba.revision import read_revision
-    from smemviz.recordings.file import load
-
-    if name.endswith(".npz"):
-        if constants:
-            raise InputError(f"{name}: is a recording; constants are set for kernel files")
-        return load(name)
-    if ":" in name and not Path(name).exists():
-        program = read_revision(name).with_constants(constants)
-        return run(program, engine=engine) if program.has_main else run_script(program, engine=engine)
-    return run(name, constants, engine)
 
 
 def _percent(text: str) -> float:

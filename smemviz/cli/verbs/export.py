@@ -21,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import main_output, setting
-from smemviz.cli.verbs.show import hardware
+from smemviz.cli.settings import hardware, main_output, setting
+from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
 from smemviz.i18n import LANGUAGES, _, speaking
 from smemviz.printable import printable
@@ -96,7 +96,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check what can be checked, then record or load, then write."""
-    from smemviz.cli.verbs.diff import recorded
     from smemviz.reports.figure_registry import missing
     from smemviz.reports.files import kind_of, require_place
 

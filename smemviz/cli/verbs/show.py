@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from smemviz.model.hardware.hardware import Hardware
+from smemviz.cli.settings import hardware
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,14 +31,3 @@ def execute(arguments: argparse.Namespace) -> int:
     counted = arguments.cc or Hardware.of(recording)
     print_recording(recording, counted, as_json=arguments.json)
     return 0
-
-
-def hardware(text: str) -> Hardware:
-    """Read a compute capability such as ``9.0`` or ``3.5-8``, for argparse."""
-    from smemviz.errors import InputError
-    from smemviz.model.hardware.hardware import Hardware
-
-    try:
-        return Hardware.read(text)
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

@@ -8,7 +8,6 @@ that reaches it, so a clone knows its sites as numbers. Nothing here needs CUDA:
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -262,10 +261,3 @@ def _is_element(node: ast.AST) -> bool:
         return isinstance(node, ast.Call)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     return not _field(node) and not any(isinstance(part, ast.Slice) for part in parts)
-
-
-def all_carriers(carrier: Instrumented, visit: Callable[[Instrumented], None]) -> None:
-    """Visit a carrier's callees, innermost first, then the carrier."""
-    for callee in carrier.callees:
-        all_carriers(callee, visit)
-    visit(carrier)

@@ -285,9 +285,4 @@ def truth(value: Value) -> Value:
 
 
 def _describe(op: type[ast.AST], one: Dtype, other: Dtype) -> str:
-    return f"{one} {symbol(op)} {other}"
-
-
-def symbol(op: type[ast.AST]) -> str:
-    """Return an operator as it is written."""
-    return _SYMBOLS.get(op, op.__name__)
+    return f"{one} {_SYMBOLS.get(op, op.__name__)} {other}"

@@ -1,0 +1,79 @@
+"""A recording held against the hardware: its kernels under Nsight Compute, and a verdict for each of its sites."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from smemviz import engines
+from smemviz.engines.gpu.preflight import UNSAFE
+from smemviz.errors import LaunchError
+from smemviz.frontends.numba.program import Program
+from smemviz.measure.ncu import counters
+from smemviz.measure.ncu.counters import ProfiledLaunch
+from smemviz.measure.ncu.reconcile import Reconciled, reconcile
+from smemviz.progress import Callback
+from smemviz.recordings.recording import Recording
+
+DETAILED_LOG_BYTES = 1 << 30  # for a launch whose log must be complete to explain it; about 2 million requests
+
+
+def verify(
+    program: Program, settings: Mapping[str, object], recording: Recording, ncu: Path, progress: Callback
+) -> tuple[Recording, bool]:
+    """Profile the kernels of a recording; return it with verdicts and counters, and whether all is explained.
+
+    Args:
+        program: the kernel file that was recorded.
+        settings: the constants that were set, as the profiled process gets them.
+        recording: what was recorded of it on this GPU.
+        ncu: the program of Nsight Compute.
+        progress: is told how far the profiling is.
+
+    Raises:
+        LaunchError: for a launch that was not made because it may do harm: under the profiler it would be.
+    """
+    _refuse_harm(recording)
+    kernels = [launch.kernel for launch in recording.launches]
+    profiled = counters.profile(ncu, Path(program.file), settings, kernels, progress)
+    reconciled = reconcile_fully(program, recording, profiled, progress)
+    return _with_verdicts(recording, profiled, reconciled), all(one.sound for one in reconciled)
+
+
+def _refuse_harm(recording: Recording) -> None:
+    """Refuse a file with a launch that was not made because it may do harm: under the profiler it would be."""
+    for finding in recording.findings:
+        if finding.kind in UNSAFE and finding.launch is None:
+            what = f"{finding.kind.replace('_', ' ')} in {finding.kernel}: {finding.message} Mend it, then verify"
+            raise LaunchError(recording.file_of_finding(finding), finding.line, what)
+
+
+def reconcile_fully(
+    program: Program, recording: Recording, profiled: tuple[ProfiledLaunch, ...], progress: Callback
+) -> list[Reconciled]:
+    """Reconcile every launch; where that needs requests that were not logged, with a longer log."""
+    reconciled = reconcile_all(recording, profiled)
+    if any(launch.missing and not one.sound for launch, one in zip(recording.launches, reconciled, strict=True)):
+        detailed = engines.run(program, engine="gpu", progress=progress, log_bytes=DETAILED_LOG_BYTES)
+        reconciled = reconcile_all(detailed, profiled)
+    return reconciled
+
+
+def reconcile_all(recording: Recording, profiled: tuple[ProfiledLaunch, ...]) -> list[Reconciled]:
+    """Reconcile each launch of a recording with what was profiled of it."""
+    assert recording.device is not None
+    cc = recording.device.compute_capability
+    both = zip(recording.launches, profiled, strict=True)
+    return [reconcile(launch, one, recording.source, recording.file, cc) for launch, one in both]
+
+
+def _with_verdicts(
+    recording: Recording, profiled: tuple[ProfiledLaunch, ...], reconciled: list[Reconciled]
+) -> Recording:
+    """Return the recording with verdicts and counters in its launches."""
+    launches = tuple(
+        replace(launch, hardware=one.hardware, counters=counted.metrics, unaccounted=one.unaccounted)
+        for launch, counted, one in zip(recording.launches, profiled, reconciled, strict=True)
+    )
+    return replace(recording, launches=launches)

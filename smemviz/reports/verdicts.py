@@ -1,0 +1,48 @@
+"""What Nsight Compute counted beside what was recorded, and the verdicts, printed as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from smemviz.recordings.data import Launch
+from smemviz.recordings.recording import Recording
+from smemviz.reports.recording import output_console
+
+
+def print_verdicts(recording: Recording) -> None:
+    """Print a table for each launch, and what belongs to no site under it."""
+    console = output_console()
+    assert recording.device is not None
+    cc = recording.device.compute_capability
+    console.print(f"{recording.file}: recorded and counted on {recording.device.name}", markup=False, highlight=False)
+    console.print("recorded -> counted by the hardware; one number where both are the same", highlight=False)
+    for launch in recording.launches:
+        console.print()
+        console.print(_table(launch, cc))
+        for sentence in launch.unaccounted:
+            console.print(sentence, markup=False, highlight=False, style="bold")
+        duration = launch.counters.get("gpu__time_duration.sum")
+        if duration is not None:
+            console.print(f"{duration / 1000:.3f} us under the profiler", highlight=False)
+
+
+def _table(launch: Launch, cc: tuple[int, int]) -> Table:
+    table = Table(title=Text(launch.kernel), title_justify="left")
+    for name in ("line", "source", "space", "op", "requests", "wavefronts", "sectors", "verdict", "because"):
+        numbers = name in ("line", "requests", "wavefronts", "sectors")
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    for site, counted, found in zip(launch.sites, launch.summary(cc), launch.hardware, strict=True):
+        pairs = [(getattr(counted, name), getattr(found, name)) for name in ("requests", "wavefronts", "sectors")]
+        words = (str(site.line), site.source, site.space, site.op, *(_pair(*pair) for pair in pairs))
+        style = "bold" if found.verdict == "unexplained" else ""
+        table.add_row(*(Text(word) for word in (*words, found.verdict, found.because)), style=style)
+    return table
+
+
+def _pair(recorded: Any, counted: Any) -> str:
+    if recorded == counted:
+        return "-" if recorded is None else f"{recorded:,}"
+    return f"{'?' if recorded is None else f'{recorded:,}'} -> {counted:,}"
