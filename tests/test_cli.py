@@ -73,10 +73,10 @@ def test_show_prints_the_counts_of_the_h200(capsys: pytest.CaptureFixture[str]) 
     assert lines[4].rstrip() == "static_reverse: grid 1 x 1 x 1, block 64 x 1 x 1, 256 bytes of shared memory"
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
     assert cells[:4] == [
-        ["19", "values[i]", "global", "load", "4", "2", "-", "-", "-", "-", "8", "4", "100 %", "agrees"],
-        ["19", "held[i]", "shared", "store", "4", "2", "2", "2", "0", "1", "-", "-", "-", "agrees"],
-        ["21", "held[N - 1 - i]", "shared", "load", "4", "2", "2", "2", "0", "1", "-", "-", "-", "agrees"],
-        ["21", "values[i]", "global", "store", "4", "2", "-", "-", "-", "-", "8", "4", "100 %", "agrees"],
+        ["19", "values[i]", "global", "load", "4", "2", "-", "-", "-", "-", "8", "4", "100 %", "0", "agrees"],
+        ["19", "held[i]", "shared", "store", "4", "2", "2", "2", "0", "1", "-", "-", "-", "0", "agrees"],
+        ["21", "held[N - 1 - i]", "shared", "load", "4", "2", "2", "2", "0", "1", "-", "-", "-", "0", "agrees"],
+        ["21", "values[i]", "global", "store", "4", "2", "-", "-", "-", "-", "8", "4", "100 %", "0", "agrees"],
     ]
 
 
@@ -126,6 +126,7 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "sectors_per_request": None,
         "bytes_used": None,
         "efficiency": None,
+        "bytes_wasted": 0,
         "basis": "measured",
         "explanation": {
             "pattern": "stride of 1 word",
@@ -140,8 +141,8 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
         "verdict": "agrees",
         "because": "2 requests and 2 wavefronts, as recorded",
     }
-    traffic = ("sectors", "sectors_per_request", "bytes_used", "efficiency")
-    assert [launches[0]["sites"][3][name] for name in traffic] == [8, 4, 256, 1]
+    traffic = ("sectors", "sectors_per_request", "bytes_used", "efficiency", "bytes_wasted")
+    assert [launches[0]["sites"][3][name] for name in traffic] == [8, 4, 256, 1, 0]
     time = launches[0]["time"]
     assert time["net_us"] == time["median_us"] - time["floor_us"]
     assert launches[0]["sites"][3]["wavefronts"] is None

@@ -29,9 +29,11 @@ def read(recording: Recording) -> ET.Element:
 
 def test_the_table_has_a_row_for_each_launch(square: Recording) -> None:
     rows = ["".join(f"{cell.text}|" for cell in row) for row in read(square).iter("tr")]
-    assert rows[0] == "launch|grid|block|shared requests|wavefronts|ideal|excess|degree|sectors|time|"
+    assert (
+        rows[0] == "launch|grid|block|shared requests|wavefronts|ideal|excess|degree|sectors|global bytes wasted|time|"
+    )
     assert len(rows) == 7
-    assert rows[3].startswith("set_row_read_col|1 x 1 x 1|32 x 32 x 1|64|1,056|64|992|32-way|128|1.")
+    assert rows[3].startswith("set_row_read_col|1 x 1 x 1|32 x 32 x 1|64|1,056|64|992|32-way|128|0|1.")
 
 
 def test_the_picture_is_of_the_worst_request(square: Recording) -> None:

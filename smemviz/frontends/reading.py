@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from smemviz.errors import InputError
-from smemviz.frontends.cuda import CudaProgram, is_cuda_file, parse_cuda
+from smemviz.frontends.cuda import CudaProgram, View, is_cuda_file, parse_cuda
 from smemviz.frontends.numba.program import Program, parse_python
 from smemviz.messages import said
 
@@ -75,6 +75,6 @@ def with_values(program: Program, values: Mapping[str, object]) -> Program:
     return program
 
 
-def as_seen(program: Program, view: str | None) -> Program:
+def as_seen(program: Program, view: View) -> Program:
     """Return a program of CUDA C++ in the view of a recording; any other has one view."""
-    return replace(program, view=view) if isinstance(program, CudaProgram) and view else program
+    return replace(program, view=view) if isinstance(program, CudaProgram) else program

@@ -13,6 +13,7 @@ from typing import Literal
 from smemviz.i18n import N_, _
 from smemviz.model.counting.global_traffic import Traffic, add_traffic, traffic_of
 from smemviz.model.counting.summary import SiteSummary, summarize
+from smemviz.model.counting.wasted import bytes_wasted
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch, Space
 from smemviz.wording.labels import efficiency_text
@@ -130,6 +131,13 @@ def global_traffic(launch: Launch) -> Traffic:
     """Return what the requests of all sites moved in global memory."""
     found = (traffic_of(launch, site) for site in range(len(launch.sites)))
     return add_traffic(one for one in found if one is not None)
+
+
+def _global_bytes_wasted(launch: Launch, hardware: Hardware) -> Value:
+    """Add up the sites in global memory, None where one is not known."""
+    sites = (site for site, one in enumerate(launch.sites) if one.space == "global")
+    wasted = [bytes_wasted(launch, site, hardware) for site in sites]
+    return None if None in wasted else sum(one or 0 for one in wasted)
 
 
 _ALL: tuple[Place, ...] = ("terminal", "accesses", "launches", "notebook", "page")
@@ -259,6 +267,21 @@ TRAFFIC = (
         N_("Bytes that lanes use, each counted once a request, divided by the bytes of the sectors moved."),
         N_("Over all requests if all were logged, else over the logged ones; the page says which."),
         heads=_headed(N_("efficiency"), *_OF_SITES),
+    ),
+    Column(
+        "bytes_wasted",
+        "bytes",
+        ("shared", "global"),
+        lambda launch, site, hardware: bytes_wasted(launch, site, hardware),
+        _global_bytes_wasted,
+        "wasted",
+        (N_("bytes wasted"), N_("global bytes wasted")),
+        N_(
+            "Shared-memory bandwidth left unused: {wavefront} bytes per wavefront less the bytes that lanes asked for. "
+            "In global memory it is {bytes} bytes per sector less those bytes, each counted once a request."
+        ),
+        N_("Computed from the addresses, or from an access and a layout; not known unless all requests were logged."),
+        heads=_headed(N_("bytes wasted"), "terminal", "accesses") | _headed(N_("global bytes wasted"), "notebook"),
     ),
 )
 COLUMNS = (*COUNTS, *TRAFFIC)

@@ -111,13 +111,13 @@ def _is_used(text: SourceText, name: str, but: Span, defined: int) -> bool:
 
 def _constant_for(text: SourceText, name: str, more: int, at: int) -> str | None:
     """Return a constant that is a name and a pad, and has the value: ``PITCH (TILE + 1)`` for TILE and 1."""
-    values = text.program.values
-    if name not in values:
+    value = text.program.values.get(name)
+    if not isinstance(value, int):
         return None
     for one in text.program.constants.values():
         made = text.definition(one.name)
         parts = _SUM.fullmatch(one.text)
-        if made and made.end < at and parts and parts[1] == name and one.value == values[name] + more:
+        if made and made.end < at and parts and parts[1] == name and one.value == value + more:
             return one.name
     return None
 

@@ -113,21 +113,11 @@ def global_numbers(launch: Launch, hardware: Hardware) -> Section:
     return Section(_("Global memory"), _of_columns("global", launch, hardware, rule))
 
 
-def layout_numbers(hardware: Hardware) -> Section:
+def layout_numbers() -> Section:
     """Explain what is computed of layouts."""
     return Section(
         _("Layouts"),
         (
-            Number(
-                "wasted",
-                (_("bytes wasted"),),
-                _(
-                    "Shared-memory bandwidth left unused: {bytes} bytes per wavefront less the bytes that lanes "
-                    "asked for.",
-                    bytes=hardware.bytes_per_wavefront,
-                ),
-                _("Computed from the access and the layout."),
-            ),
             Number(
                 "layout-bytes",
                 (_("bytes"),),

@@ -17,7 +17,7 @@ def numbers(launch: Launch, hardware: Hardware = H200) -> tuple[Section, ...]:
         global_numbers(launch, hardware),
         time_numbers(launch),
         hardware_numbers(),
-        layout_numbers(hardware),
+        layout_numbers(),
         product_numbers(),
         quoted_numbers(),
     )

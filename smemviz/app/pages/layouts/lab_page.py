@@ -13,8 +13,8 @@ from smemviz.app.components.graph import download, graph
 from smemviz.app.pages.kernel.controls import hardware_options
 from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
 from smemviz.i18n import N_, _
+from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.accesses import PATTERNS
-from smemviz.model.playback.bank_service import H200
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.operation_names import MATRICES, WIDTHS
 
