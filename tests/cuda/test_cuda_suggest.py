@@ -16,6 +16,7 @@ from smemviz.app.tasks.suggester import Suggester, command
 from smemviz.cli.main import main
 from smemviz.frontends.cuda import CudaProgram, parse_cuda
 from smemviz.frontends.reading import as_seen
+from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.layout_fix import Pad, Swizzle
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo
@@ -164,7 +165,7 @@ def answered(folder: Path, text: str, view: str = "source") -> Answer:
     path = folder / "k.cu"
     path.write_text(text)
     program = as_seen(parse_cuda(text, path.as_posix()), view)
-    return answer(smemviz.run(path, view=view), program, None, ("lockstep",), (9, 0))
+    return answer(smemviz.run(path, view=view), program, None, ("lockstep",), H200)
 
 
 def test_a_file_is_rewritten_run_and_counted(
