@@ -13,7 +13,7 @@ from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.messages import said
 from smemviz.model.counting.pattern import mostly_irregular
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import is_atomic
+from smemviz.model.hardware.operations import operation
 from smemviz.model.layout.layout_fix import (
     Access,
     Layout,
@@ -27,7 +27,6 @@ from smemviz.model.layout.layout_fix import (
     swizzles,
 )
 from smemviz.recordings.data import ArrayInfo, Launch
-from smemviz.recordings.operation_names import POPULATION_COUNT
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.rewriting import Rewrite, Rewriting
 from smemviz.suggest.uses import NotRewrittenError
@@ -233,6 +232,6 @@ def _beats(one: Suggestion, other: Suggestion) -> bool:
 
 def _nothing_helps(asked: _Asked, launch: Launch) -> str:
     ops = {launch.sites[access.site].op for _, access in asked.accesses}
-    if any(is_atomic(op) and op != POPULATION_COUNT for op in ops):
+    if any(not operation(op).shares for op in ops):
         return said("lanes that update the same element collide wherever it lies")
     return said("no pad and no swizzle helps")

@@ -15,7 +15,7 @@ from smemviz.model.counting.pattern import Pattern, find_patterns, index_steps, 
 from smemviz.model.counting.relative import relative_addresses
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import is_atomic, unpredictable
+from smemviz.model.hardware.operations import operation, unpredictable
 from smemviz.model.layout.layout_fix import (
     Access,
     LayoutFix,
@@ -30,7 +30,6 @@ from smemviz.model.layout.layout_fix import (
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch, Site
-from smemviz.recordings.operation_names import POPULATION_COUNT
 from smemviz.wording.grammar import capital, clause, clauses, items, sentences
 from smemviz.wording.labels import count
 from smemviz.wording.layout_changes import fix_text
@@ -232,7 +231,7 @@ def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, 
 
 
 def _nothing_helps(site: Site) -> str:
-    if is_atomic(site.op) and site.op != POPULATION_COUNT:
+    if not operation(site.op).shares:
         return _("No pad or swizzle helps lanes that update the same element; give warps copies to add up later.")
     return _("No pad and no swizzle helps.")
 
