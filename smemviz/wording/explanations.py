@@ -16,17 +16,9 @@ from smemviz.model.counting.relative import relative_addresses
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
-from smemviz.model.layout.layout_fix import (
-    Access,
-    LayoutFix,
-    Pad,
-    Swizzle,
-    accesses,
-    different,
-    pads,
-    smallest_fix,
-    swizzles,
-)
+from smemviz.model.layout.asked import Asked, different, recorded
+from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
+from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch, Site
@@ -167,9 +159,9 @@ class Explaining:
         which = self._relative[0][row][self.launch.requests.addresses[row] >= 0]
         return int(which[0]) if len(which) and which[0] >= 0 and np.all(which == which[0]) else None
 
-    def steady(self, array: int) -> tuple[Access, ...]:
+    def steady(self, array: int) -> tuple[Asked, ...]:
         """Return the accesses to an array that data does not decide: what a layout can be made for."""
-        found = accesses(self.launch, array, self.hardware, self._relative)
+        found = recorded(self.launch, array, self.hardware, self._relative)
         return tuple(
             access
             for access in found
