@@ -13,7 +13,8 @@ from smemviz.figures.drawing.cells import cells, frames, key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size
 from smemviz.i18n import _, ngettext, pgettext
-from smemviz.model.counting.element_counts import ElementCounts, Kind, element_counts, elements, kind_of
+from smemviz.model.counting.element_counts import ElementCounts, element_counts, elements
+from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.views.fold import Fold, fold_of
@@ -23,7 +24,7 @@ from smemviz.wording.labels import count, element_name
 _MOST_TEXTS = 300  # numbers written into cells; more are slow to draw, and the key says them as well
 _STEPS = 6  # shades, where elements are touched in more ways than that
 _TOP, _BOTTOM = 30, 44
-_KINDS: tuple[Kind, ...] = ("load", "store", "update")  # the first of those that there are is shown
+_KINDS: tuple[Effect, ...] = ("load", "store", "update")  # the first of those that there are is shown
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Looked:
     """The array whose elements are looked at, what is done to them, and by whom: a block, or None for all logged."""
 
     array: ArrayInfo
-    kind: Kind
+    kind: Effect
     block: int | None
 
 
@@ -55,7 +56,7 @@ def look_at(now: RequestView, array: str | None, *, whole: bool = False) -> Look
     name = next((name for name in (array, *(site.array for site in sites)) if name in usual), usual[0])
     there = [site for site in launch.sites if site.array == name and site.space == "global"]
     present = [site for site in sites[:1] if site in there]
-    kinds = {kind_of(site.op) for site in present or there}
+    kinds = {effect_of(site.op) for site in present or there}
     kind = next(kind for kind in _KINDS if kind in kinds)
     return Looked(known[name], kind, None if whole else now.block)
 
@@ -102,7 +103,7 @@ def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeNam
     ).update_layout(legend_title={"text": _times_done(looked.kind), "font": {"color": colours.muted}})
 
 
-def _done(kind: Kind) -> str:
+def _done(kind: Effect) -> str:
     """Say what is done to elements."""
     return {
         # TRANSLATORS: "loaded", "stored" and "updated" are put into "never {done}", "{done} once" and the like.
@@ -112,7 +113,7 @@ def _done(kind: Kind) -> str:
     }[kind]
 
 
-def _times_done(kind: Kind) -> str:
+def _times_done(kind: Effect) -> str:
     """Head the key."""
     return {"load": _("times loaded:"), "store": _("times stored:"), "update": _("times updated:")}[kind]
 

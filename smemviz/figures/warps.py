@@ -56,7 +56,7 @@ def warps(
     counts = _count(launch, block, hardware)
     sites, columns = counts.worst.shape
     x, y = np.arange(columns), np.arange(2 * sites)
-    shared = np.array([s.space == "shared" for s in launch.sites])
+    shared = launch.in_shared
     colour = np.where(shared[:, np.newaxis], np.ceil(np.log2(np.maximum(counts.worst, 1))), 0.0)
     values, hover = np.full((2 * sites, columns), np.nan), np.full((2 * sites, columns), "", dtype=object)
     texts = np.full((2 * sites, columns), "", dtype=object)

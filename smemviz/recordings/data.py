@@ -227,6 +227,11 @@ class Launch:
         return tuple(a for a in self.arrays if a.space == "shared")
 
     @property
+    def in_shared(self) -> NDArray[np.bool_]:
+        """Which sites are in shared memory, (sites,)."""
+        return np.array([site.space == "shared" for site in self.sites], np.bool_)
+
+    @property
     def request_count(self) -> int:
         """How many requests the launch made, logged or not."""
         return len(self.requests) if self.totals is None else int(self.totals.requests.sum())

@@ -143,7 +143,7 @@ def _requests(
     if not of_lanes:
         return {**columns, "lanes": active.sum(axis=1).tolist()}
     address = requests.addresses[row, lane]
-    shared = np.array([site.space == "shared" for site in launch.sites], bool)[requests.site[row]]
+    shared = launch.in_shared[requests.site[row]]
     bank = np.where(shared, address // hardware.bank_bytes % hardware.banks, -1)
     value = requests.values[row, lane]
     return {

@@ -15,7 +15,8 @@ from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.compute_capability import Basis
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import basis, predictable, weakest_basis
-from smemviz.model.layout.layout_fix import LayoutFix, Pad, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
+from smemviz.model.layout.search import LayoutFix
 from smemviz.printable import printable
 from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
 from smemviz.recordings.recording import Recording

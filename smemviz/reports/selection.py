@@ -138,7 +138,7 @@ def _waste(launch: Launch, rows: NDArray[np.intp], hardware: Hardware) -> NDArra
     for i in np.unique(launch.requests.site[rows]).tolist():
         at = launch.requests.site[rows] == i
         waste[at] = excess_of(launch.sites[i], launch.requests.addresses[rows[at]], hardware)
-    shared = np.array([launch.sites[i].space == "shared" for i in launch.requests.site[rows].tolist()], bool)
+    shared = launch.in_shared[launch.requests.site[rows]]
     return np.where(shared, waste + 1, 0) if shared.any() else waste
 
 

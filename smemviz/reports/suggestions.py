@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
-from smemviz.model.layout.layout_fix import Pad
+from smemviz.model.layout.candidates import Pad
 from smemviz.printable import printable
 from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import Recording

@@ -12,21 +12,11 @@ from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.model.counting.pattern import mostly_irregular
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import is_atomic
-from smemviz.model.layout.layout_fix import (
-    Access,
-    Layout,
-    LayoutFix,
-    Score,
-    accesses,
-    pads,
-    row_lengths,
-    score,
-    smallest_fix,
-    swizzles,
-)
+from smemviz.model.hardware.operations import operation
+from smemviz.model.layout.asked import Asked, recorded
+from smemviz.model.layout.candidates import Moved, pads, row_lengths, swizzles
+from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
-from smemviz.recordings.operation_names import POPULATION_COUNT
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.languages import Rewriter, language_of
 from smemviz.suggest.rewrites import NotRewrittenError, Rewrite
@@ -52,7 +42,7 @@ class Suggestion:
 
     kernel: str
     array: ArrayInfo
-    layout: Layout
+    layout: Moved
     promises: tuple[Promise, ...]
     more_bytes: int
     rewrite: Rewrite | None = None
@@ -97,9 +87,9 @@ class _Asked:
     kernel: str
     array: ArrayInfo
     hardware: Hardware
-    accesses: tuple[tuple[int, Access], ...]
+    accesses: tuple[tuple[int, Asked], ...]
 
-    def scores(self, layout: Layout | None = None) -> list[Score]:
+    def scores(self, layout: Moved | None = None) -> list[Score]:
         """Count every access in a layout, None for the one recorded."""
         return [score(access, self.array.itemsize, layout, self.hardware) for _, access in self.accesses]
 
@@ -137,7 +127,7 @@ def _of_array(
         for index, one in enumerate(launch.arrays)
         if one.space == "shared" and (one.name, one.line) == (array.name, array.line)
     ]
-    found = tuple((number, one) for number, launch, index in places for one in accesses(launch, index, hardware))
+    found = tuple((number, one) for number, launch, index in places for one in recorded(launch, index, hardware))
     asked = _Asked(first.kernel, language_of(program).as_declared(program, array), hardware, found)
     excess = sum(one.excess for one in asked.scores())
     if excess == 0:
@@ -179,7 +169,7 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
             reason = error.said
     limit, shared_bytes = asked.hardware.row.static_shared, launch.shared_bytes
 
-    def why_not(layout: Layout) -> str | None:
+    def why_not(layout: Moved) -> str | None:
         more = layout.more_elements(asked.array.nbytes // asked.array.itemsize) * asked.array.itemsize
         if shared_bytes <= limit < shared_bytes + more:
             return said(
@@ -202,7 +192,7 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
     return kept
 
 
-def _kinds(asked: _Asked) -> Iterator[Sequence[Layout]]:
+def _kinds(asked: _Asked) -> Iterator[Sequence[Moved]]:
     """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
     found = [access for _, access in asked.accesses]
     yield list(pads(asked.array, found))
@@ -212,15 +202,15 @@ def _kinds(asked: _Asked) -> Iterator[Sequence[Layout]]:
 
 
 def _cure(
-    asked: _Asked, layouts: Sequence[Layout], possible: Callable[[Layout], bool] | None = None
-) -> LayoutFix[Layout] | None:
+    asked: _Asked, layouts: Sequence[Moved], possible: Callable[[Moved], bool] | None = None
+) -> LayoutFix[Moved] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
     found = [access for _, access in asked.accesses]
     return smallest_fix(asked.array, found, iter(layouts), None, asked.hardware, possible=possible)
 
 
 def _suggestion(
-    asked: _Asked, cure: LayoutFix[Layout], rewriting: Rewriter | None, reason: str | None, complete: bool
+    asked: _Asked, cure: LayoutFix[Moved], rewriting: Rewriter | None, reason: str | None, complete: bool
 ) -> Suggestion:
     pairs = zip(asked.accesses, cure.before, cure.after, strict=True)
     promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)
@@ -235,6 +225,6 @@ def _beats(one: Suggestion, other: Suggestion) -> bool:
 
 def _nothing_helps(asked: _Asked, launch: Launch) -> str:
     ops = {launch.sites[access.site].op for _, access in asked.accesses}
-    if any(is_atomic(op) and op != POPULATION_COUNT for op in ops):
+    if any(not operation(op).shares for op in ops):
         return said("lanes that update the same element collide wherever it lies")
     return said("no pad and no swizzle helps")

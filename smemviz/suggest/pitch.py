@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
-from smemviz.model.layout.layout_fix import Pad
+from smemviz.model.layout.candidates import Pad
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.edits import Edit, line_after, replacing
 from smemviz.suggest.rewrites import NotRewrittenError

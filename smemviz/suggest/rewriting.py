@@ -9,8 +9,8 @@ from smemviz.errors import InputError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.model.layout import layouts
+from smemviz.model.layout.candidates import Moved, Pad, laid_out
 from smemviz.model.layout.code import declared_shape, index_parts, operations
-from smemviz.model.layout.layout_fix import Layout, Pad, laid_out
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.indices import new_index
 from smemviz.suggest.pitch import Change, in_one_line, longer, pad_constant, size_texts
@@ -36,7 +36,7 @@ class Rewriting:
         """Every index with which the array is reached."""
         return list(elements(self.program, self.declared.function, self.declared.name))
 
-    def refuses(self, layout: Layout) -> str | None:
+    def refuses(self, layout: Moved) -> str | None:
         """Say why a layout cannot be written, None when it can."""
         try:
             self.rewrite(layout)
@@ -44,7 +44,7 @@ class Rewriting:
             return error.said
         return None
 
-    def rewrite(self, layout: Layout) -> Rewrite:
+    def rewrite(self, layout: Moved) -> Rewrite:
         """Write a layout.
 
         Raises:
@@ -65,7 +65,7 @@ class Rewriting:
         edits, constants = longer(self.program, self.declared, self._sizes()[-1], pad.row + pad.pad)
         return Rewrite(edits, constants)
 
-    def _other_index(self, layout: Layout) -> Rewrite:
+    def _other_index(self, layout: Moved) -> Rewrite:
         """Write another index at every use, and the declaration that it takes."""
         try:
             laid = laid_out(self.array, layout)
@@ -76,7 +76,7 @@ class Rewriting:
         edits = [new_index(self.program, laid, parts, index) for index in self._uses]
         return Rewrite((*declared, *edits), constants, operations(laid))
 
-    def _declared_anew(self, layout: Layout, laid: layouts.Layout) -> Change:
+    def _declared_anew(self, layout: Moved, laid: layouts.Layout) -> Change:
         """Return what makes the array as large as a layout needs it, and of one dimension where it has to be."""
         elements_now = self.array.nbytes // self.array.itemsize
         size = elements_now + layout.more_elements(elements_now)

@@ -11,7 +11,8 @@ import numpy as np
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.layout.layout_fix import Score, pads, score, smallest_fix, swizzles
+from smemviz.model.layout.candidates import pads, swizzles
+from smemviz.model.layout.search import Score, score, smallest_fix
 from smemviz.model.playback.bank_service import BankService
 from smemviz.recordings.data import SECTOR_BYTES, Launch, Site
 from smemviz.recordings.recording import Recording

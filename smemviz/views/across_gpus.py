@@ -10,10 +10,9 @@ from smemviz.errors import InputError
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.hardware.compute_capability import BasisKind, ComputeCapability, device
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import came_with, unpredictable
+from smemviz.model.hardware.operations import operation, unpredictable
 from smemviz.model.layout.across_gpus import Access, Cost, Part, Step, cost_on, on_every_part
 from smemviz.recordings.data import Calibration, CalibrationRow
-from smemviz.recordings.operation_names import MATRICES
 from smemviz.wording.grammar import capital, items, names, sentences
 from smemviz.wording.labels import count, day, operation_name, ways
 
@@ -103,13 +102,14 @@ def _reason(access: Access, row: ComputeCapability) -> str:
     unknown = unpredictable(access.op, access.dtype, row.cc)
     if unknown is not None:
         return _(unknown)
-    if access.op not in MATRICES or row.cc >= came_with(access.op):
+    since = operation(access.op).since
+    if row.cc >= since:
         return ""
     return _(
         "{op} does not exist on compute capability {name}; it came with {since}",
         op=access.op,
         name=row.name,
-        since=device(came_with(access.op)).name,
+        since=device(since).name,
     )
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smemviz.i18n import _, speaking
-from smemviz.model.counting.element_counts import kind_of
 from smemviz.model.counting.global_traffic import Traffic as Moved
 from smemviz.model.counting.global_traffic import add_traffic, traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.hardware.operations import effect_of
 from smemviz.printable import spreadsheet_cell
 from smemviz.recordings.data import Launch
 from smemviz.wording.impact import Impact, Measured, impact
@@ -144,7 +144,7 @@ def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
     shared = [pair for pair in zip(entry.launch.sites, summary, strict=True) if pair[0].space == "shared"]
     traffic = {}
     for kind in KINDS:
-        rows = [row for site, row in shared if kind_of(site.op) == kind]
+        rows = [row for site, row in shared if effect_of(site.op) == kind]
         traffic[kind] = Traffic(sum(row.wavefronts or 0 for row in rows), sum(row.ideal or 0 for row in rows))
     time = entry.measured.time.median_us if entry.measured else None
     return Row(
@@ -161,7 +161,7 @@ def _row(entry: Entry, measured: Sequence[Measured], best: float) -> Row:
 
 
 def _moved(launch: Launch, kind: str) -> Moved:
-    found = [traffic_of(launch, i) for i, site in enumerate(launch.sites) if kind_of(site.op) == kind]
+    found = [traffic_of(launch, i) for i, site in enumerate(launch.sites) if effect_of(site.op) == kind]
     return add_traffic(one for one in found if one is not None)
 
 

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smemviz.i18n import N_, _, pgettext
+from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
+from smemviz.model.layout.asked import asked
+from smemviz.model.layout.code import code
 from smemviz.model.layout.layouts import Layout
-from smemviz.model.layout.search import Suggestion, asked, search, suggest
+from smemviz.model.layout.search import LayoutFix, search, suggest
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.layout_lab import SetUp
 from smemviz.wording.grammar import clauses
@@ -19,7 +22,7 @@ _MOST_ROWS = 10
 class LayoutRow:
     """One layout: what it costs, its name, the cells of its row, its code to copy, and whether it is there now."""
 
-    suggestion: Suggestion
+    fix: LayoutFix[Layout]
     name: str
     cells: tuple[str, ...]
     code: str
@@ -44,7 +47,7 @@ def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
     """
     layout, hardware = setup.layout, setup.hardware
     wanted = [asked(access, layout) for access in setup.accesses]
-    best: list[Suggestion] = []
+    best: list[LayoutFix[Layout]] = []
     for one in search(layout, wanted, hardware):
         if not any(_kind(one) == _kind(other) and _beats(other, one) for other in best):
             best.append(one)
@@ -54,11 +57,11 @@ def layout_rows(setup: SetUp) -> tuple[LayoutRow, ...]:
     return tuple(_row(setup, one) for one in (now, *others[:_MOST_ROWS]))
 
 
-def _kind(one: Suggestion) -> tuple[type, bool]:
+def _kind(one: LayoutFix[Layout]) -> tuple[type, bool]:
     return type(one.layout.swizzle), bool(one.layout.pad)
 
 
-def _beats(one: Suggestion, other: Suggestion) -> bool:
+def _beats(one: LayoutFix[Layout], other: LayoutFix[Layout]) -> bool:
     """Whether it is nowhere worse; the search gives the simpler of two alike first."""
     return all(mine <= theirs for mine, theirs in zip(one.price, other.price, strict=True))
 
@@ -74,7 +77,7 @@ def layout_said(layout: Layout) -> str:
 
 def layouts_text(rows: Sequence[LayoutRow]) -> str:
     """Say what the cheapest layout saves."""
-    now, best = rows[0].suggestion, min((row.suggestion for row in rows), key=lambda one: one.price)
+    now, best = rows[0].fix, min((row.fix for row in rows), key=lambda one: one.price)
     if best.wavefronts == now.wavefronts:
         return _("No pad and no swizzle takes fewer wavefronts than the layout there is.")
     more = best.layout.nbytes - now.layout.nbytes
@@ -87,11 +90,10 @@ def layouts_text(rows: Sequence[LayoutRow]) -> str:
     return _(message, name=layout_said(best.layout), best=best.wavefronts, now=now.wavefronts, bytes=abs(more))
 
 
-def _row(setup: SetUp, one: Suggestion) -> LayoutRow:
+def _row(setup: SetUp, one: LayoutFix[Layout]) -> LayoutRow:
     threads = WARP_SIZE * max(access.warps for access in setup.accesses)
-    each = [f"{score.wavefronts:,}" for score in one.scores] if len(one.scores) > 1 else []
-    blocks = one.blocks_per_multiprocessor(setup.hardware.cc, threads)
-    code = one.code()
+    each = [f"{score.wavefronts:,}" for score in one.after] if len(one.after) > 1 else []
+    blocks = blocks_per_multiprocessor(one.layout.nbytes, setup.hardware.cc, threads)
     cells = (
         *each,
         f"{one.wavefronts:,}",
@@ -100,5 +102,6 @@ def _row(setup: SetUp, one: Suggestion) -> LayoutRow:
         str(blocks),
         str(one.operations),
     )
-    lines = "\n".join((code.declaration, code.store, code.load))
+    written = code(one.layout)
+    lines = "\n".join((written.declaration, written.store, written.load))
     return LayoutRow(one, layout_said(one.layout), cells, lines, one.layout == setup.layout)

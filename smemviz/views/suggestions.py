@@ -9,7 +9,7 @@ from smemviz.i18n import N_, _
 from smemviz.messages import say
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import Launch
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import duration

@@ -15,22 +15,13 @@ from smemviz.model.counting.pattern import Pattern, find_patterns, index_steps, 
 from smemviz.model.counting.relative import relative_addresses
 from smemviz.model.counting.sectors import bytes_used, sectors
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import is_atomic, unpredictable
-from smemviz.model.layout.layout_fix import (
-    Access,
-    LayoutFix,
-    Pad,
-    Swizzle,
-    accesses,
-    different,
-    pads,
-    smallest_fix,
-    swizzles,
-)
+from smemviz.model.hardware.operations import operation, unpredictable
+from smemviz.model.layout.asked import Asked, different, recorded
+from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
+from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch, Site
-from smemviz.recordings.operation_names import POPULATION_COUNT
 from smemviz.wording.grammar import capital, clause, clauses, items, sentences
 from smemviz.wording.labels import count
 from smemviz.wording.layout_changes import fix_text
@@ -168,9 +159,9 @@ class Explaining:
         which = self._relative[0][row][self.launch.requests.addresses[row] >= 0]
         return int(which[0]) if len(which) and which[0] >= 0 and np.all(which == which[0]) else None
 
-    def steady(self, array: int) -> tuple[Access, ...]:
+    def steady(self, array: int) -> tuple[Asked, ...]:
         """Return the accesses to an array that data does not decide: what a layout can be made for."""
-        found = accesses(self.launch, array, self.hardware, self._relative)
+        found = recorded(self.launch, array, self.hardware, self._relative)
         return tuple(
             access
             for access in found
@@ -232,7 +223,7 @@ def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, 
 
 
 def _nothing_helps(site: Site) -> str:
-    if is_atomic(site.op) and site.op != POPULATION_COUNT:
+    if not operation(site.op).shares:
         return _("No pad or swizzle helps lanes that update the same element; give warps copies to add up later.")
     return _("No pad and no swizzle helps.")
 

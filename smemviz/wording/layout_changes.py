@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smemviz.i18n import _, ngettext
-from smemviz.model.layout.layout_fix import LayoutFix, Pad, Score, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
+from smemviz.model.layout.search import LayoutFix, Score
 from smemviz.recordings.data import ArrayInfo
 from smemviz.wording.grammar import capital
 from smemviz.wording.labels import count

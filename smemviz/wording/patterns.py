@@ -11,7 +11,7 @@ import numpy as np
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.hardware.compute_capability import device
-from smemviz.model.hardware.operations import is_atomic
+from smemviz.model.hardware.operations import effect_of, operation
 from smemviz.model.playback.bank_service import BankService
 from smemviz.recordings.data import Site
 from smemviz.recordings.operation_names import POPULATION_COUNT
@@ -95,7 +95,7 @@ def reason(pattern: Pattern, site: Site, served: BankService, degree: int, cc: t
     """
     lanes = len(np.unique(served.lane))
     if pattern.kind == "one element" and lanes > 1:
-        if is_atomic(site.op) and site.op != POPULATION_COUNT:
+        if not operation(site.op).shares:
             return _("an atomic serves the {lanes} lanes one after the other, {degree}-way", lanes=lanes, degree=degree)
         return _same_element(site.op, served.wavefronts)
     more = device(cc).more_ways.get(site.width, 0)
@@ -115,7 +115,7 @@ def _same_element(op: str, wavefronts: int) -> str:
     """Say what becomes of one element that all lanes ask for, where that is no conflict."""
     if op == POPULATION_COUNT:
         return _("one update counts all of them")
-    if op.startswith("st"):
+    if effect_of(op) == "store":
         return _("one of their values is kept, and which one is undefined")
     return ngettext(
         "it is broadcast to all of them",
@@ -219,7 +219,7 @@ def _fullest(site: Site, served: BankService, degree: int) -> str:
         return _("no bank has to deliver two different words at once")
     bank, lanes, words = fullest(served)
     who = lane_ranges(lanes)
-    if not is_atomic(site.op) or site.op == POPULATION_COUNT:
+    if operation(site.op).shares:
         return _(
             "bank {bank} has to deliver {degree} different words to lanes {lanes}, {degree}-way",
             bank=bank,

@@ -19,7 +19,7 @@ from smemviz.frontends.reading import read_program
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, explain

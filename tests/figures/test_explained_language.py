@@ -18,7 +18,7 @@ from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.across_gpus import Access
-from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.layouts import layout_of
 from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.views.across_gpus import gpu_rows, gpus_headline

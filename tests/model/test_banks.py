@@ -13,7 +13,7 @@ from smemviz.model.counting.banks import assign, count, wavefronts
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import is_atomic
+from smemviz.model.hardware.operations import effect_of
 from smemviz.model.hardware.rules import shared_rule
 from smemviz.recordings.operation_names import FRAGMENTS, OPERATIONS, WIDTHS
 
@@ -195,12 +195,18 @@ MODES = [(row.cc, mode) for row in known() for mode in row.bank_bytes]
 KINDS = [
     (op, width)
     for op in sorted(OPERATIONS - FRAGMENTS)  # whose wavefronts do not follow from addresses
-    for width in ((16,) if "matrix" in op else (4,) if is_atomic(op) else WIDTHS)
+    for width in ((16,) if "matrix" in op else (4,) if effect_of(op) == "update" else WIDTHS)
 ]
 
 
 def exists(op: str, cc: tuple[int, int]) -> bool:
-    return cc >= (5, 0) if is_atomic(op) else cc >= {"l": (7, 5), "s": (9, 0)}[op[0]] if "matrix" in op else True
+    return (
+        cc >= (5, 0)
+        if effect_of(op) == "update"
+        else cc >= {"l": (7, 5), "s": (9, 0)}[op[0]]
+        if "matrix" in op
+        else True
+    )
 
 
 @st.composite

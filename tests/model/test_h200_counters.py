@@ -59,10 +59,10 @@ def test_the_hardware_never_beat_the_ideal(key: Key) -> None:
 
 
 def test_measured_are_exactly_the_operations_and_widths_in_the_file() -> None:
-    from smemviz.model.hardware.operations import is_atomic
+    from smemviz.model.hardware.operations import effect_of
     from smemviz.recordings.operation_names import OPERATIONS, WIDTHS
 
     for op in OPERATIONS:
-        for width in (16,) if "matrix" in op else (4,) if is_atomic(op) else WIDTHS:
+        for width in (16,) if "matrix" in op else (4,) if effect_of(op) == "update" else WIDTHS:
             expected = "measured" if ("shared", op, width) in COUNTERS else "assumed"
             assert basis(op, width).kind == expected, (op, width)

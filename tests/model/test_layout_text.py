@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from smemviz.errors import InputError
 from smemviz.model.layout.accesses import PATTERNS, access_of, lanes, totals
+from smemviz.model.layout.asked import asked
 from smemviz.model.layout.layouts import layout_of
-from smemviz.model.layout.search import asked, search
+from smemviz.model.layout.search import search
 from smemviz.model.layout.swizzles import swizzle_of
 
 NUMBERS = st.integers(-2, 70).map(str) | st.sampled_from(["", "x", "9999999", "1e3", "٣", "0x10", "1" * 30])

@@ -6,7 +6,8 @@ import pytest
 from launches import launch, site
 
 from smemviz.errors import InputError
-from smemviz.model.hardware.operations import basis, predictable, unpredictable, weakest_basis
+from smemviz.model.hardware.operations import basis, effect_of, operation, predictable, unpredictable, weakest_basis
+from smemviz.recordings.operation_names import ATOMICS, MATRICES, OPERATIONS, REDUCTIONS
 
 LOOP = "a compare-and-swap loop; how often it runs depends on the data."
 COMPLEX = "A complex64 is two floats; where its array lies decides whether one instruction moves both."
@@ -84,3 +85,15 @@ def test_launches_rest_on_the_weakest_of_what_their_sites_rest_on() -> None:
 def test_the_basis_of_what_does_not_exist_is_refused() -> None:
     with pytest.raises(InputError, match=r"ldmatrix_x1 does not exist on compute capability 5\.0"):
         basis("ldmatrix_x1", 16, (5, 0))
+
+
+def test_every_operation_that_a_recording_can_name_has_one_row() -> None:
+    effects = {op: effect_of(op) for op in OPERATIONS}
+    assert {op for op, effect in effects.items() if effect == "load"} == {
+        "load", "ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "wmma_load"
+    }  # fmt: skip
+    assert {op for op, effect in effects.items() if effect == "store"} == {
+        "store", "stmatrix_x1", "stmatrix_x2", "stmatrix_x4", "wmma_store"
+    }  # fmt: skip
+    assert {op for op in OPERATIONS if not operation(op).shares} == (ATOMICS | REDUCTIONS) - {"reduce_inc"}
+    assert {op: operation(op).matrices for op in OPERATIONS if operation(op).matrices} == MATRICES

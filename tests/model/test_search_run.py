@@ -8,8 +8,10 @@ import pytest
 
 import smemviz
 from smemviz.model.layout.accesses import access_of
-from smemviz.model.layout.layouts import layout_of
-from smemviz.model.layout.search import Suggestion, asked, search
+from smemviz.model.layout.asked import asked
+from smemviz.model.layout.code import code
+from smemviz.model.layout.layouts import Layout, layout_of
+from smemviz.model.layout.search import LayoutFix, search
 from smemviz.model.layout.swizzles import Cute, Xor
 
 _TURN = """
@@ -43,7 +45,7 @@ def main():
 """
 
 
-def chosen(found: tuple[Suggestion, ...]) -> list[Suggestion]:
+def chosen(found: tuple[LayoutFix[Layout], ...]) -> list[LayoutFix[Layout]]:
     """Return the best three, the worst, and the best of each kind."""
     kinds = [next((one for one in found if isinstance(one.layout.swizzle, kind)), None) for kind in (Xor, Cute)]
     pad = next(one for one in found if one.layout.pad)
@@ -70,11 +72,11 @@ def test_a_suggestion_run_costs_exactly_what_it_promised(layout: str, rows: int,
     wanted = [asked(access_of(text), array) for text in ("row; op=store", load)]
     file = tmp_path / "turn.py"
     for suggestion in chosen(search(array, wanted)):
-        written = suggestion.code()._asdict()
+        written = code(suggestion.layout)._asdict()
         file.write_text(_TURN.format(rows=rows, columns=columns, **written), encoding="utf-8")
         recording = smemviz.run(file, engine="lockstep")
         assert recording.findings == (), suggestion.layout.text  # a wrong output is one, an index out of bounds another
         (launch,) = recording.launches
         found = [row.wavefronts for row in launch.summary() if row.wavefronts is not None]
-        assert found == [score.wavefronts for score in suggestion.scores], suggestion.layout.text
+        assert found == [score.wavefronts for score in suggestion.after], suggestion.layout.text
         assert launch.shared_bytes == suggestion.layout.nbytes

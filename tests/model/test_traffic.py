@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smemviz
-from smemviz.model.counting.element_counts import element_counts, elements, kind_of
+from smemviz.model.counting.element_counts import element_counts, elements
 from smemviz.model.counting.global_traffic import add_traffic, same_accesses, traffic_of
 from smemviz.model.counting.summary import totals_of
+from smemviz.model.hardware.operations import effect_of
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo, Launch, Totals
 from smemviz.recordings.recording import Recording
@@ -149,7 +150,7 @@ def test_every_element_of_any_layout_is_found_again(
 
 
 def test_operations_are_loads_stores_or_updates() -> None:
-    kinds = Counter(kind_of(op) for op in ("load", "ldmatrix_x4", "store", "stmatrix_x4", "atomic_add", "reduce_inc"))
+    kinds = Counter(effect_of(op) for op in ("load", "ldmatrix_x4", "store", "stmatrix_x4", "atomic_add", "reduce_inc"))
     assert kinds == {"load": 2, "store": 2, "update": 2}
 
 

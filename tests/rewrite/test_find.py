@@ -12,7 +12,7 @@ from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
-from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.suggest import Refused, Rewriting, Suggestion, Verifier, suggestions
 
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"

@@ -13,7 +13,7 @@ from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
-from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.paths import kernels_dir
 from smemviz.suggest import Suggestion, Verifier, suggestions
 

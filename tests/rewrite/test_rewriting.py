@@ -7,7 +7,7 @@ from made_kernels import tile_program, transposing
 
 from smemviz.engines import run
 from smemviz.frontends.numba.program import Program
-from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest import Edit, NotRewrittenError, Rewriting, edited, rewritten, unified_diff
 

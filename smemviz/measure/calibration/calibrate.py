@@ -11,6 +11,7 @@ from smemviz.measure.calibration import patterns
 from smemviz.measure.calibration.patterns import Pattern
 from smemviz.model.counting.banks import wavefronts
 from smemviz.model.hardware.compute_capability import device
+from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import WARP_SIZE, Calibration, CalibrationRow, Device
 
 Cycles = Callable[[Sequence[Pattern]], list[float]]
@@ -36,7 +37,7 @@ def calibrate(card: Device, cycles: Cycles, progress: Progress | None = None) ->
         slope, start, fit = _slope(op, width, cc, cycles)
         slopes[f"{op} {width}"] = round(slope, 4)
         rows.append(CalibrationRow(f"{name}: cost follows wavefronts", "a line", f"r2 = {fit:.4f}", fit > 0.99))
-        if not op.startswith(("atomic", "reduce")):
+        if effect_of(op) != "update":
             rows.append(_phases(op, width, cc, cycles, slope))
         if width > 4:
             rows.append(_agreement(f"{name}: merge rule", patterns.merge_search(op, width), cc, cycles, slope, start))

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import Launch
 
 _LOAD, _STORE, _ATOMIC = range(3)
+_KIND: dict[Effect, int] = {"load": _LOAD, "store": _STORE, "update": _ATOMIC}
 _HASH_SEED = 2**61 - 1
 
 
@@ -92,10 +94,10 @@ def merge(accesses: Stream, wide: int) -> Iterator[Stream]:
 def avoidable(launch: Launch) -> Avoidable:
     """Tell which logged requests of a launch a compiler may leave out."""
     requests = launch.requests
-    site_kind = np.array([_kind(site.op) for site in launch.sites], np.int8)
+    site_kind = np.array([_KIND[effect_of(site.op)] for site in launch.sites], np.int8)
     kind, n = site_kind[requests.site], len(requests)
     width = np.array([site.width for site in launch.sites], np.int64)[requests.site]
-    shared = np.array([site.space == "shared" for site in launch.sites], bool)[requests.site]
+    shared = launch.in_shared[requests.site]
     row, lane = np.nonzero(requests.addresses >= 0)
     element = requests.addresses[row, lane] * 2 + shared[row]
     place = (_eras(launch)[row] << 5) | lane
@@ -135,12 +137,6 @@ def _unread(launch: Launch, kind: NDArray[Any], answered: NDArray[np.bool_]) -> 
         for site in launch.sites
     ]
     return np.array(unread, bool)[sites]
-
-
-def _kind(op: str) -> int:
-    if op in ("load", "store"):
-        return _LOAD if op == "load" else _STORE
-    return _LOAD if op.startswith("ldmatrix") else _STORE if op.startswith("stmatrix") else _ATOMIC
 
 
 def _eras(launch: Launch) -> NDArray[np.int64]:

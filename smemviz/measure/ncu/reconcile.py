@@ -17,6 +17,7 @@ from smemviz.measure.ncu.explain import Explanation, Recorded, Unit
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.measure.ncu.verdicts import plural, unit_of
 from smemviz.messages import said
+from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import Launch, Site, SiteHardware, Verdict
 from smemviz.recordings.text import lines_of
 
@@ -152,9 +153,8 @@ class _Ledger:
 
 
 def _pool(site: Site) -> Pool:
-    if site.op in ("load", "store"):
-        return site.space, site.op
-    return site.space, "load" if site.op.startswith("ldm") else "store" if site.op.startswith("stm") else "atomic"
+    effect = effect_of(site.op)
+    return site.space, "atomic" if effect == "update" else effect
 
 
 def _settle_pool(ledger: _Ledger, pool: Pool) -> None:

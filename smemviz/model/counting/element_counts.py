@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.counting.cache import cached
+from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import ArrayInfo, Launch
-
-Kind = Literal["load", "store", "update"]
 
 _COUNTED_IN_PLACE = 1 << 22  # elements; for a larger array the touched ones are sorted instead
 
@@ -27,16 +25,11 @@ class ElementCounts:
     times: NDArray[np.int64]
 
 
-def kind_of(op: str) -> Kind:
-    """Sort an operation: whether it loads, stores, or updates."""
-    return "store" if op.startswith("st") else "load" if op.startswith("l") else "update"
-
-
 @cached
-def element_counts(launch: Launch, array: ArrayInfo, kind: Kind, block: int | None = None) -> ElementCounts:
+def element_counts(launch: Launch, array: ArrayInfo, kind: Effect, block: int | None = None) -> ElementCounts:
     """Count how often threads touch each element of a global array, of one block or of all that were logged."""
     requests = launch.requests
-    of_kind = np.array([site.space == "global" and kind_of(site.op) == kind for site in launch.sites], bool)
+    of_kind = np.array([site.space == "global" and effect_of(site.op) == kind for site in launch.sites], bool)
     here = of_kind[requests.site] if block is None else of_kind[requests.site] & (requests.block == block)
     found = []
     for width in {site.width for site, wanted in zip(launch.sites, of_kind, strict=True) if wanted}:

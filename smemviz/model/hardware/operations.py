@@ -1,8 +1,9 @@
-"""What a site can do to shared memory, where each operation exists, and which of them can be counted ahead."""
+"""The one table of operations: what each does, where it exists, and whether it can be counted ahead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,36 +12,61 @@ from smemviz.errors import InputError
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import AS_MEASURED, BASES, Basis, BasisKind, device
 from smemviz.recordings.data import Launch
-from smemviz.recordings.operation_names import ATOMICS, FRAGMENTS, MATRICES, OPERATIONS, REDUCTIONS, WIDTHS
+from smemviz.recordings.operation_names import ATOMICS, FRAGMENTS, MATRICES, POPULATION_COUNT, REDUCTIONS, WIDTHS
 
-NATIVE_ATOMICS_SINCE = (5, 0)
-
-# The operations and widths that were counted on the H200.
-_MEASURED = frozenset(
-    {(op, width) for op in ("load", "store") for width in WIDTHS}
-    | {(op, 4) for op in ("atomic_add", "atomic_exch", "atomic_max", "reduce_add", "reduce_inc")}
-    | {(op, 16) for op in ("ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "stmatrix_x4")}
-)
+Effect = Literal["load", "store", "update"]
 
 
-def is_atomic(op: str) -> bool:
-    """Whether an operation reads, changes and writes a word in one go, with or without returning it."""
-    return op in ATOMICS or op in REDUCTIONS
+class Operation(NamedTuple):
+    """What an operation does to memory, and how shared memory serves it.
+
+    Its wavefronts can be counted ahead for ``widths`` bytes per lane; they were counted on the H200 for ``measured``.
+    ``since`` is the first compute capability that has it as one instruction. Of a matrix instruction 8 lanes give the
+    rows of each of the ``matrices``. An update serves a warp at once, lanes on one word together only if it ``shares``.
+    """
+
+    effect: Effect
+    widths: tuple[int, ...] = ()
+    measured: tuple[int, ...] = ()
+    since: tuple[int, int] = (1, 0)
+    matrices: int | None = None
+    shares: bool = True
 
 
-def only_loads(op: str) -> bool:
-    """Whether an operation reads memory and leaves it as it is."""
-    return op.startswith(("load", "ldmatrix", "wmma_load"))
+_NATIVE_ATOMICS = (5, 0)
+_MEASURED_UPDATES = ("atomic_add", "atomic_exch", "atomic_max", "reduce_add", "reduce_inc")
+_MEASURED_MATRICES = ("ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "stmatrix_x4")
+
+_TABLE: dict[str, Operation] = {
+    "load": Operation("load", WIDTHS, WIDTHS),
+    "store": Operation("store", WIDTHS, WIDTHS),
+    "wmma_load": Operation("load"),
+    "wmma_store": Operation("store"),
+}
+for _op, _n in MATRICES.items():
+    _effect: Effect = "load" if _op.startswith("ld") else "store"
+    _since = (7, 5) if _effect == "load" else (9, 0)
+    _TABLE[_op] = Operation(_effect, (16,), (16,) if _op in _MEASURED_MATRICES else (), _since, _n)
+for _op in ATOMICS | REDUCTIONS:
+    _measured = (4,) if _op in _MEASURED_UPDATES else ()
+    _TABLE[_op] = Operation("update", (4,), _measured, _NATIVE_ATOMICS, shares=_op == POPULATION_COUNT)
 
 
-def only_stores(op: str) -> bool:
-    """Whether an operation writes memory whatever was there."""
-    return op.startswith(("store", "stmatrix", "wmma_store"))
+def operation(op: str) -> Operation:
+    """Look up an operation.
+
+    Raises:
+        InputError: when the table has no such row.
+    """
+    if op not in _TABLE:
+        known = ", ".join(sorted(_TABLE))
+        raise InputError(said("unknown operation {op}; known: {known}", op=repr(op), known=known))
+    return _TABLE[op]
 
 
-def came_with(op: str) -> tuple[int, int]:
-    """Return the compute capability that was the first with an instruction of matrices."""
-    return (7, 5) if op.startswith("ld") else (9, 0)
+def effect_of(op: str) -> Effect:
+    """Return whether an operation only loads, stores whatever was there, or updates a word in one go."""
+    return operation(op).effect
 
 
 def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
@@ -49,34 +75,29 @@ def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
     Raises:
         InputError: naming what would be accepted.
     """
-    name = device(cc).name
-    if op not in OPERATIONS:
-        raise InputError(
-            said("unknown operation {op}; known: {known}", op=repr(op), known=", ".join(sorted(OPERATIONS)))
-        )
+    name, row = device(cc).name, operation(op)
     if width not in WIDTHS:
         raise InputError(
             said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", width=repr(width))
         )
-    if op in MATRICES:
-        since = came_with(op)
-        if width != 16:
+    if row.matrices:
+        if width not in row.widths:
             raise InputError(said("{op} reads rows of 16 bytes, not {width}", op=op, width=width))
-        if cc < since:
+        if cc < row.since:
             raise InputError(
                 said(
                     "{op} does not exist on compute capability {capability}; it came with {since}",
                     op=op,
                     capability=name,
-                    since=device(since).name,
+                    since=device(row.since).name,
                 )
             )
-    elif is_atomic(op):
-        if width != 4:
+    elif row.effect == "update":
+        if width not in row.widths:
             raise InputError(
                 said("{op} of {width} bytes cannot be counted ahead; only 32-bit integers can", op=op, width=width)
             )
-        if cc < NATIVE_ATOMICS_SINCE:
+        if cc < row.since:
             raise InputError(
                 said(
                     "{op} cannot be counted ahead on compute capability {capability}: {why}",
@@ -99,8 +120,8 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
     kind = np.dtype(dtype)
     if op in FRAGMENTS:
         return said("PTX does not tell which lane of a warp loads or stores which element of a wmma matrix.")
-    if is_atomic(op):
-        if cc < NATIVE_ATOMICS_SINCE:
+    if effect_of(op) == "update":
+        if cc < operation(op).since:
             return _LOCK_LOOP
         if kind.kind not in "iu":
             return said("A float atomic is a compare-and-swap loop; how often it runs depends on the data.")
@@ -127,7 +148,7 @@ def basis(op: str, width: int, cc: tuple[int, int] = (9, 0)) -> Basis:
     """
     check_operation(op, width, cc)
     row = device(cc)
-    if (op, width) not in _MEASURED:
+    if width not in operation(op).measured:
         return _LIKE_MEASURED
     if op in ("load", "store"):
         return row.wide.get(width, row.basis)

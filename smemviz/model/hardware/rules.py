@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from smemviz.model.hardware.compute_capability import ComputeCapability
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.hardware.operations import check_operation, is_atomic
-from smemviz.recordings.operation_names import MATRICES, POPULATION_COUNT, WIDTHS
+from smemviz.model.hardware.operations import check_operation, operation
+from smemviz.recordings.operation_names import WIDTHS
 
 WARP = 32
 
@@ -50,6 +50,7 @@ def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rul
     """Return the rule that follows from a row of the table, for an operation that it has."""
     width = int(width)  # one type of number only, or Numba compiles the loop once for each
     words = max(1, width // bank_bytes)
+    does = operation(op)
     # 3.x serves 8 bytes a bank in either mode: with 4-byte words, those 32 apart in a segment of 64 go together.
     row_bytes = row.banks * max(row.bank_bytes)
     return Rule(
@@ -58,11 +59,11 @@ def rule_of(row: ComputeCapability, width: int, op: str, bank_bytes: int) -> Rul
         word_shift=_log2(int(bank_bytes)),
         row_shift=_log2(row_bytes),
         banks=row.banks,
-        lanes=8 * MATRICES.get(op, WARP // 8),
-        phase_lanes=WARP if is_atomic(op) else row.phases[width],
+        lanes=8 * does.matrices if does.matrices else WARP,
+        phase_lanes=WARP if does.effect == "update" else row.phases[width],
         phase_words=1 if row.splits_wide else words,
         merges=op == "load" and width > 4 and row.merges_wide_loads,
-        shares=not is_atomic(op) or op == POPULATION_COUNT,
+        shares=does.shares,
         more_ways=row.more_ways.get(width, 0),
     )
 

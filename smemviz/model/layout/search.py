@@ -1,14 +1,15 @@
-"""The search for a layout: every pad up to a limit and every XOR and ``Swizzle<B, M, S>``, on all accesses at once.
+"""The one search for a layout: what pads and swizzles of an array cost, all of them or the first that will do.
 
-An array is written one way and read another, so what counts is the sum. The accesses are given as elements, made up or
-recorded: a layout moves elements, who asks for which stays.
+A layout moves elements; who asks for which, and when, stays. An array is written one way and read another, so every
+access to it counts. Nothing is run again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,132 +18,132 @@ from smemviz.errors import InputError
 from smemviz.messages import said
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
-from smemviz.model.layout import accesses as made_up
-from smemviz.model.layout import layout_fix as cure
-from smemviz.model.layout.code import Code, code, operations
-from smemviz.model.layout.layout_fix import Score
-from smemviz.model.layout.layouts import ROW_OF_BANKS, Layout
-from smemviz.model.layout.swizzles import BANK_BITS, Cute, Swizzle, Xor
-from smemviz.recordings.data import WARP_SIZE, ArrayInfo
+from smemviz.model.layout.accesses import addresses
+from smemviz.model.layout.asked import Asked
+from smemviz.model.layout.candidates import candidates
+from smemviz.model.layout.code import operations
+from smemviz.model.layout.layouts import Layout
+from smemviz.recordings.data import ArrayInfo
 
 Integers = NDArray[np.int64]
 
 _BATCH = 1 << 20  # addresses at a time
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The different requests of one access: (n, 32) first elements, -1 for a lane off, and how often each came.
+class Placing(Protocol):
+    """Where elements go."""
 
-    ``inside`` is the byte of the element at which each lane begins, for accesses narrower than an element.
+    def place(self, element: Integers) -> Integers:
+        """Return where elements go, counted in elements from the first."""
+        ...
+
+
+class Growing(Placing, Protocol):
+    """Where elements go, and how much more room they take there."""
+
+    def more_elements(self, elements: int) -> int:
+        """Return by how many elements an array of so many grows."""
+        ...
+
+
+P = TypeVar("P", bound=Placing)
+L = TypeVar("L", bound=Growing)
+
+
+class Score(NamedTuple):
+    """What an access costs over all its requests: wavefronts, those in excess, and the worst degree."""
+
+    wavefronts: int
+    excess: int
+    max_degree: int
+
+
+@dataclass(frozen=True)
+class LayoutFix(Generic[P]):
+    """A layout with the scores of all accesses before and after, in their order, and the bytes it adds.
+
+    ``operations`` is the instructions its index takes more than the plain array's, where the search asks for it.
     """
 
-    op: str
-    width: int
-    elements: Integers
-    times: Integers
-    inside: Integers | int = 0
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """A layout with what every access costs in it, in the order they were given.
-
-    ``operations`` is the instructions its index takes more than the plain array's.
-    """
-
-    layout: Layout
-    scores: tuple[Score, ...]
-    operations: int
+    layout: P
+    before: tuple[Score, ...]
+    after: tuple[Score, ...]
+    more_bytes: int
+    operations: int = 0
 
     @property
     def wavefronts(self) -> int:
         """Of all accesses together."""
-        return sum(score.wavefronts for score in self.scores)
+        return sum(score.wavefronts for score in self.after)
 
     @property
     def excess(self) -> int:
         """Of all accesses together."""
-        return sum(score.excess for score in self.scores)
+        return sum(score.excess for score in self.after)
+
+    @property
+    def saved(self) -> int:
+        """The wavefronts that it saves over all accesses."""
+        return sum(score.wavefronts for score in self.before) - self.wavefronts
 
     @property
     def price(self) -> tuple[int, int, int]:
-        """What the suggestions are ordered by: wavefronts, then bytes, then instructions of the index."""
-        return self.wavefronts, self.layout.nbytes, self.operations
-
-    def code(self, name: str = "tile", indices: Sequence[str] | None = None) -> Code:
-        """Return the declaration, a store and a load as Numba code."""
-        return code(self.layout, name, indices)
-
-    def blocks_per_multiprocessor(self, cc: tuple[int, int], threads: int | None = None, other_bytes: int = 0) -> int:
-        """Return how many blocks fit, ``other_bytes`` being what other arrays of the block take."""
-        return blocks_per_multiprocessor(self.layout.nbytes + other_bytes, cc, threads)
+        """What the search orders by: wavefronts, then bytes, then instructions of the index."""
+        return self.wavefronts, self.more_bytes, self.operations
 
 
-def asked(access: made_up.Access, layout: Layout) -> Asked:
-    """Return what an access asks of an array, whatever the layout of the array.
+class _AsRecorded:
+    """Every element stays where it is."""
 
-    Raises:
-        InputError: when the array cannot be accessed so.
-    """
-    elements = made_up.elements(access, layout).reshape(-1, WARP_SIZE)
-    return Asked(access.op, access.bytes_per_lane(layout), elements, np.ones(len(elements), np.int64))
+    def place(self, element: Integers) -> Integers:
+        return element
 
 
-def recorded_layout(array: ArrayInfo) -> Layout:
-    """Return the layout a recorded array has.
+def score(wanted: Asked, itemsize: int, layout: Placing | None = None, hardware: Hardware = H200) -> Score:
+    """Count an access to an array of elements of ``itemsize`` bytes in a layout, None for the one there is.
 
     Raises:
-        InputError: when its elements do not lie row by row.
+        InputError: when the layout leaves an access misaligned, or the hardware does not have it.
     """
-    *shape, columns = array.shape
-    pitch = array.strides[-2] // array.itemsize if shape else columns
-    expected = [array.itemsize, pitch * array.itemsize]
-    for size in shape[:0:-1]:
-        expected.append(expected[-1] * size)
-    if array.strides != tuple(expected[len(shape) :: -1]) or pitch < columns:
-        raise InputError(
-            said(
-                "{array}: its strides are {strides} bytes; only arrays row by row are laid out",
-                array=array.name,
-                strides=array.strides,
-            )
-        )
-    return Layout(array.shape, array.dtype, None if pitch == columns else pitch, base=array.address)
+    ((_, (only,)),) = _scored([wanted], [layout or _AsRecorded()], itemsize, hardware)
+    return only
 
 
-def recorded(found: cure.Access, layout: Layout) -> Asked:
-    """Return what the recorded requests of a site ask of an array that lies in a plain layout."""
-    place, inside = np.divmod(np.maximum(found.offsets, 0), layout.itemsize)
-    row, column = np.divmod(place, layout.stride)
-    element = np.where(found.offsets < 0, -1, row * layout.columns + column)
-    return Asked(found.op, found.width, element, found.times, inside)
+def smallest_fix(
+    array: ArrayInfo,
+    found: Sequence[Asked],
+    layouts: Iterator[L],
+    passes: Callable[[Sequence[Score]], bool] | None = None,
+    hardware: Hardware = H200,
+    possible: Callable[[L], bool] | None = None,
+) -> LayoutFix[L] | None:
+    """Return the first layout whose scores pass, else the first that saves the most wavefronts, else None.
 
-
-def score(wanted: Asked, layout: Layout, hardware: Hardware = H200) -> Score:
-    """Count all requests of an access in a layout.
-
-    Raises:
-        InputError: when the layout misaligns or tears apart what a lane asks for, or the hardware has no such access.
+    Args:
+        array: the array that is laid out anew.
+        found: every access to it.
+        layouts: in order of preference, as ``pads`` and ``swizzles`` give them.
+        passes: of the scores of all accesses; left out, none may have any excess.
+        hardware: whose rules count.
+        possible: whether a layout may be taken; asked of those only that would be.
     """
-    first = made_up.addresses(wanted.elements, wanted.width, layout)
-    return _scores(wanted, (first + np.where(first < 0, 0, wanted.inside))[None], hardware)[0]
-
-
-def suggest(layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200) -> Suggestion:
-    """Return a layout as a suggestion: the one there is, to compare with, or one of one's own."""
-    scores = tuple(score(one, layout, hardware) for one in wanted)
-    return Suggestion(layout, scores, operations(layout))
+    passes = passes or no_excess
+    elements = array.nbytes // array.itemsize
+    before = tuple(score(one, array.itemsize, None, hardware) for one in found)
+    best: LayoutFix[L] | None = None
+    for layout, after in _scored(found, layouts, array.itemsize, hardware):
+        fix = LayoutFix(layout, before, after, layout.more_elements(elements) * array.itemsize)
+        enough = passes(after)
+        if (enough or fix.saved > (best.saved if best else 0)) and (possible is None or possible(layout)):
+            if enough:
+                return fix
+            best = fix
+    return best
 
 
 def search(
-    layout: Layout,
-    wanted: Sequence[Asked],
-    hardware: Hardware = H200,
-    most_pad: int | None = None,
-    row_lengths: Sequence[int] | None = None,
-) -> tuple[Suggestion, ...]:
+    layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200, most_pad: int | None = None
+) -> tuple[LayoutFix[Layout], ...]:
     """Score every layout of an array that keeps all accesses aligned, the cheapest first.
 
     Args:
@@ -150,8 +151,6 @@ def search(
         wanted: all accesses to the array.
         hardware: whose rules count.
         most_pad: in elements; left out, up to where every row lies as without one.
-        row_lengths: of an array of one dimension, what can be taken for a row; such as
-            ``cure.row_lengths`` finds; left out, its pitch.
 
     Returns:
         The plain array and all others, ordered by wavefronts, bytes and instructions of the index; of layouts alike
@@ -162,86 +161,55 @@ def search(
     """
     if not wanted:
         raise InputError(said("a layout is searched for accesses; name at least one"))
-    layouts = list(_candidates(layout.plain, wanted, most_pad, row_lengths))
-    scores = _score_all(wanted, layouts, hardware)
-    found = [Suggestion(one, scored, operations(one)) for one, scored in zip(layouts, scores, strict=True)]
-    return tuple(sorted(found, key=lambda one: one.price))
+    together = max(1, _BATCH // max(1, *(one.offsets.size for one in wanted)))
+    tried = candidates(layout.plain, wanted, most_pad)
+    found = list(_scored(wanted, tried, layout.itemsize, hardware, layout.base, together))
+    before = found[0][1]
+    return tuple(sorted((_fix(one, before, after) for one, after in found), key=lambda one: one.price))
 
 
-def _candidates(
-    plain: Layout, wanted: Sequence[Asked], most_pad: int | None, row_lengths: Sequence[int] | None
-) -> Iterator[Layout]:
-    """Give the plain layout, then every other that is aligned."""
-    yield plain
-    # Pieces of so many elements stay together and in line.
-    piece = max(1, max(one.width for one in wanted) // plain.itemsize)
-    for length in row_lengths or (None,):
-        row = replace(plain, pitch=length) if length and len(plain.shape) == 1 else plain
-        yield from _pads(row, piece, most_pad)
-        probe = np.arange(row.rows * row.columns, dtype=np.int64)
-        seen = {_digest(row.place(probe))}
-        for swizzle in _swizzles(row, piece):
-            one = _fitting(row, swizzle)
-            if one is not None and (key := _digest(one.place(probe))) not in seen:
-                seen.add(key)
-                yield one
+def suggest(layout: Layout, wanted: Sequence[Asked], hardware: Hardware = H200) -> LayoutFix[Layout]:
+    """Return a layout as the search would: the one there is, to compare with, or one of one's own.
+
+    Raises:
+        InputError: when it misaligns or tears apart what a lane asks for, or the hardware has no such access.
+    """
+    for one in wanted:
+        addresses(np.where(one.offsets < 0, -1, one.offsets // layout.itemsize), one.width, layout)
+    both = _scored(wanted, [layout.plain, layout], layout.itemsize, hardware, layout.base)
+    (_, before), (_, after) = both
+    return _fix(layout, before, after)
 
 
-def _pads(row: Layout, piece: int, most_pad: int | None) -> Iterator[Layout]:
-    if row.stride % piece or row.rows < 2:
-        return
-    period = max(1, ROW_OF_BANKS // row.itemsize)
-    for pad in range(piece, (period - 1 if most_pad is None else most_pad) + 1, piece):
-        padded = _fitting(row, None, pad)
-        if padded is not None:
-            yield padded
+def no_excess(scores: Sequence[Score]) -> bool:
+    """Whether no access takes a wavefront more than it need."""
+    return all(score.excess == 0 for score in scores)
 
 
-def _swizzles(row: Layout, piece: int) -> Iterator[Swizzle]:
-    """Give swizzles of pieces: those of whole rows first, the simplest first."""
-    bases = range(piece.bit_length() - 1, max(1, ROW_OF_BANKS // row.itemsize).bit_length())
-    if row.stride % piece:
-        return
-    for base in bases:
-        for shift in range(max(1, (row.rows - 1).bit_length())):
-            for bits in range(1, BANK_BITS + 1):
-                if row.stride % (1 << bits + base) == 0:
-                    yield Xor(bits, base, shift)
-    for base in bases:
-        for bits in range(1, BANK_BITS + 1):
-            for shift in range(bits, (row.rows * row.stride - 1).bit_length() - base):
-                yield Cute(bits, base, shift)
+def _fix(layout: Layout, before: tuple[Score, ...], after: tuple[Score, ...]) -> LayoutFix[Layout]:
+    return LayoutFix(layout, before, after, layout.nbytes - layout.plain.nbytes, operations(layout))
 
 
-def _digest(places: Integers) -> bytes:
-    return blake2b(places.tobytes(), digest_size=16).digest()
-
-
-def _fitting(row: Layout, swizzle: Swizzle | None, pad: int = 0) -> Layout | None:
-    """Return the layout, None when no block has the memory or the swizzle would move what is not there."""
-    try:
-        return replace(row, swizzle=swizzle, pad=pad)
-    except InputError:
-        return None
-
-
-def _score_all(wanted: Sequence[Asked], layouts: Sequence[Layout], hardware: Hardware) -> Iterator[tuple[Score, ...]]:
-    """Count every access in every layout; gives the scores of all accesses, layout by layout."""
-    element = np.arange(1 + max(int(one.elements.max(initial=0)) for one in wanted))
-    together = max(1, _BATCH // max(1, *(one.elements.size for one in wanted)))
-    for start in range(0, len(layouts), together):
-        # Of a lane that is off the element is -1, which is the last of the table.
-        tables = [np.append(layout.address(element), -1) for layout in layouts[start : start + together]]
+def _scored(
+    wanted: Sequence[Asked], layouts: Iterable[P], itemsize: int, hardware: Hardware, base: int = 0, together: int = 1
+) -> Iterator[tuple[P, tuple[Score, ...]]]:
+    """Give each layout with what every access costs in it, so many layouts being counted at once."""
+    split = [np.divmod(np.maximum(one.offsets, 0), itemsize) for one in wanted]
+    elements, where = np.unique(np.concatenate([element.ravel() for element, _ in split]), return_inverse=True)
+    starts = np.cumsum([0, *(one.offsets.size for one in wanted)])
+    rest = iter(layouts)
+    while batch := list(islice(rest, together)):
+        placed = np.stack([base + layout.place(elements) * itemsize for layout in batch])
         columns = []
-        for one in wanted:
-            first = np.stack([table[one.elements] for table in tables])
-            columns.append(_scores(one, first + np.where(first < 0, 0, one.inside), hardware))
-        yield from zip(*columns, strict=True)
+        for one, (_, inside), start in zip(wanted, split, starts, strict=False):
+            lanes = where[start : start + one.offsets.size].reshape(one.offsets.shape)
+            columns.append(_scores(one, np.where(one.offsets < 0, -1, placed[:, lanes] + inside), hardware))
+        yield from zip(batch, zip(*columns, strict=True), strict=True)
 
 
-def _scores(wanted: Asked, addresses: Integers, hardware: Hardware) -> list[Score]:
+def _scores(wanted: Asked, asked: Integers, hardware: Hardware) -> list[Score]:
     """Count (layouts, n, 32) addresses."""
-    counts = count(addresses, wanted.width, wanted.op, hardware)
+    counts = count(asked, wanted.width, wanted.op, hardware)
     wavefronts, ideal = counts.wavefronts @ wanted.times, counts.ideal @ wanted.times
     degrees = counts.degree.max(axis=1, initial=0)
     return [

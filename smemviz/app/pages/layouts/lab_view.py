@@ -109,7 +109,7 @@ def view_layouts(query: Query) -> Filling:
 def _found_row(row: LayoutRow, query: Query) -> Component:
     name: Any = html.Strong(_("{layout} (now)", layout=row.name))
     if not row.present:
-        href = f"{LAB}?{_again(query | {'B': row.suggestion.layout.text})}"
+        href = f"{LAB}?{_again(query | {'B': row.fix.layout.text})}"
         name = dcc.Link(row.name, href=href, title=_("Put {layout} into set-up B", layout=row.name))
     copy = html.Button(
         _("Copy"), type="button", className="text-button lab-copy",

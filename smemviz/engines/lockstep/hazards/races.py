@@ -21,7 +21,7 @@ from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.messages import said
-from smemviz.model.hardware.operations import only_loads, only_stores
+from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Site
 
 _NOBODY, _ATOMIC = -1, -2
@@ -121,10 +121,8 @@ class Races:
 
     def _is_open(self, one: Site, other: Site) -> bool:
         """Tell whether two sites can race, and have not been found to."""
-        loading = only_loads(one.op) and only_loads(other.op)
-        if loading or not any(only_loads(site.op) or only_stores(site.op) for site in (one, other)):
-            return False
-        return _key(one, other) not in self._findings
+        effects = {effect_of(one.op), effect_of(other.op)}
+        return effects not in ({"load"}, {"update"}) and _key(one, other) not in self._findings
 
     def _tell(self, site: Site, touch: SharedAccess, place: int, marker: int, touches: Sequence[SharedAccess]) -> None:
         cell, thread = int(touch.cells[place]), int(touch.threads[place])
@@ -160,7 +158,7 @@ def _has(touch: SharedAccess, cell: int, thread: int) -> bool:
 
 def _what(element: str, one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:
     """Say which threads did what to an element, and where."""
-    did, does = ("load" if only_loads(op) else "store" if only_stores(op) else "update" for op in (one.op, two.op))
+    did, does = (str(effect_of(op)) for op in (one.op, two.op))
     if (did, one.line) != (does, two.line):
         did, does = _by_thread(did, first, one.line), _by_thread(does, second, two.line)
         return said("{element} is {did} and {does}", element=element, did=did, does=does)

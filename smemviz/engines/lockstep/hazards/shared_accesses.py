@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
-from smemviz.model.hardware.operations import only_loads, only_stores
+from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import ArrayInfo, Site
 
 _WIDEST_CELL = 8
@@ -80,8 +80,8 @@ class SharedAccess:
         self.where = where
         self.number = number
         self.site = site
-        self.loads = only_loads(site.op)
-        self.stores = only_stores(site.op)
+        self.loads = effect_of(site.op) == "load"
+        self.stores = effect_of(site.op) == "store"
         self.phase = phase
         self._addresses = addresses
         self._mask = mask

@@ -18,24 +18,15 @@ import smemviz
 from smemviz import paths as resources
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
-from smemviz.model.layout.layout_fix import (
-    Access,
-    LayoutFix,
-    Pad,
-    Score,
-    Swizzle,
-    accesses,
-    pads,
-    score,
-    smallest_fix,
-    swizzles,
-)
+from smemviz.model.layout.asked import Asked, recorded
+from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
+from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
 
 LANES = np.arange(32, dtype=np.int64)
 
 
-def recorded(file: str, kernel: str) -> Launch:
+def gallery(file: str, kernel: str) -> Launch:
     """Return a launch of the gallery as the H200 ran it."""
     path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
     assert path is not None
@@ -50,7 +41,7 @@ def cures(one: Launch) -> tuple[LayoutFix | None, LayoutFix | None]:
 
 def cures_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | None]:
     """Return the pad and the swizzle for an array of a launch."""
-    info, found = one.arrays[index], accesses(one, index)
+    info, found = one.arrays[index], recorded(one, index)
     return smallest_fix(info, found, pads(info, found)), smallest_fix(info, found, swizzles(info, found))
 
 
@@ -69,7 +60,7 @@ def cures_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | Non
     ],
 )
 def test_the_smallest_cures_of_the_gallery(file: str, kernel: str, pad: Pad, more_bytes: int, swizzle: Swizzle) -> None:
-    padded, swizzled = cures(recorded(file, kernel))
+    padded, swizzled = cures(gallery(file, kernel))
     assert padded is not None
     assert swizzled is not None
     assert (padded.layout, padded.more_bytes) == (pad, more_bytes)
@@ -83,14 +74,14 @@ def test_a_pad_scores_what_the_padded_kernel_counts(ipad: int) -> None:
     file = resources.kernels_dir() / "square.py"
     plain = smemviz.run(file, {"IPAD": 0}, "lockstep")["set_row_read_col_pad"]
     padded = smemviz.run(file, {"IPAD": ipad}, "lockstep")["set_row_read_col_pad"].summary()
-    scores = [score(access, 4, Pad(32, ipad)) for access in accesses(plain, 0)]
+    scores = [score(access, 4, Pad(32, ipad)) for access in recorded(plain, 0)]
     expected = [Score(r.wavefronts, r.excess, r.max_degree) for r in padded if r.wavefronts is not None]
     assert scores == expected
 
 
 def test_a_swizzle_scores_what_the_swizzled_kernel_counts() -> None:
-    scores = [score(access, 4, Swizzle(32, 5)) for access in accesses(recorded("transpose", "tile"), 0)]
-    rows = recorded("transpose", "swizzled_tile").summary()
+    scores = [score(access, 4, Swizzle(32, 5)) for access in recorded(gallery("transpose", "tile"), 0)]
+    rows = gallery("transpose", "swizzled_tile").summary()
     assert scores == [Score(r.wavefronts, r.excess, r.max_degree) for r in rows if r.wavefronts is not None]
     assert scores == [Score(192, 0, 1), Score(192, 0, 1)]
 
@@ -112,7 +103,7 @@ def test_every_access_to_the_array_counts() -> None:
 def test_alike_requests_are_counted_as_often_as_they_were_made() -> None:
     tile = array("tile", "shared", (32, 32), 1024, (128, 4))
     rows = [(0, 1024 + 128 * LANES)] * 5 + [(0, 1024 + 4 * LANES)] * 2
-    (access,) = accesses(launch((site("tile", "shared", "load"),), rows, (tile,)), 0)
+    (access,) = recorded(launch((site("tile", "shared", "load"),), rows, (tile,)), 0)
     assert sorted(access.times.tolist()) == [2, 5]
     assert score(access, 4) == Score(162, 155, 32)
 
@@ -120,7 +111,7 @@ def test_alike_requests_are_counted_as_often_as_they_were_made() -> None:
 def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
     # Four floats a lane down a column of a 32 x 32 tile of floats: 4 words keep them aligned and 8 lanes apart.
     tile = ArrayInfo("tile", "shared", (32, 32), (128, 4), "float32", 1024, 1)
-    access = Access(0, "load", 16, (128 * LANES)[None], np.array([1]))
+    access = Asked(0, "load", 16, (128 * LANES)[None], np.array([1]))
     cure = smallest_fix(tile, [access], pads(tile, [access]))
     assert cure is not None
     assert cure.layout == Pad(32, 4)
@@ -131,7 +122,7 @@ def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
 
 
 def test_a_float64_tile_of_33_columns_needs_no_cure_because_half_warps_go_apart() -> None:
-    access = Access(0, "load", 8, (264 * LANES)[None], np.array([1]))
+    access = Asked(0, "load", 8, (264 * LANES)[None], np.array([1]))
     assert score(access, 8) == Score(2, 0, 1)
 
 
@@ -153,7 +144,7 @@ def test_a_layout_that_only_helps_is_better_than_none() -> None:
 def test_updates_that_cannot_be_counted_are_left_out() -> None:
     counts = array("counts", "shared", (64,), 1024)
     floats = site("counts", "shared", "atomic_add", dtype="float32")
-    assert accesses(launch((floats,), [(0, 1024 + 4 * LANES)], (counts,)), 0) == ()
+    assert recorded(launch((floats,), [(0, 1024 + 4 * LANES)], (counts,)), 0) == ()
 
 
 def test_a_swizzle_of_a_power_of_two_is_the_one_of_cute() -> None:
@@ -173,7 +164,7 @@ def test_no_two_elements_share_a_place(layout: Pad | Swizzle) -> None:
 
 
 def test_a_layout_that_breaks_the_alignment_is_refused() -> None:
-    access = Access(0, "load", 16, (128 * LANES)[None], np.array([1]))
+    access = Asked(0, "load", 16, (128 * LANES)[None], np.array([1]))
     with pytest.raises(InputError, match="not a multiple of 16"):
         score(access, 4, Pad(32, 1))
 
@@ -199,7 +190,7 @@ def test_a_pad_scores_what_the_wider_array_counts(
     drawn: tuple[np.ndarray, np.ndarray, int, int, int], pad: int, op: str
 ) -> None:
     r, c, _, width, itemsize = drawn
-    access = Access(0, op, itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    access = Asked(0, op, itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
     counts = count((r * (width + pad) + c) * itemsize, itemsize, op)
     excess = int((counts.wavefronts - counts.ideal).sum())
     expected = Score(int(counts.wavefronts.sum()), excess, int(counts.degree.max()))
@@ -213,7 +204,7 @@ def test_a_swizzle_scores_what_the_other_index_counts(
 ) -> None:
     r, c, _, width, itemsize = drawn
     assume(width % (1 << bits + base) == 0)
-    access = Access(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    access = Asked(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
     column = c ^ (((r >> shift) % (1 << bits)) << base)
     assert column.max() < width
     counts = count((r * width + column) * itemsize, itemsize)
@@ -228,7 +219,7 @@ def test_no_smaller_pad_would_do(drawn: tuple[np.ndarray, np.ndarray, int, int, 
     r, c, height, width, itemsize = drawn
     tile = ArrayInfo("tile", "shared", (height, width), (width * itemsize, itemsize), "int32", 1024, 1)
     tile = replace(tile, dtype="int32" if itemsize == 4 else "float64")
-    access = Access(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
+    access = Asked(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
     cure = smallest_fix(tile, [access], pads(tile, [access]))
     scores = [score(access, itemsize, Pad(width, pad)) for pad in range(1, 128 // itemsize)]
     best = min(scores, key=lambda one: one.wavefronts)
@@ -269,7 +260,7 @@ def main():
         encoding="utf-8",
     )
     one = smemviz.run(file, engine="lockstep")["transpose"]
-    assert [one.sites[access.site].source for access in accesses(one, 0)] == ["target[row, column]", "tile[x, y]"]
+    assert [one.sites[access.site].source for access in recorded(one, 0)] == ["target[row, column]", "tile[x, y]"]
     padded, swizzled = cures(one)
     assert padded is not None
     assert swizzled is not None

@@ -1,0 +1,67 @@
+"""What is asked of an array: the different requests of a site that was recorded, or of an access that was made up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.counting.relative import relative_addresses
+from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.hardware.operations import unpredictable
+from smemviz.model.layout.accesses import Access, elements
+from smemviz.model.layout.layouts import Layout
+from smemviz.recordings.data import WARP_SIZE, Launch
+
+
+class Asked(NamedTuple):
+    """The different requests to one array: (n, 32) byte offsets from its first element, -1 for a lane that is off.
+
+    ``times`` (n,) is how many requests were like each. ``site`` indexes the launch's sites, -1 for one made up.
+    """
+
+    site: int
+    op: str
+    width: int
+    offsets: NDArray[np.int64]
+    times: NDArray[np.int64]
+
+
+def asked(access: Access, layout: Layout) -> Asked:
+    """Return what an access asks of an array, whatever the layout of the array.
+
+    Raises:
+        InputError: when the array cannot be accessed so.
+    """
+    element = elements(access, layout).reshape(-1, WARP_SIZE)
+    offsets = np.where(element < 0, -1, element * layout.itemsize)
+    return Asked(-1, access.op, access.bytes_per_lane(layout), offsets, np.ones(len(offsets), np.int64))
+
+
+def recorded(
+    launch: Launch,
+    array: int,
+    hardware: Hardware = H200,
+    relative: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None,
+) -> tuple[Asked, ...]:
+    """Return what was logged of the sites that touch ``launch.arrays[array]``, for sites that can be counted.
+
+    ``relative`` is what ``relative_addresses`` gives for the launch, for whoever has it already.
+    """
+    which, offsets = relative or relative_addresses(launch)
+    here = (which == array).any(axis=1)
+    found = []
+    for i, site in enumerate(launch.sites):
+        rows = np.flatnonzero(here & (launch.requests.site == i))
+        if len(rows) and site.space == "shared" and unpredictable(site.op, site.dtype, hardware.cc) is None:
+            first, _, times = different(offsets[rows])
+            found.append(Asked(i, site.op, site.width, offsets[rows[first]], times))
+    return tuple(found)
+
+
+def different(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Tell the different rows of (n, 32) integers: where each is first, which one each row is, how often it is."""
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, first, which, times = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
+    return first, which.reshape(-1), times
