@@ -6,12 +6,12 @@ those. Callbacks without an output write the URL, which is why the circle does n
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State
+from dash import ALL, Dash, Input, Output, State
 
 from smemviz.app.addresses import EDITOR, LEARN
+from smemviz.app.components.connect import of_script
 from smemviz.app.page import titled
 from smemviz.app.router import NOWHERE, pages
 from smemviz.app.state import CONSTANT, LOOK, RUN
@@ -44,11 +44,7 @@ def names_element(*, editor: bool) -> str:
 def add_callbacks(app: Dash) -> None:
     """Connect controls, URL and stores."""
 
-    def clientside(
-        name: str, *dependencies: Input | Output | State, script: str = "smemviz", initially: bool = True
-    ) -> None:
-        app.clientside_callback(ClientsideFunction(script, name), *dependencies, prevent_initial_call=not initially)
-
+    clientside = of_script(app, "smemviz")
     clientside(
         "read",
         *(Output(store, "data") for store in ("place", "run", "look", "theme")),
@@ -56,7 +52,7 @@ def add_callbacks(app: Dash) -> None:
         Input("url", "href"),
         *(State(store, "data") for store in ("place", "run", "look", "theme")),
     )
-    clientside("show_page", Input("page", "children"), script="smemviz_frame")
+    of_script(app, "smemviz_frame")("show_page", Input("page", "children"))
     clientside("set_control", Input(_CONTROLS, "value"), State("shown-run", "data"), State("shown-look", "data"))
     source = {"type": "control", "name": "source"}
     choices = [{"type": "control", "name": name} for name in CHOICES]
@@ -78,7 +74,7 @@ def add_callbacks(app: Dash) -> None:
         *(State(choice, "data") for choice in choices),
     )
     clientside("reset", Input("reset", "n_clicks"), initially=False)
-    playback = partial(clientside, script="smemviz_playback")
+    playback = of_script(app, "smemviz_playback")
     playback("pick_site", Input({"type": "site", "index": ALL}, "n_clicks"), initially=False)
     playback("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
     playback("keep_order", Output("position", "max"), Input("order", "data"))

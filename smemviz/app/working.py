@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, ctx, dcc, html
+from dash import Dash, Input, Output, ctx, dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.connect import of_script, outputs, values
 from smemviz.app.components.launches import Filling
 from smemviz.app.library import Library
 from smemviz.i18n import _
@@ -34,10 +35,7 @@ def working() -> Component:
 def add_callbacks(app: Dash, library: Library) -> None:
     """Ask how far it is for as long as the page waits for an answer; ``assets/working.js`` knows when that is."""
 
-    def clientside(name: str, *dependencies: Input | Output, initially: bool = True) -> None:
-        function = ClientsideFunction("smemviz_working", name)
-        app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
-
+    clientside = of_script(app, "smemviz_working")
     clientside("watch", Output("working-poll", "disabled"), Input("run", "data"), Input("place", "data"))
     clientside(
         "ask",
@@ -49,7 +47,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
     )
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [Output(*name.split(".")) for name in WORKING_PROPERTIES],
+        outputs(WORKING_PROPERTIES),
         Input("working-asked", "data"),
         Input("stop-working", "n_clicks"),
         prevent_initial_call=True,
@@ -58,7 +56,7 @@ def add_callbacks(app: Dash, library: Library) -> None:
         if ctx.triggered_id == "stop-working" and clicks:
             library.stop()
         filling = view_working(library)
-        return [filling[name] for name in WORKING_PROPERTIES]
+        return values(WORKING_PROPERTIES, filling)
 
 
 def view_working(library: Library) -> Filling:

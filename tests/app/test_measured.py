@@ -136,7 +136,7 @@ def test_measuring_shows_progress_and_then_the_time_of_this_card(
     slow = printing(time_json(SQUARE, 3.25), until=tmp_path / "seen", said="2/3 set_row_read_col")
     monkeypatch.setattr(module, "command", lambda path, overrides: slow)
     page = quiet
-    page.goto(TRANSPOSE + "&IPAD=3")
+    page.goto(TRANSPOSE + "_pad&IPAD=3")
     expect(page.locator("#timing-body")).to_contain_text("No time was measured")
     page.get_by_role("button", name="Measure").click()
     expect(page.locator("#measure-status")).to_contain_text(re.compile(r"Measuring square.py, \d+ s: set_row_read_col"))

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dash_mantine_components as dmc
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import EDITOR
+from smemviz.app.components.connect import of_script, outputs
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
@@ -67,20 +68,17 @@ def register(app: Dash, services: Services) -> None:
     """Connect the editor to the texts."""
     texts = _texts(services)
 
-    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = False) -> None:
-        app.clientside_callback(
-            ClientsideFunction("smemviz_editor", name), *dependencies, prevent_initial_call=not initially
-        )
-
-    clientside("open", Output("editor-text", "data"), Input("editor-start-text", "data"), initially=True)
-    clientside("load", Input("editor-start", "data"))
-    clientside("ask", Input("editor-run", "n_clicks"))
-    clientside("copy_link", Input("editor-link", "n_clicks"))
+    clientside = of_script(app, "smemviz_editor")
+    clientside("open", Output("editor-text", "data"), Input("editor-start-text", "data"))
+    clientside("load", Input("editor-start", "data"), initially=False)
+    clientside("ask", Input("editor-run", "n_clicks"), initially=False)
+    clientside("copy_link", Input("editor-link", "n_clicks"), initially=False)
     clientside(
         "show",
         *(Output("editor-status", name) for name in ("children", "lang", "className")),
-        *(Output(*name.split("."), allow_duplicate=True) for name in _REFUSED),
+        *outputs(_REFUSED, again=True),
         Input("editor-answer", "data"),
+        initially=False,
     )
 
     @app.callback(  # type: ignore[untyped-decorator]

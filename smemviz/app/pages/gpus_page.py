@@ -8,10 +8,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, State, dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
+from smemviz.app.components.connect import outputs, values
 from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
 from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import rich, translated
@@ -97,7 +98,7 @@ def register(app: Dash, services: Services) -> None:
     library = services.library
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [Output(*name.split(".")) for name in GPUS_PROPERTIES],
+        outputs(GPUS_PROPERTIES),
         Input("run", "data"),
         Input("look", "data"),
         State("place", "data"),
@@ -105,7 +106,7 @@ def register(app: Dash, services: Services) -> None:
     def show_gpus(run: Query, look: Query, place: Query) -> list[Any]:
         here = bool(place) and place["path"] == GPUS
         filling = view_gpus(library, run, look) if here else {}
-        return [filling.get(name, no_update) for name in GPUS_PROPERTIES]
+        return values(GPUS_PROPERTIES, filling)
 
 
 def view_gpus(library: Library, run: Query, look: Query) -> Filling:

@@ -6,11 +6,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from flask import Response, request
 
 from smemviz.app.addresses import COMPARE
+from smemviz.app.components.connect import of_script, outputs, values
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import translated
@@ -107,33 +108,26 @@ def register(app: Dash, services: Services) -> None:
     library, stopwatch = services.library, services.stopwatch
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [Output(*name.split(".")) for name in _PROPERTIES],
+        outputs(_PROPERTIES),
         Input("run", "data"),
         Input("theme", "data"),
         prevent_initial_call=True,
     )
     def show_compared(query: Query, theme: str) -> list[Any]:
         filling = view_compare(library, stopwatch, query, theme)
-        return [filling.get(name, no_update) for name in _PROPERTIES]
+        return values(_PROPERTIES, filling)
 
-    app.clientside_callback(
-        ClientsideFunction("smemviz", "show_picks"),
+    clientside = of_script(app, "smemviz")
+    clientside(
+        "show_picks",
         Output("picks", "value"),
         Input("run", "data"),
         Input("compared-by-default", "data"),
         Input("picks", "data"),
         State("picks", "value"),
     )
-    app.clientside_callback(
-        ClientsideFunction("smemviz", "pick_launches"),
-        Input("picks", "value"),
-        State("compared-by-default", "data"),
-        prevent_initial_call=True,
-    )
-
-    app.clientside_callback(
-        ClientsideFunction("smemviz", "set_against"), Input("against", "value"), prevent_initial_call=True
-    )
+    clientside("pick_launches", Input("picks", "value"), State("compared-by-default", "data"), initially=False)
+    clientside("set_against", Input("against", "value"), initially=False)
 
     def serve_csv() -> Response:
         query = {name: PICKS.join(values) for name, values in request.args.lists()}

@@ -11,7 +11,8 @@ from dash import Dash, Input, Output, State, ctx, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GALLERY, KERNEL
-from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.connect import outputs, values
+from smemviz.app.components.launches import Query
 from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.kernel import follow, suggest_panel
@@ -46,7 +47,7 @@ def _add_callbacks(app: Dash, library: Library) -> None:
     looked, touched = pictures.cached(view_look), pictures.cached(view_global)
 
     @app.callback(  # type: ignore[untyped-decorator]
-        _outputs(_PROPERTIES),
+        outputs(_PROPERTIES),
         Input("run", "data"),
         Input("look", "data"),
         Input("version", "data"),
@@ -67,27 +68,27 @@ def _add_callbacks(app: Dash, library: Library) -> None:
         if not {"run.data", "version.data"}.isdisjoint(ctx.triggered_prop_ids):
             filling |= view_run(library, run, run_before["title"] if run_before else None)
             filling["drawn-run.data"] = run
-        return _values(_PROPERTIES, filling)
+        return values(_PROPERTIES, filling)
 
     @app.callback(  # type: ignore[untyped-decorator]
-        _outputs(GLOBAL_PROPERTIES),
+        outputs(GLOBAL_PROPERTIES),
         Input("drawn-run", "data"),
         Input("present", "data"),
         State("look", "data"),
         prevent_initial_call=True,
     )
     def show_global(run: Query, present: object, look: Query) -> list[Any]:
-        return _values(GLOBAL_PROPERTIES, touched(library, run, look))
+        return values(GLOBAL_PROPERTIES, touched(library, run, look))
 
     @app.callback(  # type: ignore[untyped-decorator]
-        _outputs(WHY_PROPERTIES),
+        outputs(WHY_PROPERTIES),
         Input("drawn-run", "data"),
         Input("present", "data"),
         State("look", "data"),
         prevent_initial_call=True,
     )
     def show_why(run: Query, present: object, look: Query) -> list[Any]:
-        return _values(WHY_PROPERTIES, view_why(library, run, look))
+        return values(WHY_PROPERTIES, view_why(library, run, look))
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("order", "data"), Input("drawn-run", "data"), Input("shown-block", "data")
@@ -114,14 +115,6 @@ def _add_callbacks(app: Dash, library: Library) -> None:
         kernel = (shown or {}).get("title") or state.kernel
         now = knob_kinds(program, kernel)
         return (no_update, no_update) if now == before else (knobs(program, kernel).children, now)
-
-
-def _outputs(properties: tuple[str, ...]) -> list[Output]:
-    return [Output(*name.rsplit(".", 1)) for name in properties]
-
-
-def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
-    return [filling.get(name, no_update) for name in properties]
 
 
 def _lay_out(services: Services, address: Address) -> Component:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, ctx, dcc, html, no_update
+from dash import Dash, Input, ctx, dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.connect import outputs, values
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library
@@ -145,7 +146,7 @@ def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
     """Connect the panel of an app; it follows the pictures, which are looked at first."""
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [Output(*name.split(".")) for name in PROPERTIES],
+        outputs(PROPERTIES),
         Input("suggest", "n_clicks"),
         Input("cancel-suggest", "n_clicks"),
         Input("suggest-poll", "n_intervals"),
@@ -158,7 +159,7 @@ def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
         elif ctx.triggered_id == "cancel-suggest" and cancels:
             suggester.cancel()
         filling = view_suggest(library, suggester, query, busy=busy)
-        return [filling.get(name, no_update) for name in PROPERTIES]
+        return values(PROPERTIES, filling)
 
 
 def _start(library: Library, suggester: Suggester, query: Query) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
+from dash import ALL, Dash, Input, Output, State, no_update
 
 from smemviz.app.addresses import LAB
-from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.connect import of_script, outputs, values
+from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.layouts.lab_page import lab_page
@@ -24,7 +25,7 @@ def register(app: Dash, services: Services) -> None:
     """Connect the page of an app."""
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [*_outputs(LAB_PROPERTIES), Output(_CONTROLS, "error")],
+        [*outputs(LAB_PROPERTIES), Output(_CONTROLS, "error")],
         Input("run", "data"),
         Input("theme", "data"),
         State("place", "data"),
@@ -32,20 +33,17 @@ def register(app: Dash, services: Services) -> None:
     )
     def show_lab(query: Query, theme: str, place: Query, ids: list[dict[str, Any]]) -> list[Any]:
         if not _here(place):
-            return [*_values(LAB_PROPERTIES, {}), [no_update] * len(ids)]
+            return [*values(LAB_PROPERTIES, {}), [no_update] * len(ids)]
         return [
-            *_values(LAB_PROPERTIES, view_lab(query, theme)),
+            *values(LAB_PROPERTIES, view_lab(query, theme)),
             [translated(error) if error else "" for error in errors_of(query, ids)],
         ]
 
-    @app.callback(_outputs(LAYOUTS_PROPERTIES), Input("run", "data"), State("place", "data"))  # type: ignore[untyped-decorator]
+    @app.callback(outputs(LAYOUTS_PROPERTIES), Input("run", "data"), State("place", "data"))  # type: ignore[untyped-decorator]
     def show_found(query: Query, place: Query) -> list[Any]:
-        return _values(LAYOUTS_PROPERTIES, view_layouts(query) if _here(place) else {})
+        return values(LAYOUTS_PROPERTIES, view_layouts(query) if _here(place) else {})
 
-    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
-        function = ClientsideFunction("smemviz_lab", name)
-        app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
-
+    clientside = of_script(app, "smemviz_lab")
     defaults = State("lab-defaults", "data")
     clientside(
         "fill",
@@ -82,14 +80,6 @@ def register(app: Dash, services: Services) -> None:
 
 def _here(place: Query) -> bool:
     return bool(place) and place["path"] == LAB
-
-
-def _outputs(properties: tuple[str, ...]) -> list[Output]:
-    return [Output(*name.rsplit(".", 1)) for name in properties]
-
-
-def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
-    return [filling.get(name, no_update) for name in properties]
 
 
 PAGE = Page(LAB, N_("Layout lab"), lambda services, address: lab_page(), register, link=N_("Layouts"))

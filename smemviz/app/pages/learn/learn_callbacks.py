@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
+from dash import ALL, Dash, Input, Output, State
 
 from smemviz.app.addresses import LEARN
+from smemviz.app.components.connect import of_script, outputs, values
 from smemviz.app.components.launches import Query
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.learn.learn_page import learn_page
@@ -21,7 +22,7 @@ def register(app: Dash, services: Services) -> None:
     """Connect the pages of an app."""
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [Output(*name.rsplit(".", 1)) for name in LEARN_PROPERTIES],
+        outputs(LEARN_PROPERTIES),
         Input("run", "data"),
         Input("theme", "data"),
         State("place", "data"),
@@ -29,12 +30,9 @@ def register(app: Dash, services: Services) -> None:
     def show_lesson(query: Query, theme: str, place: Query) -> list[Any]:
         lesson = lesson_at(place["path"]) if place else None
         filling = view_lesson(lesson, query, theme) if lesson else {}
-        return [filling.get(name, no_update) for name in LEARN_PROPERTIES]
+        return values(LEARN_PROPERTIES, filling)
 
-    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
-        function = ClientsideFunction("smemviz_learn", name)
-        app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
-
+    clientside = of_script(app, "smemviz_learn")
     lesson = State("learn-lesson", "data")
     clientside(
         "fill", Output(_KNOBS, "value"), Input("run", "data"), State(_KNOBS, "id"), State(_KNOBS, "value"), lesson

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
+from dash import ALL, Dash, Input, Output, State, ctx, no_update
 
 from smemviz.app.addresses import MATMUL
-from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.connect import of_script, outputs, values
+from smemviz.app.components.launches import Query
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, Products, ProductState
 from smemviz.app.pages.matmul.matmul_page import matmul_page
@@ -42,22 +43,22 @@ def register(app: Dash, services: Services) -> None:
     asked = (Input("run", "data"), Input("theme", "data"), Input("products-latest", "data"))
 
     # What is known comes at once; what has to run comes when it has.
-    @app.callback(_outputs(MEASURED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
+    @app.callback(outputs(MEASURED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
     def show_measured(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
-        return _values(MEASURED_PROPERTIES, view_measured(data, query, theme, mistakes) if _here(place) else {})
+        return values(MEASURED_PROPERTIES, view_measured(data, query, theme, mistakes) if _here(place) else {})
 
-    @app.callback(_outputs(COUNTED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
+    @app.callback(outputs(COUNTED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
     def show_counted(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
-        return _values(COUNTED_PROPERTIES, view_counted(data, query, theme, linked) if _here(place) else {})
+        return values(COUNTED_PROPERTIES, view_counted(data, query, theme, linked) if _here(place) else {})
 
     # The other tiles come last: Dash waits for what the callback above puts out.
-    @app.callback(_outputs(SAVED_PROPERTIES), *asked, Input("products-results", "hidden"), place)  # type: ignore[untyped-decorator]
+    @app.callback(outputs(SAVED_PROPERTIES), *asked, Input("products-results", "hidden"), place)  # type: ignore[untyped-decorator]
     def show_saved(query: Query, theme: str, latest: int | None, hidden: bool, place: Query) -> list[Any]:
-        return _values(SAVED_PROPERTIES, view_saved(data, query, theme) if _here(place) else {})
+        return values(SAVED_PROPERTIES, view_saved(data, query, theme) if _here(place) else {})
 
-    @app.callback(_outputs(STEP_PROPERTIES), Input("run", "data"), Input("look", "data"), place)  # type: ignore[untyped-decorator]
+    @app.callback(outputs(STEP_PROPERTIES), Input("run", "data"), Input("look", "data"), place)  # type: ignore[untyped-decorator]
     def show_step(query: Query, look: Query, place: Query) -> list[Any]:
-        return _values(STEP_PROPERTIES, view_step(data, query, look) if _here(place) else {})
+        return values(STEP_PROPERTIES, view_step(data, query, look) if _here(place) else {})
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output(_CONTROLS, "value"),
@@ -70,7 +71,7 @@ def register(app: Dash, services: Services) -> None:
         return [shown.get(one["name"], "") for one in ids], shown
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [*_outputs(JOB_PROPERTIES), Output("products-latest", "data")],
+        [*outputs(JOB_PROPERTIES), Output("products-latest", "data")],
         Input("products-measure", "n_clicks"),
         Input("products-cancel", "n_clicks"),
         Input("products-poll", "n_intervals"),
@@ -86,7 +87,7 @@ def register(app: Dash, services: Services) -> None:
             data.cancel()
         now = data.latest
         filling = view_job(data, stopwatch.available)
-        return [*_values(JOB_PROPERTIES, filling), no_update if now == (latest or 0) else now]
+        return [*values(JOB_PROPERTIES, filling), no_update if now == (latest or 0) else now]
 
     _add_browser_callbacks(app)
 
@@ -101,10 +102,7 @@ def _start(data: Products, query: Query) -> None:
 def _add_browser_callbacks(app: Dash) -> None:
     """Connect controls and playback with the URL; these run in ``assets/matmul.js``."""
 
-    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
-        function = ClientsideFunction("smemviz_matmul", name)
-        app.clientside_callback(function, *dependencies, prevent_initial_call=not initially)
-
+    clientside = of_script(app, "smemviz_matmul")
     busy = [Output(name, "aria-busy", allow_duplicate=True) for name in (*COUNTED_PARTS, *SAVED_PARTS)]
     clientside("await", *busy, Input("run", "data"), initially=False)
     clientside(
@@ -128,14 +126,6 @@ def _add_browser_callbacks(app: Dash) -> None:
 
 def _here(place: Query) -> bool:
     return bool(place) and place["path"] == MATMUL
-
-
-def _outputs(properties: tuple[str, ...]) -> list[Output]:
-    return [Output(*name.rsplit(".", 1)) for name in properties]
-
-
-def _values(properties: tuple[str, ...], filling: Filling) -> list[Any]:
-    return [filling.get(name, no_update) for name in properties]
 
 
 PAGE = Page(MATMUL, N_("Matrix product"), lambda services, address: matmul_page(), register, link=N_("Matmul"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, no_update
 
+from smemviz.app.components.connect import outputs, values
 from smemviz.app.components.launches import Filling, Query, hardware_of
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.measured.hardware_panel import view_hardware
@@ -39,7 +40,7 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
     """Connect the panels of an app; what was measured comes with the page, whether it can be measured comes after."""
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [Output(*name.split(".")) for name in _PROPERTIES],
+        outputs(_PROPERTIES),
         Input("drawn-run", "data"),  # after the pictures, which are looked at first
         Input("theme", "data"),
         Input("measured-last", "data"),
@@ -47,10 +48,10 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
     )
     def show_measured(query: Query, theme: str, last: int | None) -> list[Any]:
         filling = view_measured(library, stopwatch, query, theme)
-        return [filling.get(name, no_update) for name in _PROPERTIES]
+        return values(_PROPERTIES, filling)
 
     @app.callback(  # type: ignore[untyped-decorator]
-        [*(Output(*name.split(".")) for name in JOB_PROPERTIES), Output("measured-last", "data")],
+        [*outputs(JOB_PROPERTIES), Output("measured-last", "data")],
         Input("measure", "n_clicks"),
         Input("cancel-measure", "n_clicks"),
         Input("poll", "n_intervals"),
@@ -67,7 +68,7 @@ def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
         filling = view_job(stopwatch, library, query)
         latest = stopwatch.latest
         return [
-            *(filling.get(name, no_update) for name in JOB_PROPERTIES),
+            *values(JOB_PROPERTIES, filling),
             no_update if latest == (last or 0) else latest,
         ]
 

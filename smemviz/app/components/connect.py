@@ -1,0 +1,35 @@
+"""Connecting callbacks with what is on a page, and those that run in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from dash import ClientsideFunction, Dash, Input, Output, State, no_update
+
+from smemviz.app.components.launches import Filling
+
+
+def outputs(properties: Sequence[str], *, again: bool = False) -> list[Output]:
+    """Return what a callback puts out, from names as ``id.property``; ``again`` where another one does as well."""
+    return [Output(*name.rsplit(".", 1), allow_duplicate=again) for name in properties]
+
+
+def values(properties: Sequence[str], filling: Filling) -> list[Any]:
+    """Return the values of properties in their order; what is not filled in stays as it is."""
+    return [filling.get(name, no_update) for name in properties]
+
+
+class Clientside(Protocol):
+    """Connects a function of a script; one that is not wanted ``initially`` waits for a change."""
+
+    def __call__(self, name: str, *dependencies: Input | Output | State, initially: bool = True) -> None: ...
+
+
+def of_script(app: Dash, script: str) -> Clientside:
+    """Return what connects the functions that a script of ``assets`` has under a name of its own."""
+
+    def clientside(name: str, *dependencies: Input | Output | State, initially: bool = True) -> None:
+        app.clientside_callback(ClientsideFunction(script, name), *dependencies, prevent_initial_call=not initially)
+
+    return clientside
