@@ -12,6 +12,7 @@ from dash import Dash, Input, Output, State, ctx, no_update
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
+from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES, view_folded
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, view_global
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look, view_order
 from smemviz.app.pages.kernel.pictures import Pictures
@@ -26,7 +27,7 @@ _PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
 def add_callbacks(app: Dash, library: Library) -> None:
     """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
     kept = Pictures()
-    looked, touched = kept.keep(view_look), kept.keep(view_global)
+    looked, touched, folded = kept.keep(view_look), kept.keep(view_global), kept.keep(view_folded)
 
     @app.callback(  # type: ignore[untyped-decorator]
         _outputs(_PROPERTIES),
@@ -61,6 +62,16 @@ def add_callbacks(app: Dash, library: Library) -> None:
     )
     def show_global(run: Query, present: object, look: Query) -> list[Any]:
         return _values(GLOBAL_PROPERTIES, touched(library, run, look))
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        _outputs(FOLDED_PROPERTIES),
+        Input("drawn-run", "data"),
+        Input("theme", "data"),
+        State("look", "data"),
+        prevent_initial_call=True,
+    )
+    def show_folded(run: Query, theme: str, look: Query) -> list[Any]:
+        return _values(FOLDED_PROPERTIES, folded(library, run, look | {"theme": theme}))
 
     @app.callback(  # type: ignore[untyped-decorator]
         _outputs(WHY_PROPERTIES),
