@@ -19,6 +19,7 @@ from strategies import a_launch, a_recording, totals
 
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import look_at, touched_elements
+from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.worst import worst_request
@@ -26,9 +27,9 @@ from smemviz.recordings.archive import write_archive
 from smemviz.recordings.data import Calibration, SiteHardware, Timing
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording, save
-from smemviz.reports.figure_registry import FIGURES, VIEWS, picture
 from smemviz.reports.files import write_report, write_table, write_trace
 from smemviz.reports.notebook import to_html
+from smemviz.reports.pictures import picture
 from smemviz.reports.recording import print_recording
 from smemviz.reports.selection import Wanted
 from smemviz.views.published_findings import published
@@ -122,8 +123,8 @@ def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
     }
     for rows in ("lanes", "requests", "sites"):
         found[f"csv of {rows}"] = lambda rows=rows: write_table(folder / "r.csv", recording, Wanted(), rows, hardware)
-    for name in FIGURES:
-        for view in VIEWS.get(name, (None,)):
+    for name in EXPORTED:
+        for view in FIGURES[name].views or (None,):
             found[f"{name} {view}"] = lambda name=name, view=view: picture(
                 recording, name, view=view, hardware=hardware
             )

@@ -15,10 +15,10 @@ from smemviz.model.playback.request_view import blocks
 from smemviz.recordings.archive import replaceable, replacing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import Rows, tables, write_csv, write_parquet
-from smemviz.reports.figure_registry import Picture, missing
 from smemviz.reports.html.page import figure_page
 from smemviz.reports.html.report import report_page
 from smemviz.reports.images import FORMATS, Image, draw
+from smemviz.reports.pictures import Picture, missing
 from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Wanted, every_launch, launch_name, launches
 from smemviz.reports.trace import events, write_events

@@ -12,7 +12,7 @@ from smemviz.engines.lockstep.ptx.host import running
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.loaded import loaded_sites
-from smemviz.model.layout.layout_fix import Layout
+from smemviz.model.layout.candidates import Moved
 from smemviz.recordings.data import ArrayInfo, Finding, Launch
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.cuda.rewriting import CudaRewriting, as_declared
@@ -26,10 +26,10 @@ Ran = tuple[tuple[Launch, ...], tuple[Finding, ...]]
 class Rewriter(Protocol):
     """A shared array of a kernel file, to be laid out anew."""
 
-    def refuses(self, layout: Layout) -> str | None:
+    def refuses(self, layout: Moved) -> str | None:
         """Say why a layout cannot be written, None when it can."""
 
-    def rewrite(self, layout: Layout) -> Rewrite:
+    def rewrite(self, layout: Moved) -> Rewrite:
         """Write a layout.
 
         Raises:

@@ -17,7 +17,7 @@ from smemviz.cli.main import main
 from smemviz.frontends.cuda import CudaProgram, parse_cuda
 from smemviz.frontends.reading import as_seen
 from smemviz.model.hardware.hardware import H200
-from smemviz.model.layout.layout_fix import Pad, Swizzle
+from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest import Answer, NotRewrittenError, answer, rewritten

@@ -10,15 +10,24 @@ from pathlib import Path
 import pytest
 
 from smemviz import paths as resources
-from smemviz.cli.verbs.export import FIGURES
-from smemviz.reports import figure_registry as pictures
+from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.reports import files
 
 Export = Callable[..., int]
 
 
-def test_the_command_offers_the_figures_there_are() -> None:
-    assert FIGURES == pictures.FIGURES
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in EXPORTED])
+def test_a_figure_of_the_page_alone_is_not_offered(
+    export: Export, square_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    with pytest.raises(SystemExit):
+        export(square_file, "--figure", name, "-o", tmp_path / "a.html")
+    assert "choose from" in capsys.readouterr().err
+
+
+def test_the_list_of_figures_loads_no_library_for_drawing() -> None:
+    looks = "import sys, smemviz.figures.registry; sys.exit('plotly' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", looks], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

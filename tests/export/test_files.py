@@ -17,8 +17,8 @@ from playwright.sync_api import Page
 
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import THEMES
+from smemviz.figures.registry import EXPORTED
 from smemviz.reports import images
-from smemviz.reports.figure_registry import FIGURES
 from smemviz.reports.print_layout import Sheet, print_layout
 
 Export = Callable[..., int]
@@ -115,7 +115,7 @@ def test_several_images_take_one_browser_and_dark_ones_their_paper() -> None:
         assert image.convert("RGBA").getpixel((2, 2)) == (0x16, 0x1B, 0x22, 255)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_a_figure_as_html_holds_all_it_needs(export: Export, square_file: Path, tmp_path: Path, name: str) -> None:
     assert export(square_file, "--figure", name, "-o", tmp_path / "figure.html") == 0
     text = (tmp_path / "figure.html").read_text("utf-8")

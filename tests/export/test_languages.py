@@ -14,13 +14,14 @@ from app.pseudo import TAG, pseudo
 from playwright.sync_api import Page
 
 from smemviz import i18n as language
+from smemviz.figures.registry import EXPORTED
 from smemviz.i18n import LANGUAGES, speaking
 from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.recording import Recording
-from smemviz.reports.figure_registry import FIGURES, picture
 from smemviz.reports.html.report import report_page
 from smemviz.reports.images import Image, draw
 from smemviz.reports.notebook import to_html
+from smemviz.reports.pictures import picture
 from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Wanted, launches
 
@@ -109,7 +110,7 @@ def test_a_report_speaks_the_language(
     assert page.locator("#banks-note").inner_text() == note
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_a_figure_as_html_is_of_its_language(export: Export, square_file: Path, tmp_path: Path, name: str) -> None:
     assert export(square_file, "--figure", name, "--lang", "ko", "-o", tmp_path / "figure.html") == 0
     text = (tmp_path / "figure.html").read_text("utf-8")
@@ -157,7 +158,7 @@ def test_every_text_in_a_notebook_is_a_message(square: Recording) -> None:
     assert set(outside(text).split()) - names(square) == set()
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_every_caption_is_a_message(square: Recording, name: str) -> None:
     with pseudo():
         said = picture(square, name, Wanted() if name == "compare" else TRANSPOSE).text

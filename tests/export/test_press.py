@@ -9,11 +9,12 @@ import pytest
 from strategies import totals
 
 from smemviz.errors import InputError
+from smemviz.figures.registry import EXPORTED
 from smemviz.i18n import speaking
 from smemviz.paths import kernels_dir
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
-from smemviz.reports.figure_registry import FIGURES, Picture, picture
+from smemviz.reports.pictures import Picture, picture
 from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Wanted
 
@@ -103,7 +104,7 @@ def test_a_caption_is_broken_to_the_width_and_makes_the_sheet_longer(square: Rec
     assert max(map(len, lines)) <= (told.width - 8) / (0.54 * 11) + len("&lt;&gt;") * 2
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_every_figure_has_a_caption_that_says_where_its_numbers_come_from(square: Recording, name: str) -> None:
     said = drawn(square, name).caption
     assert "recorded on NVIDIA H200" in said
@@ -117,7 +118,7 @@ def test_the_caption_of_a_request_says_what_it_is(square: Recording) -> None:
     )
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_a_recording_that_was_cut_short_says_so_below_every_figure(square: Recording, name: str) -> None:
     launch = square["set_row_read_col"]
     cut = replace(square, launches=(replace(launch, totals=totals(launch, 100)),), unrecorded=2)
@@ -132,7 +133,7 @@ def test_the_views_are_those_of_the_page(square: Recording) -> None:
     assert drawn(square, "compare", view="times").figure.layout.xaxis.title.text == "µs per launch"
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_a_sheet_too_narrow_for_its_type_is_refused(square: Recording, name: str) -> None:
     figure = drawn(square, name).figure
     with pytest.raises(InputError, match="too narrow for this figure; take a larger --width or a smaller --font-size"):

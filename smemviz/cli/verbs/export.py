@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from smemviz.cli.settings import hardware, main_output, setting
 from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
+from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.i18n import LANGUAGES, _, speaking
 from smemviz.printable import printable
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from smemviz.reports.selection import Wanted
 
 MOST_BANKS = 64
-FIGURES = ("tile", "banks", "warps", "sectors", "timeline", "compare", "source")
 _ALWAYS = ("recording", "output", "force", "figure", "kernel", "launch", "cc", "set", "engine", "arguments")
 _OF_FIGURES = ("theme", "caption")
 _OF_IMAGES = ("width", "font_size", "background")
@@ -43,16 +43,6 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
     "table": ("rows",),
     "trace": ("block",),
 }
-_REQUEST = ("site", "block", "warp", "step")
-_OF_ONE_FIGURE: dict[str | None, tuple[str, ...]] = {
-    "tile": (*_REQUEST, "view", "array", "banks"),
-    "banks": (*_REQUEST, "banks"),
-    "warps": _REQUEST,
-    "sectors": _REQUEST,
-    "timeline": _REQUEST,
-    "compare": ("view",),
-    "source": ("site",),
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", metavar="RECORDING", help="a *.smem.npz file, or a kernel file, which is run")
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help="the file to write")
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
-    parser.add_argument("--figure", choices=FIGURES, help="the figure to draw (default for .html: the whole recording)")
+    told = "the figure to draw (default for .html: the whole recording)"
+    parser.add_argument("--figure", choices=EXPORTED, help=told)
     what = parser.add_argument_group("what is shown")
     what.add_argument("--kernel", metavar="NAME", help="the kernel")
     what.add_argument("--launch", metavar="N", type=_natural, help="the N-th launch of the kernel, from 0")
@@ -96,8 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check what can be checked, then record or load, then write."""
-    from smemviz.reports.figure_registry import missing
     from smemviz.reports.files import kind_of, require_place
+    from smemviz.reports.pictures import missing
 
     output: Path = arguments.output
     kind = kind_of(output)
@@ -125,14 +116,14 @@ def _require_fitting(arguments: argparse.Namespace, kind: str) -> None:
     if arguments.figure and kind not in ("image", "html"):
         raise InputError(f"{arguments.output}: a figure ends in .svg, .pdf, .png or .html")
     if not arguments.figure and kind == "image":
-        raise InputError(f"{arguments.output}: an image is of one figure; name it with --figure {'|'.join(FIGURES)}")
+        raise InputError(f"{arguments.output}: an image is of one figure; name it with --figure {'|'.join(EXPORTED)}")
     given = [name for name, value in vars(arguments).items() if value is not None and value is not False]
     here = {
         *_ALWAYS,
         *(_OF_FIGURES if arguments.figure else ()),
         *(_OF_IMAGES if kind == "image" else ()),
         *(("dpi",) if arguments.output.suffix.lower() == ".png" else ()),
-        *_OF_ONE_FIGURE.get(arguments.figure, ()),
+        *(FIGURES[arguments.figure].options if arguments.figure else ()),
         *_OF_KIND[kind],
     }
     wrong = next((name for name in given if name not in here), None)
@@ -155,7 +146,7 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
 
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.reports import files
-    from smemviz.reports.figure_registry import NAMES, picture
+    from smemviz.reports.pictures import picture
     from smemviz.reports.print_layout import Sheet
 
     theme: ThemeName = arguments.theme or "light"
@@ -175,7 +166,7 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
         if arguments.caption is not None:
             drawn = replace(drawn, caption=arguments.caption)
         if kind == "html":
-            title = _("{figure}, {file}", figure=_(NAMES[arguments.figure]), file=recording.file)
+            title = _("{figure}, {file}", figure=_(FIGURES[arguments.figure].noun), file=recording.file)
             files.write_figure_page(output, drawn, title, theme)
         else:
             sheet = Sheet(arguments.width or 8.0, arguments.font_size or 7.0, arguments.background)

@@ -11,15 +11,17 @@ from importlib.resources import files
 from pathlib import Path
 
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, font, mono
+from smemviz.figures.registry import FIGURES
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
-from smemviz.reports.figure_registry import missing, provenance
+from smemviz.reports.html.folded import folded_figures
 from smemviz.reports.html.page import document, text_of
 from smemviz.reports.html.playback import Played, played
 from smemviz.reports.html.scripts import messages_element, report_scripts
+from smemviz.reports.pictures import missing, provenance
 from smemviz.reports.selection import launch_name
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import sentences
@@ -104,17 +106,18 @@ def _player() -> str:
 <div><h3 id="source-title">{text_of(_("Source"))}</h3>
 <div class="scroller" tabindex="0" role="region" aria-labelledby="source-title"><ol id="source"></ol></div></div>
 <div>
-{_picture("tile", _("Tile"), f'<label>{text_of(_("Array"))} <select id="array"></select></label>')}
-{_picture("banks", _("Banks by wavefront"))}
-{_picture("sectors", _("Sectors and lines"))}
+{_picture("tile", f'<label>{text_of(_("Array"))} <select id="array"></select></label>')}
+{_picture("banks")}
+{_picture("sectors")}
 </div>
 </div>
 </section>
 <noscript><p>{text_of(_("To play the requests this page needs its own script; the tables do not."))}</p></noscript>"""
 
 
-def _picture(identity: str, title: str, controls: str = "") -> str:
+def _picture(identity: str, controls: str = "") -> str:
     """Return the place of a picture, with the button that opens its table."""
+    title = FIGURES[identity].title
     table = f'data-table="{escape(title)}" aria-expanded="false">{text_of(_("Table"))}'
     return f"""<div id="{identity}-picture"><div class="head"><h3 id="{identity}-title">{text_of(title)}</h3>{controls}
 <button type="button" class="text-button" {table}</button></div>
@@ -170,7 +173,11 @@ def _overview(launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str
 
 def _sites(recording: Recording, launches: Sequence[tuple[Launch, int]], hardware: Hardware) -> str:
     """Return for every launch a table with a row per access."""
-    return "\n".join(_site_table(recording, launch, launch_name(launch, n), hardware) for launch, n in launches)
+    named = [(launch, launch_name(launch, number)) for launch, number in launches]
+    return "\n".join(
+        _site_table(recording, launch, name, hardware) + folded_figures(recording, launch, name, hardware)
+        for launch, name in named
+    )
 
 
 def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardware) -> str:

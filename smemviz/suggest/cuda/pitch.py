@@ -6,7 +6,7 @@ import re
 
 from smemviz.frontends.cuda.declarations import Span
 from smemviz.frontends.cuda.lexing import code
-from smemviz.model.layout.layout_fix import Pad
+from smemviz.model.layout.candidates import Pad
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.cuda.text import SourceText
 from smemviz.suggest.edits import Edit

@@ -11,8 +11,8 @@ from smemviz.errors import InputError
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.messages import said
 from smemviz.model.layout import layouts
+from smemviz.model.layout.candidates import Moved, Pad, laid_out
 from smemviz.model.layout.code import NAMES, declared_shape, index_parts, operations
-from smemviz.model.layout.layout_fix import Layout, Pad, laid_out
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.cuda.indices import new_index
 from smemviz.suggest.cuda.pitch import Change, is_term, longer, more_text, pad_constant, row_factor
@@ -53,7 +53,7 @@ class CudaRewriting:
     def _uses(self) -> list[Use]:
         return list(self._text.uses(self.declared))
 
-    def refuses(self, layout: Layout) -> str | None:
+    def refuses(self, layout: Moved) -> str | None:
         """Say why a layout cannot be written, None when it can."""
         try:
             self.rewrite(layout)
@@ -61,7 +61,7 @@ class CudaRewriting:
             return error.said
         return None
 
-    def rewrite(self, layout: Layout) -> Rewrite:
+    def rewrite(self, layout: Moved) -> Rewrite:
         """Write a layout.
 
         Raises:
@@ -80,7 +80,7 @@ class CudaRewriting:
                 return by_pitch
         return self._other_index(layout)
 
-    def _check_uses(self, layout: Layout) -> None:
+    def _check_uses(self, layout: Moved) -> None:
         rows_only = isinstance(layout, Pad) and len(self.array.shape) > 1
         for use in self._uses:
             if use.how:
@@ -127,7 +127,7 @@ class CudaRewriting:
         written = more_text(self._text, factor, more, at)
         return written if is_term(written) else f"({written})"
 
-    def _declared_longer(self, layout: Layout) -> Change:
+    def _declared_longer(self, layout: Moved) -> Change:
         """Make an array of one dimension as large as a layout needs it."""
         text, (size,), now = self._text, self.declared.extents, self.array.shape[0]
         more = layout.more_elements(now)
@@ -141,7 +141,7 @@ class CudaRewriting:
                 return (text.edit(factor, wider),), {}
         return (text.edit(size, more_text(text, text.at(size), more, size[0])),), {}
 
-    def _other_index(self, layout: Layout) -> Rewrite:
+    def _other_index(self, layout: Moved) -> Rewrite:
         """Write another index at every use, and the declaration that it takes."""
         self._lanes(1)
         try:
@@ -153,7 +153,7 @@ class CudaRewriting:
         edits = [new_index(self._text, laid, parts, use) for use in self._uses if use.indices]
         return Rewrite((*declared, *edits), constants, operations(laid))
 
-    def _declared_anew(self, layout: Layout, laid: layouts.Layout) -> Change:
+    def _declared_anew(self, layout: Moved, laid: layouts.Layout) -> Change:
         """Return what makes the array as large as a layout needs it, and of one dimension where it has to be."""
         if len(self.array.shape) == 1:
             return self._declared_longer(layout)

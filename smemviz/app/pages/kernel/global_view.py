@@ -15,9 +15,9 @@ from smemviz.app.components.links import pick_of
 from smemviz.app.components.rich import rich
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.look_view import looked_at
-from smemviz.app.state import LookState
-from smemviz.figures.elements import described_counts, look_at, touched_elements
-from smemviz.figures.sectors import spread, used_of
+from smemviz.figures.elements import described_counts, look_at
+from smemviz.figures.registry import FIGURES, Asked
+from smemviz.figures.sectors import used_of
 from smemviz.i18n import _
 from smemviz.model.counting.global_traffic import same_accesses, traffic_of
 from smemviz.model.hardware.hardware import Hardware
@@ -52,7 +52,7 @@ def site_panel() -> Component:
             html.Div(
                 [
                     html.Div(graph("spread")),
-                    download(_("Sectors of the access")),
+                    download(FIGURES["spread"].title),
                 ],
                 id="spread-area",
             ),
@@ -68,11 +68,11 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     found = looked_at(library, run_query, look_query)
     if found is None:
         return {}
-    launch, look, now = found.launch, found.look, found.now
+    look, now = found.look, found.now
     looked = look_at(now, look.elements, whole=look.whole)
-    figure = touched_elements(now, looked, theme=look.theme)
-    site = int(launch.requests.site[now.row]) if now.row is not None else None
-    return _site(found.shown, launch, site, found.hardware, run_query, look) | {
+    asked = Asked(found.shown.recording, found.hardware, look.theme, now, array=look.elements, whole=look.whole)
+    figure = FIGURES["elements"].draw(asked)
+    return _site(found.shown, asked, run_query) | {
         "elements-panel.hidden": looked is None,
         "elements.figure": figure,
         "elements.style": {"height": figure.layout.height},
@@ -80,16 +80,17 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     }
 
 
-def _site(shown: Shown, launch: Launch, site: int | None, hardware: Hardware, query: Query, look: LookState) -> Filling:
+def _site(shown: Shown, asked: Asked, query: Query) -> Filling:
     """Show what all requests of the site moved; the panel is hidden for a site in shared memory."""
+    launch, site = asked.launch, asked.site
     traffic = traffic_of(launch, site) if site is not None else None
     if site is None or traffic is None:
         return {"site-traffic-panel.hidden": True}
-    figure = spread(traffic, theme=look.theme)
+    figure = FIGURES["spread"].draw(asked)
     return {
         "site-traffic-panel.hidden": False,
         "site-traffic-title.children": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
-        "site-facts.children": _facts(launch, site, hardware),
+        "site-facts.children": _facts(launch, site, asked.hardware),
         "site-traffic-note.children": used_of(traffic),
         "site-peers.children": _peers(shown, launch, query),
         "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,

@@ -17,6 +17,7 @@ from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.kernel import follow, suggest_panel
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
+from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES, view_folded
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, view_global
 from smemviz.app.pages.kernel.kernel_page import kernel_page
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look, view_order
@@ -44,7 +45,7 @@ def register(app: Dash, services: Services) -> None:
 
 def _add_callbacks(app: Dash, library: Library) -> None:
     pictures = Pictures()
-    looked, touched = pictures.cached(view_look), pictures.cached(view_global)
+    looked, touched, folded = (pictures.cached(view) for view in (view_look, view_global, view_folded))
 
     @app.callback(  # type: ignore[untyped-decorator]
         outputs(_PROPERTIES),
@@ -79,6 +80,16 @@ def _add_callbacks(app: Dash, library: Library) -> None:
     )
     def show_global(run: Query, present: object, look: Query) -> list[Any]:
         return values(GLOBAL_PROPERTIES, touched(library, run, look))
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        outputs(FOLDED_PROPERTIES),
+        Input("drawn-run", "data"),
+        Input("theme", "data"),
+        State("look", "data"),
+        prevent_initial_call=True,
+    )
+    def show_folded(run: Query, theme: str, look: Query) -> list[Any]:
+        return values(FOLDED_PROPERTIES, folded(library, run, look | {"theme": theme}))
 
     @app.callback(  # type: ignore[untyped-decorator]
         outputs(WHY_PROPERTIES),

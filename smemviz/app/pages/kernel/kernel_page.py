@@ -22,6 +22,7 @@ from smemviz.app.pages.kernel.controls import (
     source_switch,
     view_switch,
 )
+from smemviz.app.pages.kernel.folded import folded_panels, view_folded
 from smemviz.app.pages.kernel.follow import follower, version
 from smemviz.app.pages.kernel.global_view import site_panel, view_global
 from smemviz.app.pages.kernel.look_view import looked_at, view_look
@@ -35,6 +36,7 @@ from smemviz.app.pages.kernel.why_panel import view_why, why_panel
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import ConstantError
+from smemviz.figures.registry import FIGURES
 from smemviz.frontends.numba.program import Program
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -67,7 +69,7 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     refused = bool(state.constants) and looked_at(library, run, look) is None
     drawn = own if refused and looked_at(library, own, look) is not None else run
     measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
-    later = view_why(library, drawn, look) | view_global(library, drawn, look)
+    later = view_why(library, drawn, look) | view_global(library, drawn, look) | view_folded(library, drawn, look)
     shown = view_run(library, drawn) | view_look(library, drawn, look) | later | measured
     if drawn is not run:
         shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
@@ -173,7 +175,13 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                 ),
                 html.Div(
                     [
-                        panel(_("Tile"), "tile", choice("array", _("Shared array")), view_switch(), banks_input()),
+                        panel(
+                            FIGURES["tile"].title,
+                            "tile",
+                            choice("array", _("Shared array")),
+                            view_switch(),
+                            banks_input(),
+                        ),
                         html.Section(
                             [
                                 html.H2(_("Playback"), className="visually-hidden"),
@@ -182,12 +190,18 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                             ],
                             className="panel playback-panel",
                         ),
-                        panel(_("Warps by accesses"), "warps"),
-                        panel(_("Banks by wavefront"), "request"),
+                        panel(FIGURES["warps"].title, "warps"),
+                        panel(FIGURES["banks"].title, "request"),
+                        *folded_panels(),
                         why_panel(),
                         suggest_panel(),
                         site_panel(),
-                        panel(_("Elements touched"), "elements", choice("elements", _("Global array")), scope_switch()),
+                        panel(
+                            FIGURES["elements"].title,
+                            "elements",
+                            choice("elements", _("Global array")),
+                            scope_switch(),
+                        ),
                     ],
                     className="right",
                 ),

@@ -8,11 +8,8 @@ from smemviz.app.components.launches import Filling, Query, hardware_of, request
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
-from smemviz.figures.banks import banks
 from smemviz.figures.elements import accessed, look_at
-from smemviz.figures.sectors import sectors
-from smemviz.figures.tile import tile
-from smemviz.figures.warps import warps
+from smemviz.figures.registry import FIGURES, Asked
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order, request_view
@@ -65,18 +62,15 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     shown, launch, hardware, look, now = found.shown, found.launch, found.hardware, found.look, found.now
     row = now.row
     at_site = int(launch.requests.site[row]) if row is not None else None
-    at_warp = int(launch.requests.warp[row]) if row is not None else None
     names = [array.name for array in launch.shared_arrays]
     goes_to = launch.sites[at_site].array if at_site is not None else None
     array = next((name for name in (look.array, goes_to) if name in names), names[0] if names else "")
     is_global = at_site is not None and launch.sites[at_site].space == "global"
     looked = look_at(now, look.elements)
     drawn = look.banks or hardware.banks
-    figures = (
-        tile(now, array, view=look.view, banks=drawn, hardware=hardware, theme=look.theme),
-        warps(launch, now.block, site=at_site, warp=at_warp, hardware=hardware, theme=look.theme),
-        sectors(now, theme=look.theme) if is_global else banks(now, banks=drawn, hardware=hardware, theme=look.theme),
-    )
+    asked = Asked(shown.recording, hardware, look.theme, now, view=look.view, array=array, banks=drawn)
+    request = FIGURES["sectors" if is_global else "banks"]
+    figures = [one.draw(asked) for one in (FIGURES["tile"], FIGURES["warps"], request)]
     group = next(group for group in shown.groups() if any(one is launch for one, _ in group))
     nth, numbers = next(n for one, n in group if one is launch), [n for _, n in group]
     filling: Filling = {}
@@ -85,7 +79,7 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
         filling[f"{picture}.style"] = {"height": figure.layout.height}
     return filling | {
         "tile-panel.hidden": not names,
-        "request-title.children": _("Sectors and lines") if is_global else _("Banks by wavefront"),
+        "request-title.children": request.title,
         "position-text.children": _(
             "{position:,} of {requests:,}: {request}",
             position=now.position + 1,

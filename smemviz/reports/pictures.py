@@ -1,24 +1,19 @@
-"""The figures that can be exported, by name: the same functions that draw the page, at a launch and a request."""
+"""A figure of a recording, as it is exported: the one asked for, at a launch and a request, with its caption."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import plotly.graph_objects as go
 
 from smemviz.errors import InputError
-from smemviz.figures.banks import banks
-from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.sectors import sectors
-from smemviz.figures.source import source
-from smemviz.figures.tile import View, tile
-from smemviz.figures.timeline import timeline
-from smemviz.figures.warps import warps
+from smemviz.figures.registry import FIGURES, Asked, Figure
 from smemviz.frontends.listing import kernel_lines
-from smemviz.i18n import N_, _, speaking
+from smemviz.i18n import _, speaking
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.calibration import calibration_for
@@ -30,18 +25,6 @@ from smemviz.wording.grammar import clauses, sentences
 from smemviz.wording.impact import Measured
 from smemviz.wording.labels import count
 from smemviz.wording.sentences import headline, origin, present, rule
-
-FIGURES = ("tile", "banks", "warps", "sectors", "timeline", "compare", "source")
-NAMES: Mapping[str, str] = {
-    "tile": N_("tile"),
-    "banks": N_("banks"),
-    "warps": N_("warps"),
-    "sectors": N_("sectors"),
-    "timeline": N_("timeline"),
-    "compare": N_("compare"),
-    "source": N_("source"),
-}
-VIEWS = {"tile": ("declared", "physical"), "compare": ("wavefronts", "sectors", "times")}
 
 
 @dataclass(frozen=True)
@@ -69,56 +52,30 @@ def picture(
     hardware: Hardware = H200,
     theme: ThemeName = "light",
 ) -> Picture:
-    """Draw one of ``FIGURES``; ``view`` is one of its ``VIEWS``, ``array`` and ``drawn_banks`` are the tile's.
+    """Draw one of ``FIGURES``; ``view`` is one of its views, ``array`` and ``drawn_banks`` are the tile's.
 
     Raises:
-        InputError: when there is no such figure, view, array, launch or request, or nothing to draw.
+        InputError: when there is no such view, array, launch or request, or nothing to draw.
     """
-    offered = VIEWS.get(name, ())
-    if view is not None and view not in offered:
-        raise InputError(f"--view {view}: the figure {name} has {', '.join(offered) or 'one view only'}")
+    chosen = FIGURES[name]
+    if view is not None and view not in chosen.views:
+        raise InputError(f"--view {view}: the figure {name} has {', '.join(chosen.views) or 'one view only'}")
+    view = view or next(iter(chosen.views), None)
 
     def draw() -> Picture:
-        if name == "compare":
-            return _comparison(recording, wanted, view or offered[0], hardware, theme)
-        launch, now = choose(recording, wanted, hardware, "global" if name == "sectors" else "shared")
-        if name == "tile":
-            shown = _array(launch, now, array)
-            kind: View = "physical" if view == "physical" else "declared"
-            figure = tile(now, shown, view=kind, banks=drawn_banks, hardware=hardware, theme=theme)
-        else:
-            figure = _drawn(recording, name, launch, now, drawn_banks, hardware, theme)
-        of_launch = name in ("warps", "source")
-        return Picture(figure, _caption(recording, launch, now, hardware, of_launch), missing(recording, [launch]))
+        if chosen.needs == "launches":
+            return _comparison(recording, chosen, wanted, Asked(recording, hardware, theme, view=view))
+        launch, now = choose(recording, wanted, hardware, chosen.space)
+        shown = _array(launch, now, array) if "array" in chosen.options else None
+        lines = partial(kernel_lines, recording, launch)
+        asked = Asked(recording, hardware, theme, now, view=view, array=shown, banks=drawn_banks, lines=lines)
+        return Picture(chosen.draw(asked), _caption(asked, chosen), missing(recording, [launch]))
 
     drawn = draw()
     if not drawn.figure.data:
         with speaking("en"):  # as all errors are
             raise InputError(f"{recording.file}: no figure {name}: {draw().figure.layout.meta['says']}")
     return drawn
-
-
-def _drawn(
-    recording: Recording,
-    name: str,
-    launch: Launch,
-    now: RequestView,
-    drawn_banks: int | None,
-    hardware: Hardware,
-    theme: ThemeName,
-) -> go.Figure:
-    """Draw one of the figures of a request or its launch that have one view."""
-    site = int(launch.requests.site[now.row]) if now.row is not None else None
-    warp = int(launch.requests.warp[now.row]) if now.row is not None else None
-    if name == "banks":
-        return banks(now, banks=drawn_banks, hardware=hardware, theme=theme)
-    if name == "warps":
-        return warps(launch, now.block, site=site, warp=warp, hardware=hardware, theme=theme)
-    if name == "sectors":
-        return sectors(now, theme=theme)
-    if name == "timeline":
-        return timeline(now, hardware=hardware, theme=theme)
-    return source(recording, launch, kernel_lines(recording, launch), site=site, hardware=hardware, theme=theme)
 
 
 def missing(recording: Recording, shown: Sequence[Launch]) -> str:
@@ -144,9 +101,11 @@ def _array(launch: Launch, now: RequestView, name: str | None) -> str:
     return name or next((one for one in names if one == goes_to), names[0] if names else "")
 
 
-def _caption(recording: Recording, launch: Launch, now: RequestView, hardware: Hardware, of_launch: bool) -> str:
+def _caption(asked: Asked, chosen: Figure) -> str:
     """Say what is drawn, where it stands in the source, and where the numbers come from."""
+    recording, launch, now, hardware = asked.recording, asked.launch, asked.now, asked.hardware
     constants = ", ".join(f"{name} = {value}" for name, value in recording.constants.items())
+    of_launch = chosen.needs == "launch" or now.row is None
     if of_launch or now.row is None:
         file = Path(recording.file_of(launch)).name
         where = _("{kernel} in {file}", kernel=launch.kernel, file=file)
@@ -158,7 +117,9 @@ def _caption(recording: Recording, launch: Launch, now: RequestView, hardware: H
         told = present(now, hardware)
     if constants:
         where = _("{place} with {constants}", place=where, constants=constants)
-    if of_launch or now.row is None:
+    if chosen.caption:
+        said = sentences(_("{sentence}.", sentence=where), chosen.caption(asked))
+    elif of_launch:
         said = _("{place}. {sentence}.", place=where, sentence=told)
     elif launch.grid != (1, 1, 1):
         said = _("{place}, block {block}: {request}.", place=where, block=now.block, request=told)
@@ -172,13 +133,13 @@ def provenance(recording: Recording, hardware: Hardware) -> str:
     return _("Requests {origin}; {rule}.", origin=origin(recording), rule=rule(hardware, recording.launches))
 
 
-def _comparison(recording: Recording, wanted: Wanted, view: str, hardware: Hardware, theme: ThemeName) -> Picture:
+def _comparison(recording: Recording, chosen: Figure, wanted: Wanted, asked: Asked) -> Picture:
     found = launches(recording, wanted)
-    rows = compared([_entry(recording, launch, number, hardware) for launch, number in found])
-    draw = {"wavefronts": wavefront_bars, "sectors": sector_bars, "times": time_bars}[view]
+    rows = compared([_entry(recording, launch, number, asked.hardware) for launch, number in found])
     said = _("{file}: {launches} side by side.", file=Path(recording.file).name, launches=count(len(rows), "launch"))
-    caption = sentences(said, provenance(recording, hardware))
-    return Picture(draw(rows, theme=theme), caption, missing(recording, [launch for launch, _number in found]))
+    caption = sentences(said, provenance(recording, asked.hardware))
+    figure = chosen.draw(asked._replace(rows=rows))
+    return Picture(figure, caption, missing(recording, [launch for launch, _number in found]))
 
 
 def _entry(recording: Recording, launch: Launch, number: int, hardware: Hardware) -> Entry:

@@ -1,0 +1,70 @@
+"""Figures of a launch that stand folded on the kernel page, each with its table."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.app.components.graph import download, graph
+from smemviz.app.components.launches import Filling, Query
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.look_view import looked_at
+from smemviz.figures.drawing.style import LEFT, RIGHT
+from smemviz.figures.registry import FIGURES, FOLDED, Asked
+
+_DIGIT, _SPACE = 7, 8  # pixels
+FOLDED_PROPERTIES = tuple(
+    f"{name}{of}" for name in FOLDED for of in (".figure", ".style", "-panel.hidden", "-note.children")
+)
+
+
+def folded_panels() -> list[Component]:
+    """Lay out a section for each, closed."""
+    return [_panel(name) for name in FOLDED]
+
+
+def view_folded(library: Library, run: Query, look: Query) -> Filling:
+    """Draw them for a launch; nothing where the run is refused, and none that has nothing to show."""
+    found = looked_at(library, run, look)
+    if found is None:
+        return {}
+    asked = Asked(found.shown.recording, found.hardware, found.look.theme, found.now)
+    filling: Filling = {}
+    for name in FOLDED:
+        chosen = FIGURES[name]
+        figure = chosen.draw(asked)
+        filling |= {
+            f"{name}.figure": figure,
+            f"{name}.style": {"height": figure.layout.height, "minWidth": least_width(figure)},
+            f"{name}-panel.hidden": not figure.data,
+            f"{name}-note.children": chosen.caption(asked) if chosen.caption else "",
+        }
+    return filling
+
+
+def least_width(figure: go.Figure) -> int:
+    """Return the pixels that a figure of bars needs, so that the numbers on them stand apart; it scrolls below that."""
+    texts = [str(text) for trace in figure.data for text in trace.text]
+    bars = len(figure.layout.xaxis.categoryarray or texts)
+    return LEFT + RIGHT + bars * (_SPACE + _DIGIT * max(map(len, texts), default=0))
+
+
+def _panel(name: str) -> Component:
+    title = FIGURES[name].title
+    region = {"role": "region", "aria-label": title}
+    return html.Section(
+        html.Details(
+            [
+                html.Summary(html.H2(title, id=f"{name}-title")),
+                html.P(id=f"{name}-note", className="note"),
+                download(title),
+                html.Div(html.Div(graph(name)), className="scroller", tabIndex=0, **region),
+            ],
+            className="folded",
+        ),
+        id=f"{name}-panel",
+        className="panel",
+        hidden=True,
+        **{"aria-labelledby": f"{name}-title"},
+    )
