@@ -30,7 +30,7 @@ from smemviz.suggest.rewrites import rewritten
 
 EngineName = Literal["lockstep", "gpu"]
 
-_UNSAFE = ("out_of_bounds", "barrier_divergence")
+_UNSAFE = ("out_of_bounds", "barrier_divergence", "deadlock")
 
 
 @dataclass(frozen=True)

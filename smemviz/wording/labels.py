@@ -160,6 +160,7 @@ _FINDINGS: Mapping[str, Callable[[], str]] = {
     "out_of_bounds": lambda: _("out of bounds"),
     "unwritten_read": lambda: _("unwritten read"),
     "barrier_divergence": lambda: _("barrier divergence"),
+    "deadlock": lambda: _("deadlock"),
     "misaligned": lambda: _("misaligned address"),
     "assertion": lambda: _("failed assertion"),
     "trap": lambda: _("trap"),

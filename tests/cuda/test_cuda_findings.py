@@ -89,10 +89,54 @@ def test_an_assertion_that_fails(tmp_path: Path) -> None:
     assert finding.message.startswith("assert(out[threadIdx.x] == 1) fails")
 
 
-def test_a_loop_that_waits_for_what_nobody_does_is_refused_at_its_line(tmp_path: Path) -> None:
-    body = "volatile int *flag = out;\nif (threadIdx.x == 0)\n    while (flag[0] == 0) {}\nout[threadIdx.x] = 1;"
-    with pytest.raises(UnsupportedError, match=r"kernel\.cu:4: waits in a loop for what no thread does"):
-        run(tmp_path, body, "1, 1>>>(zeros(32), 1")
+LOCK = (
+    "__shared__ int lock;\nif (threadIdx.x == 0) lock = {held};\n__syncthreads();\n"
+    "while (atomicCAS(&lock, 0, 1) != 0) {{}}"
+)
+
+
+@VIEWS
+@pytest.mark.parametrize(
+    ("body", "line", "thread"),
+    [
+        ("volatile int *flag = out;\nif (threadIdx.x == 5)\n    while (flag[0] == 0) {}\nout[40] = 1;", 4, 5),
+        ("__shared__ volatile int go;\ngo = 0;\n__syncthreads();\nwhile (!go) {}\nout[0] = 1;", 5, 0),
+        (LOCK.format(held=1) + "\nout[0] = 1;\natomicExch(&lock, 0);", 5, 0),
+        ("__shared__ int s;\ns = 0;\n__syncthreads();\nif (threadIdx.x == 0)\n    while (atomicAdd(&s, 0) == 0) {}\n"
+         "__syncthreads();\nout[0] = s;", 6, 0),
+        ("int i = n;\nwhile (i) { i ^= 2; }\nout[0] = i;", 3, 0),
+    ],
+)  # fmt: skip
+def test_a_loop_that_waits_for_what_nobody_does_is_a_deadlock(
+    tmp_path: Path, view: str, body: str, line: int, thread: int
+) -> None:
+    if view == "compiled" and "^=" in body:
+        body = body.replace("i ^= 2;", "i ^= 2; __threadfence();")  # a loop without effect may be left out
+    recording = run(tmp_path, body, "1, 64>>>(zeros(64), 1", view)
+    (finding,) = [finding for finding in recording.findings if finding.kind == "deadlock"]
+    assert (finding.line, finding.threads[0]) == (line, (thread, 0, 0))
+    assert finding.message.startswith("waits in a loop for what no thread does")
+    assert len(recording.launches) == 1
+
+
+@VIEWS
+def test_a_lock_that_is_let_go_is_taken_by_every_lane(tmp_path: Path, view: str) -> None:
+    body = LOCK.format(held=0) + "\n((volatile int *)out)[0] += 1;\nassert(out[0] <= n);\natomicExch(&lock, 0);"
+    assert [f.kind for f in run(tmp_path, body, "1, 32>>>(zeros(1), 32", view).findings] == []
+
+
+def test_a_loop_that_waits_for_some_time_ends(tmp_path: Path) -> None:
+    body = "long long start = clock64();\nwhile (clock64() - start < 100000) {}\nout[0] = 1;"
+    assert not run(tmp_path, body, "1, 32>>>(zeros(1), 1").findings
+
+
+def test_threads_that_wait_for_each_other_in_a_chain_go_on(tmp_path: Path) -> None:
+    body = (
+        "volatile int *f = out;\nif (threadIdx.x == 0) { while (f[1] == 0) {} out[0] = 5; }\n"
+        "else if (threadIdx.x == 32) { while (f[2] == 0) {} f[1] = 7; }\n"
+        "else if (threadIdx.x == 33) { int k = 0; for (int i = 0; i < 3000; i++) k += i; f[2] = k; }"
+    )
+    assert not run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings
 
 
 def test_a_thread_that_waits_for_another_lets_it_go_first(tmp_path: Path) -> None:

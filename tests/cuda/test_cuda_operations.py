@@ -9,6 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import smemviz
+from smemviz.errors import InputError, LaunchError, UnsupportedError
+from smemviz.model.counting import banks
 from smemviz.recordings.recording import Recording
 
 N = 256
@@ -383,6 +385,163 @@ __global__ void k(float *out, const __half *a, const __half *b) {
     assert (row.requests, row.wavefronts) == (1, None)
     assert row.reason == "PTX does not tell which lane of a warp loads or stores which element of a wmma matrix."
     assert not recording.findings
+
+
+def test_stmatrix_stores_rows_of_eight_halves() -> None:
+    text = """__global__ void k(unsigned *out) {
+    __shared__ __align__(16) unsigned short t[32][8];
+    int lane = threadIdx.x;
+    unsigned at = __cvta_generic_to_shared(&t[lane][0]);
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(at), "r"(lane), "r"(lane + 100), "r"(lane + 200), "r"(lane + 300));
+    __syncwarp();
+    for (int m = 0; m < 4; m++) out[m * 32 + lane] = *(unsigned *)&t[m * 8 + lane / 4][lane % 4 * 2];
+}
+"""
+    out = np.zeros((4, 32), np.uint32)
+    recording = smemviz.cuda_cpp(text)["k"][1, 32](out)
+    assert np.array_equal(out, np.arange(32) + 100 * np.arange(4)[:, None])
+    rows = {s.op: row for s, row in zip(recording.launches[0].sites, recording.launches[0].summary(), strict=True)}
+    assert (rows["stmatrix_x4"].requests, rows["stmatrix_x4"].wavefronts) == (1, 4)
+    assert not recording.findings
+
+
+# Which element a lane has in which register is from the PTX manual's pictures of m16n8k8 and m16n8k32.
+TF32 = """__global__ void k(float *out, const float *a, const float *b) {
+    int lane = threadIdx.x, g = lane / 4, q = lane % 4;
+    unsigned ra[4], rb[2];
+    float d[4] = {1, 1, 1, 1};
+    for (int r = 0; r < 4; r++)
+        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(ra[r]) : "f"(a[(g + 8 * (r % 2)) * 8 + q + 4 * (r / 2)]));
+    for (int r = 0; r < 2; r++) asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rb[r]) : "f"(b[(q + 4 * r) * 8 + g]));
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "r"(rb[0]), "r"(rb[1]));
+    for (int r = 0; r < 4; r++) out[(g + 8 * (r / 2)) * 8 + q * 2 + r % 2] = d[r];
+}
+"""
+INT8 = """__global__ void k(int *out, const int *a, const int *b) {
+    int lane = threadIdx.x, g = lane / 4, q = lane % 4;
+    int d[4] = {1, 1, 1, 1}, ra[4], rb[2];
+    for (int r = 0; r < 4; r++) ra[r] = a[(g + 8 * (r % 2)) * 8 + q + 4 * (r / 2)];
+    for (int r = 0; r < 2; r++) rb[r] = b[g * 8 + q + 4 * r];
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "r"(rb[0]), "r"(rb[1]));
+    for (int r = 0; r < 4; r++) out[(g + 8 * (r / 2)) * 8 + q * 2 + r % 2] = d[r];
+}
+"""
+
+
+def test_mma_multiplies_tf32_and_bytes() -> None:
+    a, b = RNG.integers(-4, 5, (16, 8)).astype(np.float32), RNG.integers(-4, 5, (8, 8)).astype(np.float32)
+    out = np.zeros((16, 8), np.float32)
+    smemviz.cuda_cpp(TF32)["k"][1, 32](out, a, b)
+    assert np.array_equal(out, a @ b + 1)
+    p, q = RNG.integers(-128, 128, (16, 32)).astype(np.int8), RNG.integers(-128, 128, (8, 32)).astype(np.int8)
+    whole = np.zeros((16, 8), np.int32)
+    smemviz.cuda_cpp(INT8)["k"][1, 32](whole, p.view(np.int32), q.view(np.int32))
+    assert np.array_equal(whole, p.astype(np.int32) @ q.T.astype(np.int32) + 1)
+
+
+WMMA = """#include <mma.h>
+using namespace nvcuda;
+__global__ void k({to} *out, const {element} *a, const {element} *b) {{
+    wmma::fragment<wmma::matrix_a, 16, 16, {depth}, {kind}, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 16, 16, {depth}, {kind}, wmma::row_major> fb;
+    wmma::fragment<wmma::accumulator, 16, 16, {depth}, {to}> fc;
+    wmma::fill_fragment(fc, 2);
+    wmma::load_matrix_sync(fa, a, {depth});
+    wmma::load_matrix_sync(fb, b, 16);
+    wmma::mma_sync(fc, fa, fb, fc);
+    wmma::store_matrix_sync(out, fc, 16, wmma::mem_row_major);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "element", "to", "depth", "dtype"),
+    [
+        ("wmma::precision::tf32", "float", "float", 8, np.float32),
+        ("signed char", "signed char", "int", 16, np.int8),
+        ("unsigned char", "unsigned char", "int", 16, np.uint8),
+    ],
+)
+def test_wmma_multiplies_tf32_and_bytes(kind: str, element: str, to: str, depth: int, dtype: Any) -> None:
+    low = 0 if dtype is np.uint8 else -9
+    a, b = RNG.integers(low, 10, (16, depth)).astype(dtype), RNG.integers(low, 10, (depth, 16)).astype(dtype)
+    out = np.zeros((16, 16), np.float32 if to == "float" else np.int32)
+    text = WMMA.format(kind=kind, element=element, to=to, depth=depth)
+    recording = smemviz.cuda_cpp(text)["k"][1, 32](out, a, b)
+    assert np.array_equal(out, a.astype(out.dtype) @ b.astype(out.dtype) + 2)
+    assert {site.op for site in recording.launches[0].sites} == {"wmma_load", "wmma_store"}
+
+
+REFUSED = {
+    "wmma.load.a.sync.aligned.row.m8n8k4.f64": (
+        "wmma::fragment<wmma::matrix_a, 8, 8, 4, double, wmma::row_major> f;\n"
+        "    wmma::load_matrix_sync(f, (double *)out, 4);\n    out[0] = f.x[0];"
+    ),
+    "mma.sp::ordered_metadata": (
+        'unsigned a = 0;\n    asm volatile("mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 '
+        '{%0,%0,%0,%0}, {%1,%1}, {%1,%1}, {%0,%0,%0,%0}, %1, 0x0;" : "+f"(out[0]) : "r"(a));'
+    ),
+    "cp.async.bulk": (
+        'unsigned a = 0;\n    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes '
+        '[%0], [%1], 16, [%0];" :: "r"(a), "l"(out));'
+    ),
+    "tex.1d": "float f;\n    f = tex1Dfetch<float>(0, 0);\n    out[0] = f;",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_not_executed_is_refused_by_name_and_line(what: str) -> None:
+    text = f"#include <mma.h>\nusing namespace nvcuda;\n__global__ void k(float *out) {{\n    {REFUSED[what]}\n}}\n"
+    with pytest.raises(UnsupportedError, match=r"<text>\.cu:5: .* is not executed$") as refused:
+        smemviz.cuda_cpp(text)["k"][1, 32](np.zeros(64, np.float32))
+    assert what in str(refused.value)
+
+
+def test_a_trap_ends_the_launch_at_its_line() -> None:
+    text = "__global__ void k(int *out) {\n    if (threadIdx.x == 3)\n        __trap();\n    out[0] = 1;\n}\n"
+    (finding,) = smemviz.cuda_cpp(text)["k"][1, 32](np.zeros(1, np.int32)).findings
+    assert (finding.kind, finding.line, finding.threads) == ("trap", 3, ((3, 0, 0),))
+
+
+GRID = """#include <cooperative_groups.h>
+__global__ void k(int *out) {
+    auto grid = cooperative_groups::this_grid();
+    int i = grid.thread_rank(), n = grid.size();
+    for (int round = 0; round < 3; round++) {
+        out[round * n + i] = i + round;
+        grid.sync();
+        out[(3 + round) * n + i] = out[round * n + n - 1 - i];
+    }
+}
+"""
+
+
+def test_blocks_of_a_cooperative_grid_wait_for_each_other() -> None:
+    out = np.zeros((6, 256), np.int32)
+    recording = smemviz.cuda_cpp(GRID)["k"][4, 64](out)
+    assert np.array_equal(out[3:], np.arange(256)[::-1] + np.arange(3)[:, None])
+    assert not recording.findings
+    # What the barrier itself stores and loads is none of the kernel's accesses.
+    assert {site.source for site in recording.launches[0].sites} == {
+        "out[round * n + i]",
+        "out[(3 + round) * n + i]",
+        "out[round * n + n - 1 - i]",
+    }
+    with pytest.raises(LaunchError, match="300,032"):
+        smemviz.cuda_cpp(GRID)["k"][293, 1024](out)
+
+
+@pytest.mark.parametrize("op", ["wmma_load", "wmma_store"])
+def test_addresses_of_wmma_are_not_counted(op: str) -> None:
+    for function in (smemviz.wavefronts, banks.ideal, banks.degree, banks.assign):
+        with pytest.raises(InputError, match=f"{op} cannot be counted from addresses: PTX does not tell which lane"):
+            function(np.arange(32) * 16, 16, op)
 
 
 def test_functions_that_are_not_inlined_switches_and_local_arrays() -> None:

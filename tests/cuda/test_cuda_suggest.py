@@ -14,7 +14,7 @@ from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest
 from smemviz.app.tasks.suggester import Suggester, command
 from smemviz.cli.main import main
-from smemviz.frontends.cuda import CudaProgram, parse_cuda
+from smemviz.frontends.cuda import CudaProgram, View, parse_cuda
 from smemviz.frontends.reading import as_seen
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
@@ -125,13 +125,12 @@ def test_a_swizzle_mixes_the_column_with_the_row_at_every_use(swizzle: Swizzle, 
 
 
 def test_a_swizzle_of_the_whole_array_makes_one_dimension_of_it() -> None:
+    place = "x * 4 + (y + 1)"
     program = program_of("[TILE][4]", "t[y][x] = 1;\nout[0] = t[x][y + 1];", "#define TILE 64\n")
     assert changed(program, (64, 4), Swizzle(32, 2)) == [
         "__shared__ float t[TILE * 4];",
         "t[(y * 4 + x) ^ (((y * 4 + x) >> 5) & 3)] = 1;",
-        "out[0] = t[((x * 4) + (y + 1)) ^ ((((x * 4) + (y + 1)) >> 5) & 3)];".replace(
-            "(x * 4) + (y + 1)", "x * 4 + (y + 1)"
-        ),
+        f"out[0] = t[({place}) ^ ((({place}) >> 5) & 3)];",
     ]
 
 
@@ -161,7 +160,7 @@ def test_what_cannot_be_written_is_refused_by_line(
     assert refused.value.said == why
 
 
-def answered(folder: Path, text: str, view: str = "source") -> Answer:
+def answered(folder: Path, text: str, view: View = "source") -> Answer:
     path = folder / "k.cu"
     path.write_text(text)
     program = as_seen(parse_cuda(text, path.as_posix()), view)

@@ -23,7 +23,7 @@ from smemviz.frontends.numba.functions import Function
 from smemviz.recordings.data import Finding
 
 # What changes memory of others, or may leave threads waiting for ever.
-UNSAFE = ("out_of_bounds", "barrier_divergence")
+UNSAFE = ("out_of_bounds", "barrier_divergence", "deadlock")
 
 _THREADS = 1 << 16
 _BYTES = 1 << 26

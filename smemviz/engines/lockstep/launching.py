@@ -31,7 +31,7 @@ Place = tuple[str, int]
 
 # The device that lockstep stands in for: shared memory starts and ends where it does there.
 COMPUTE_CAPABILITY = (9, 0)
-_MOST_COOPERATING = 132 * 2048  # threads at once on the H200, which is what a cooperative launch may have
+MOST_COOPERATING = 132 * 2048  # threads at once on the H200, which is what a cooperative launch may have
 
 
 def launch(
@@ -76,7 +76,7 @@ def launch(
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
     table = find_sites(kernel, [described(value) for value in values])
     if table.cooperative:
-        _check_threads(place, configuration, _MOST_COOPERATING, together=True)
+        _check_threads(place, configuration, MOST_COOPERATING, together=True)
     layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from smemviz.frontends.operators import BINARY, COMPARE, UNARY
 from smemviz.recordings.dtypes import ConstantValue
 
 _SUFFIX = re.compile(
@@ -56,13 +56,13 @@ def value_of(node: ast.expr, scope: Mapping[str, ConstantValue], depth: int = 50
             return node.value
         case ast.Name() if node.id in scope and not isinstance(scope[node.id], str):
             return scope[node.id]
-        case ast.UnaryOp() if type(node.op) in _UNARY and depth:
-            return _bounded(_UNARY[type(node.op)](value_of(node.operand, scope, depth - 1)), node)
+        case ast.UnaryOp() if type(node.op) in UNARY and depth:
+            return _bounded(UNARY[type(node.op)](value_of(node.operand, scope, depth - 1)), node)
         case ast.BinOp() if type(node.op) in _BINARY and depth:
             left, right = value_of(node.left, scope, depth - 1), value_of(node.right, scope, depth - 1)
             return _bounded(_computed(_BINARY[type(node.op)], node, left, right), node)
-        case ast.Compare(ops=[op], comparators=[other]) if type(op) in _COMPARE and depth:
-            return _COMPARE[type(op)](value_of(node.left, scope, depth - 1), value_of(other, scope, depth - 1))
+        case ast.Compare(ops=[op], comparators=[other]) if type(op) in COMPARE and depth:
+            return COMPARE[type(op)](value_of(node.left, scope, depth - 1), value_of(other, scope, depth - 1))
         case ast.Call(func=ast.Name(id="sizeof"), args=[ast.Name(id=kind)]) if kind in SIZES:
             return SIZES[kind]
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _CALLS and depth:
@@ -96,29 +96,9 @@ def _shift(a: int, b: int) -> int:
 
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+    **BINARY,
     ast.Div: _quotient,
     ast.Mod: lambda a, b: a - b * _quotient(a, b),
     ast.LShift: _shift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-}
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
 }
 _CALLS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "int": int, "float": float}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from smemviz.errors import ConstantError
+from smemviz.frontends.operators import BINARY, COMPARE, UNARY
 from smemviz.messages import said
 from smemviz.recordings.dtypes import DTYPES, ConstantValue
 
@@ -105,32 +106,12 @@ def _bounded_round(value: float, digits: int | None = None) -> Any:
 
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+    **BINARY,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: _bounded_power,
     ast.LShift: _bounded_shift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-}
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
 }
 _CALLS: dict[str, Callable[..., Any]] = {
     "int": int,
@@ -203,11 +184,11 @@ def _worth(node: ast.expr, scope: Mapping[str, object]) -> Any:
         case ast.BinOp() if type(node.op) in _BINARY:
             return _BINARY[type(node.op)](_number_of(node.left, scope), _number_of(node.right, scope))
         case ast.UnaryOp():
-            return _UNARY[type(node.op)](_number_of(node.operand, scope))
+            return UNARY[type(node.op)](_number_of(node.operand, scope))
         case ast.IfExp():
             return _evaluate(node.body if _evaluate(node.test, scope) else node.orelse, scope)
-        case ast.Compare(ops=[op], comparators=[right]) if type(op) in _COMPARE:
-            return _COMPARE[type(op)](_evaluate(node.left, scope), _evaluate(right, scope))
+        case ast.Compare(ops=[op], comparators=[right]) if type(op) in COMPARE:
+            return COMPARE[type(op)](_evaluate(node.left, scope), _evaluate(right, scope))
         case ast.Call(keywords=[]) if dotted_name(node.func) in _CALLS:
             return _CALLS[dotted_name(node.func)](*(_number_of(a, scope) for a in node.args))
     raise _NotConstantError

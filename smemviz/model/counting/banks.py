@@ -3,7 +3,8 @@
 The rules are in ``model.hardware``. Everywhere ``addresses`` is (..., 32) of any integer type: the byte address of each
 lane, -1 for a lane that is off. ``width`` is bytes per lane; for ``ldmatrix`` and ``stmatrix`` it is 16, lane i holds
 the address of row i % 8 of matrix i // 8, and lanes past the last matrix are not looked at. All raise ``InputError``
-for a wrong shape, a negative or misaligned address, and for what the hardware does not have.
+for a wrong shape, a negative or misaligned address, and for what the hardware does not have; all but ``count`` also for
+``wmma_load`` and ``wmma_store``, whose addresses nobody tells.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smemviz.errors import InputError
+from smemviz.messages import said
 from smemviz.model.counting.service import serve
 from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.hardware.rules import shared_rule
+from smemviz.recordings.operation_names import FRAGMENTS
 
 
 class Counts(NamedTuple):
@@ -42,6 +47,7 @@ def wavefronts(
     addresses: ArrayLike, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
 ) -> NDArray[np.int64]:
     """Return how many passes through the data stage each request takes, 0 when all its lanes are off."""
+    _check_told(op)
     return count(addresses, width, op, Hardware(cc, bank_bytes)).wavefronts
 
 
@@ -52,4 +58,11 @@ def assign(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardwar
     by convention the k-th different word of a bank, in order of lanes, goes into the phase's k-th wavefront. There
     are as many different numbers as wavefronts.
     """
+    _check_told(op)
     return serve(addresses, shared_rule(width, op, hardware), assign=True).assignment
+
+
+def _check_told(op: str) -> None:
+    if op in FRAGMENTS:
+        what = said("{op} cannot be counted from addresses: {why}", op=op, why=unpredictable(op, "uint16"))
+        raise InputError(what)

@@ -18,6 +18,8 @@ from smemviz.suggest.edits import Edit
 from smemviz.suggest.rewrites import NotRewrittenError
 
 _REPEATABLE = {"min", "max", "abs", "int", "unsigned", "sizeof", "static_cast", "__mul24", "__brev", "__popc"}
+# What changes a variable, and a load, which would be one more access.
+_CHANGES = {"++", "--", "[", "=", *(f"{sign}=" for sign in ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"))}
 _NUMBER = re.compile(r"(\d+)[uUlL]*")
 
 
@@ -74,10 +76,6 @@ def _check_repeatable(index: str, line: int) -> None:
     tokens = code(index)
     for at, token in enumerate(tokens):
         calls = token.text == "(" and at and tokens[at - 1].kind == "name" and tokens[at - 1].text not in _REPEATABLE
-        if (
-            calls
-            or token.text in ("++", "--", "=", "[")
-            or (token.text.endswith("=") and token.text[:-1] in "+-*/%&|^")
-        ):
+        if calls or token.text in _CHANGES:
             what = said("the index {code} would be written twice; give it a name first", code=index)
             raise NotRewrittenError(line, what)

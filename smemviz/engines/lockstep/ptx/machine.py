@@ -28,6 +28,13 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.messages import said
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo
 
+WORKSPACE_BYTES = 16
+_CYCLES = 64  # that pass from one reading of a clock to the next; lockstep has no time of its own
+_CLOCKS: dict[str, Any] = {
+    **dict.fromkeys(("clock", "globaltimer_lo"), np.uint32),
+    **dict.fromkeys(("clock64", "globaltimer"), np.uint64),
+}
+
 
 @dataclass
 class Machine:
@@ -46,7 +53,9 @@ class Machine:
     parameters: dict[str, NDArray[np.uint8]]
     symbols: dict[str, int]
     globals: Sequence[ArrayInfo] = ()
+    grid_workspace: int | None = None  # where blocks count each other at a barrier of the grid
     printed: int = 0
+    ticks: int = 0  # how often a clock was read
     changes: int = 0  # how often memory that others see has changed
     lanes: NDArray[np.intp] | None = None
     values: list[Value] = field(default_factory=list)
@@ -183,6 +192,11 @@ class Machine:
         Raises:
             PtxError: when it is not known here.
         """
+        if name in _CLOCKS:
+            self.ticks += 1  # so that loops which wait for some time end
+            return _CLOCKS[name](self.ticks * _CYCLES & 0xFFFFFFFF if "64" not in name else self.ticks * _CYCLES)
+        if self.grid_workspace is not None and name in ("envreg1", "envreg2"):
+            return np.uint32(self.grid_workspace >> 32 if name == "envreg1" else self.grid_workspace & 0xFFFFFFFF)
         if name not in self.special_values:
             raise PtxError(f"%{name} is not known in lockstep")
         return self.special_values[name]
@@ -201,7 +215,7 @@ class Machine:
         self, site: int | None, space: str, at: Value, size: int, stored: Sequence[Value] = (), *, logged: bool = True
     ) -> None:
         """Note that the active threads touch memory; what is not ``logged`` belongs to the request before."""
-        if site is None or space == "local":
+        if site is None or space == "local" or (space == "global" and self._in_workspace(at)):
             return
         number = self.sites.number(site, space)
         mask = self.mask
@@ -214,6 +228,11 @@ class Machine:
                 values = self._numbers(number, addresses, bits)
         if logged:
             self.log.add(number, addresses, mask, values)
+
+    def _in_workspace(self, at: Value) -> bool:
+        """Tell whether an access is one of a barrier of the grid: how often it waits is nothing that a kernel says."""
+        start = self.grid_workspace
+        return start is not None and 0 <= int(np.min(at)) - start < WORKSPACE_BYTES
 
     def _of_all(self, at: Value, other: Any = -1) -> NDArray[Any]:
         """Return one element for each thread of the batch; of one block only where all blocks have the same."""

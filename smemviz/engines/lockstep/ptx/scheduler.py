@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.code.module import PtxError
+from smemviz.engines.lockstep.ptx.endless import FIRST_STEP, Cycle
 from smemviz.engines.lockstep.ptx.errors import StoppedError
 from smemviz.engines.lockstep.ptx.kernel import Step
 from smemviz.engines.lockstep.ptx.machine import Machine
@@ -46,6 +47,7 @@ class Scheduler:
         self._waiting = Waiting(m)
         self._visits: Counter[int] = Counter()
         self._changes = self._in_vain = 0
+        self._cycle = Cycle(m, self.steps)
         self._together: int | None = 0  # the block that every thread alive is at
         m.run_all()
         while self._choose():
@@ -79,6 +81,8 @@ class Scheduler:
         m = self._machine
         number = self._now if self._together is None else self._together
         step = self._steps[number]
+        if self.steps >= FIRST_STEP and self._look_for_circles(number, step):
+            return
         for action in step.actions:
             action(m)
         self._count(number, step)
@@ -96,6 +100,20 @@ class Scheduler:
         else:
             self._branch(step)
 
+    def _look_for_circles(self, number: int, step: Step) -> bool:
+        """Let others go first where the threads chosen go in circles; returns whether they wait for these now.
+
+        Raises:
+            StoppedError: where that has been of no use.
+        """
+        m = self._machine
+        if not self._cycle.closes(self.steps, number, m.lanes, self._at):
+            return False
+        if self._together is not None or self._cycle.met_again(self._at):
+            self._deadlock(step)
+        self._waiting.let_others_go(m.lanes)
+        return True
+
     def _count(self, number: int, step: Step) -> None:
         self.steps += 1
         if step.waits:
@@ -104,10 +122,7 @@ class Scheduler:
                 self._changes, self._in_vain = self._machine.changes, 0
             self._in_vain += 1
             if self._in_vain > _MOST_VISITS:
-                raise PtxError(
-                    said("waits in a loop for what no thread does; check what it waits for, and who stores that"),
-                    step.place,
-                )
+                self._deadlock(step)
             if self._together is None and self._visits[number] % _PATIENCE == 0:
                 self._waiting.let_others_go(self._machine.lanes)
         if self.steps > self._most_steps:
@@ -194,6 +209,14 @@ class Scheduler:
         self._at[lanes] = step.block.following
         self._waiting.arrive(lanes, barrier, step.place)
         self._waiting.release()
+
+    def _deadlock(self, step: Step) -> None:
+        """End the launch, in which no thread that is alive can do anything but wait."""
+        m = self._machine
+        line, column = m.sites.line_of(step.place)
+        message = said("waits in a loop for what no thread does; check what it waits for, and who stores that")
+        m.find("deadlock", line, column, self._chosen(), message)
+        raise StoppedError
 
     def _trap(self, step: Step) -> None:
         m = self._machine

@@ -16,7 +16,7 @@ from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.remedies import CPP
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, Place, Progress
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, Progress
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
@@ -25,7 +25,7 @@ from smemviz.engines.lockstep.ptx.errors import StoppedError
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
 from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
@@ -99,6 +99,10 @@ def launch(
     given = given_arguments(entry, kernel, args, place)
     memory, symbols = _memory(kernel, module, given)
     symbols |= layout.symbols
+    cooperative = _COOPERATIVE.search(entry.program.device_text) is not None
+    if cooperative:
+        _check_threads(place, configuration, MOST_COOPERATING, together=True)
+    workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
     sites = SiteMap(kernel, entry.plain, sources)
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
@@ -117,6 +121,7 @@ def launch(
         given.parameters,
         symbols,
         arrays,
+        workspace,
     )
     try:
         with np.errstate(all="ignore"):
@@ -145,7 +150,7 @@ def _run(machine: Machine, blocks: int, limits: Limits, entry: Entry, progress: 
         1, min(limits.threads_at_once // machine.slots, limits.shared_at_once // max(1, machine.layout.nbytes))
     )
     # Blocks that wait for each other run together.
-    together = ((0, blocks),) if _COOPERATIVE.search(entry.program.device_text) else None
+    together = ((0, blocks),) if machine.grid_workspace is not None else None
     scheduler = Scheduler(machine, limits.iterations)
     for first, count in together or batches(blocks, at_once, announcing(progress, entry.name)):
         machine.begin(first, count)
@@ -202,17 +207,24 @@ def _memory(kernel: Kernel, module: Module, given: Given) -> tuple[GlobalMemory,
     return memory, symbols
 
 
-def _check_threads(place: Place, configuration: Configuration, most: int) -> None:
+def _check_threads(place: Place, configuration: Configuration, most: int, *, together: bool = False) -> None:
     threads = math.prod(configuration.grid) * math.prod(configuration.block)
-    if threads > most:
-        raise LaunchError(
-            *place,
-            said(
-                "the launch has {threads:,} threads; lockstep runs {most:,} at most. Make the grid smaller.",
-                threads=threads,
-                most=most,
-            ),
+    if threads <= most:
+        return
+    what = said(
+        "the launch has {threads:,} threads; lockstep runs {most:,} at most. Make the grid smaller.",
+        threads=threads,
+        most=most,
+    )
+    if together:
+        what = said(
+            "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as {code} wants it. "
+            "Make the grid smaller.",
+            threads=threads,
+            most=most,
+            code="this_grid()",
         )
+    raise LaunchError(*place, what)
 
 
 def _unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:

@@ -27,7 +27,7 @@ _DEEP = {"f16": (8, 16), "bf16": (8, 16), "tf32": (4, 8), "s8": (16, 32), "u8": 
 def _product(kernel: Kernel, one: Instruction) -> Action:
     shape = next((match for word in one.words if (match := _SHAPE.fullmatch(word))), None)
     kinds = one.types[-4:]
-    if shape is None or len(kinds) < 4 or int(shape[1]) not in _DEEP.get(kinds[1], ()) or one.has("sp"):
+    if shape is None or len(kinds) < 4 or int(shape[1]) not in _DEEP.get(kinds[1], ()) or _is_sparse(one):
         raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
     depth, (d_kind, a_kind, b_kind, c_kind) = int(shape[1]), kinds
     sources = [[read(kernel, item, "b32") for item in _items(operand)] for operand in one.operands[1:4]]
@@ -53,6 +53,10 @@ def _product(kernel: Kernel, one: Instruction) -> Action:
         _put_accumulator(m, puts, d, d_kind)
 
     return run
+
+
+def _is_sparse(one: Instruction) -> bool:
+    return any(word.partition("::")[0] == "sp" for word in one.words)
 
 
 def _accumulator(m: Machine, sources: list[Read], kind: str, dtype: np.dtype[Any]) -> NDArray[Any]:
