@@ -539,7 +539,7 @@ def test_blocks_of_a_cooperative_grid_wait_for_each_other() -> None:
 
 @pytest.mark.parametrize("op", ["wmma_load", "wmma_store"])
 def test_addresses_of_wmma_are_not_counted(op: str) -> None:
-    for function in (smemviz.wavefronts, banks.ideal, banks.degree, banks.assign):
+    for function in (smemviz.wavefronts, banks.assign):
         with pytest.raises(InputError, match=f"{op} cannot be counted from addresses: PTX does not tell which lane"):
             function(np.arange(32) * 16, 16, op)
 
