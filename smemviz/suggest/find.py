@@ -195,8 +195,8 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
 def _kinds(asked: _Asked) -> Iterator[Sequence[Moved]]:
     """Give pads, XOR swizzles of rows, and CuTe's of the whole array, each the cheapest first."""
     found = [access for _, access in asked.accesses]
-    yield list(pads(asked.array, found))
-    mixed, rows = list(swizzles(asked.array, found)), row_lengths(asked.array, found)
+    yield list(pads(asked.array, found, asked.hardware))
+    mixed, rows = list(swizzles(asked.array, found, asked.hardware)), row_lengths(asked.array, found, asked.hardware)
     yield [one for one in mixed if one.row in rows]
     yield [one for one in mixed if one.row not in rows]
 

@@ -221,8 +221,8 @@ def _change(explaining: Explaining, row: int, exceeding: Exceeding) -> str:
         return elsewhere + sum(one.excess for one in selected(scores)) <= exceeding.most
 
     before = [score(access, array.itemsize, None, hardware) for access in found]
-    pad = smallest_fix(array, found, pads(array, found), passes, hardware)
-    swizzle = smallest_fix(array, found, swizzles(array, found), passes, hardware)
+    pad = smallest_fix(array, found, pads(array, found, hardware), passes, hardware)
+    swizzle = smallest_fix(array, found, swizzles(array, found, hardware), passes, hardware)
     passing = (pad if pad and passes(pad.after) else None, swizzle if swizzle and passes(swizzle.after) else None)
     said = explaining.fix_text(index, *passing)
     if said is not None:

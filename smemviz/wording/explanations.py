@@ -211,8 +211,8 @@ class Explaining:
             array, found = self.launch.arrays[index], self.steady(index)
             hardware = self.hardware
             self._cures[index] = (
-                smallest_fix(array, found, pads(array, found), None, hardware),
-                smallest_fix(array, found, swizzles(array, found), None, hardware),
+                smallest_fix(array, found, pads(array, found, hardware), None, hardware),
+                smallest_fix(array, found, swizzles(array, found, hardware), None, hardware),
             )
         return self._cures[index]
 

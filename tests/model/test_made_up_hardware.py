@@ -22,7 +22,11 @@ from smemviz.model.hardware import compute_capability
 from smemviz.model.hardware.compute_capability import ComputeCapability, device
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
+from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.across_gpus import Access, on_every_part
+from smemviz.model.layout.asked import asked
+from smemviz.model.layout.layouts import layout_of
+from smemviz.model.layout.search import search
 from smemviz.model.playback.bank_service import bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
 from smemviz.paths import kernels_dir
@@ -159,3 +163,12 @@ def test_it_stands_among_all_gpus(row: ComputeCapability) -> None:
     assert ours.cost.wavefronts == 16
     assert [step.respect for step in ours.steps] == ["banks"]
     assert blocks_per_multiprocessor(0, HARDWARE.cc) == 32
+
+
+def test_the_search_for_a_layout_goes_as_far_as_64_banks_do() -> None:
+    tile = layout_of("64x64")
+    found = search(tile, [asked(access_of("column"), tile)], HARDWARE)
+    assert sorted(one.layout.pad for one in found if one.layout.swizzle is None) == list(range(64))
+    assert max(one.layout.swizzle.bits for one in found if one.layout.swizzle) == 6
+    plain = next(one for one in found if one.layout == tile)
+    assert (plain.excess, found[0].excess) == (128 * 31, 0)

@@ -45,6 +45,11 @@ class Hardware:
         return self.row.banks
 
     @property
+    def row_bytes(self) -> int:
+        """How many bytes lie in neighbouring banks until the first bank comes again."""
+        return self.row.banks * self.bank_bytes
+
+    @property
     def bytes_per_wavefront(self) -> int:
         """How many bytes one wavefront can deliver: a word of every bank, of its widest mode."""
         return self.row.banks * max(self.row.bank_bytes)

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
+from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.asked import Asked
 from smemviz.model.layout.code import operations
-from smemviz.model.layout.layouts import ROW_OF_BANKS, Layout
-from smemviz.model.layout.swizzles import BANK_BITS, Cute, Xor
+from smemviz.model.layout.layouts import Layout
+from smemviz.model.layout.swizzles import Cute, Xor
 from smemviz.recordings.data import ArrayInfo
 
 
@@ -70,26 +71,27 @@ class Swizzle:
 Moved = Pad | Swizzle
 
 
-def pads(array: ArrayInfo, found: Sequence[Asked]) -> Iterator[Pad]:
+def pads(array: ArrayInfo, found: Sequence[Asked], hardware: Hardware = H200) -> Iterator[Pad]:
     """Give the pads that keep accesses aligned, those of the fewest bytes first, and of them the smallest."""
     step, elements = _piece(array.itemsize, found), array.nbytes // array.itemsize
-    lengths = [row for row in row_lengths(array, found) if row % step == 0]
-    sizes = range(step, max(ROW_OF_BANKS // array.itemsize, step + 1), step)
+    lengths = [row for row in row_lengths(array, found, hardware) if row % step == 0]
+    sizes = range(step, max(hardware.row_bytes // array.itemsize, step + 1), step)
     return iter(
         sorted((Pad(row, pad) for pad in sizes for row in lengths), key=lambda one: one.more_elements(elements))
     )
 
 
-def swizzles(array: ArrayInfo, found: Sequence[Asked]) -> Iterator[Swizzle]:
+def swizzles(array: ArrayInfo, found: Sequence[Asked], hardware: Hardware = H200) -> Iterator[Swizzle]:
     """Give the swizzles that keep accesses whole, those of the fewest bytes and instructions first.
 
     Of those alike the ones within the array's own rows come first, then CuTe's on the array as a whole.
     """
-    bases = range(_piece(array.itemsize, found).bit_length() - 1, (ROW_OF_BANKS // array.itemsize).bit_length())
+    bases, bits = _bases(array.itemsize, _piece(array.itemsize, found), hardware), _bits(hardware)
+    rows = row_lengths(array, found, hardware)
     elements = array.nbytes // array.itemsize
     price: dict[Swizzle, tuple[int, int]] = {}
     seen: set[Swizzle | Cute] = set()
-    for swizzle in chain(_of_rows(array, found, bases), _of_all(array, bases)):
+    for swizzle in chain(_of_rows(rows, bases, bits), _of_all(array, bases, bits)):
         same = swizzle if swizzle.row & swizzle.row - 1 else swizzle.cute
         if same in seen:
             continue
@@ -101,21 +103,21 @@ def swizzles(array: ArrayInfo, found: Sequence[Asked]) -> Iterator[Swizzle]:
     return iter(sorted(price, key=price.__getitem__))
 
 
-def _of_rows(array: ArrayInfo, found: Sequence[Asked], bases: range) -> Iterator[Swizzle]:
+def _of_rows(rows: Sequence[int], bases: range, most: int) -> Iterator[Swizzle]:
     """Give the XOR swizzles of rows, those of the fewest bits first."""
-    for bits in range(1, BANK_BITS + 1):
-        for shift in range(BANK_BITS):
+    for bits in range(1, most + 1):
+        for shift in range(most):
             for base in bases:
-                for row in row_lengths(array, found):
+                for row in rows:
                     if row % (1 << bits + base) == 0:
                         yield Swizzle(row, bits, base, shift)
 
 
-def _of_all(array: ArrayInfo, bases: range) -> Iterator[Swizzle]:
+def _of_all(array: ArrayInfo, bases: range, most: int) -> Iterator[Swizzle]:
     """Give ``Swizzle<bits, base, shift>`` of the elements numbered in one line: rows of a power of two."""
     last = array.nbytes // array.itemsize - 1
     for base in bases:
-        for bits in range(1, BANK_BITS + 1):
+        for bits in range(1, most + 1):
             for shift in range(bits, last.bit_length() - base - bits + 1):
                 yield Swizzle(1 << base + shift, bits, base)
 
@@ -140,7 +142,17 @@ def _piece(itemsize: int, found: Sequence[Asked]) -> int:
     return max(1, max((one.width for one in found), default=1) // itemsize)
 
 
-def row_lengths(array: ArrayInfo, found: Sequence[Asked]) -> list[int]:
+def _bases(itemsize: int, piece: int, hardware: Hardware) -> range:
+    """Return which bits of a place a swizzle may change first: none inside of a piece, none beyond a row of banks."""
+    return range(piece.bit_length() - 1, max(1, hardware.row_bytes // itemsize).bit_length())
+
+
+def _bits(hardware: Hardware) -> int:
+    """Return how many bits tell banks apart; a swizzle of more gains nothing."""
+    return hardware.banks.bit_length() - 1
+
+
+def row_lengths(array: ArrayInfo, found: Sequence[Asked], hardware: Hardware = H200) -> list[int]:
     """Return the lengths a row can be taken to have, in elements, the longest first.
 
     Of an array with several dimensions it is the pitch. One dimension has no rows; there it is a row of banks, or as
@@ -149,7 +161,7 @@ def row_lengths(array: ArrayInfo, found: Sequence[Asked]) -> list[int]:
     if len(array.shape) > 1:
         pitch, rest = divmod(array.strides[-2], array.itemsize)
         return [pitch] if pitch > 0 and rest == 0 else []
-    lengths = {ROW_OF_BANKS // array.itemsize}
+    lengths = {hardware.row_bytes // array.itemsize}
     for access in found:
         both = (access.offsets[:, :-1] >= 0) & (access.offsets[:, 1:] >= 0)
         between = np.unique(np.diff(access.offsets, axis=1)[both])
@@ -158,42 +170,43 @@ def row_lengths(array: ArrayInfo, found: Sequence[Asked]) -> list[int]:
     return sorted((n for n in lengths if 1 < n <= array.shape[0]), reverse=True)
 
 
-def candidates(plain: Layout, found: Sequence[Asked], most_pad: int | None = None) -> Iterator[Layout]:
+def candidates(
+    plain: Layout, found: Sequence[Asked], hardware: Hardware = H200, most_pad: int | None = None
+) -> Iterator[Layout]:
     """Give a plain layout, then every other that keeps accesses aligned: pads of up to ``most_pad``, and swizzles."""
     yield plain
     piece = _piece(plain.itemsize, found)
-    yield from _padded(plain, piece, most_pad)
+    period = max(1, hardware.row_bytes // plain.itemsize)  # a pad of so many puts every row back where it was
+    yield from _padded(plain, piece, period - 1 if most_pad is None else most_pad)
     probe = np.arange(plain.rows * plain.columns, dtype=np.int64)
     seen = {_digest(plain.place(probe))}
-    for swizzle in _swizzled(plain, piece):
+    for swizzle in _swizzled(plain, piece, _bases(plain.itemsize, piece, hardware), _bits(hardware)):
         one = _fitting(plain, swizzle)
         if one is not None and (key := _digest(one.place(probe))) not in seen:
             seen.add(key)
             yield one
 
 
-def _padded(row: Layout, piece: int, most_pad: int | None) -> Iterator[Layout]:
+def _padded(row: Layout, piece: int, most: int) -> Iterator[Layout]:
     if row.stride % piece or row.rows < 2:
         return
-    period = max(1, ROW_OF_BANKS // row.itemsize)
-    for pad in range(piece, (period - 1 if most_pad is None else most_pad) + 1, piece):
+    for pad in range(piece, most + 1, piece):
         padded = _fitting(row, None, pad)
         if padded is not None:
             yield padded
 
 
-def _swizzled(row: Layout, piece: int) -> Iterator[Xor | Cute]:
+def _swizzled(row: Layout, piece: int, bases: range, most: int) -> Iterator[Xor | Cute]:
     """Give swizzles of pieces: those of whole rows first, the simplest first."""
-    bases = range(piece.bit_length() - 1, max(1, ROW_OF_BANKS // row.itemsize).bit_length())
     if row.stride % piece:
         return
     for base in bases:
         for shift in range(max(1, (row.rows - 1).bit_length())):
-            for bits in range(1, BANK_BITS + 1):
+            for bits in range(1, most + 1):
                 if row.stride % (1 << bits + base) == 0:
                     yield Xor(bits, base, shift)
     for base in bases:
-        for bits in range(1, BANK_BITS + 1):
+        for bits in range(1, most + 1):
             for shift in range(bits, (row.rows * row.stride - 1).bit_length() - base):
                 yield Cute(bits, base, shift)
 

@@ -20,7 +20,7 @@ from smemviz.recordings.dtypes import DTYPES
 
 Integers = NDArray[np.int64]
 
-ROW_OF_BANKS = 128  # bytes; a pad of so many puts every row back where it was
+_ROW = 128  # bytes of a row of an array of one dimension that names none: of 32 banks
 _MOST_BYTES = max(row.opt_in_shared for row in known())
 
 
@@ -76,7 +76,7 @@ class Layout:
         """The elements of a row."""
         if len(self.shape) > 1:
             return self.shape[-1]
-        return self.pitch or max(1, ROW_OF_BANKS // self.itemsize)
+        return self.pitch or max(1, _ROW // self.itemsize)
 
     @property
     def rows(self) -> int:

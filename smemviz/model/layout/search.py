@@ -162,7 +162,7 @@ def search(
     if not wanted:
         raise InputError(said("a layout is searched for accesses; name at least one"))
     together = max(1, _BATCH // max(1, *(one.offsets.size for one in wanted)))
-    tried = candidates(layout.plain, wanted, most_pad)
+    tried = candidates(layout.plain, wanted, hardware, most_pad)
     found = list(_scored(wanted, tried, layout.itemsize, hardware, layout.base, together))
     before = found[0][1]
     return tuple(sorted((_fix(one, before, after) for one, after in found), key=lambda one: one.price))

@@ -18,7 +18,7 @@ from smemviz.model.layout.formulas import Formula, formula
 
 Integers = NDArray[np.int64]
 
-BANK_BITS = 5  # that tell 32 banks apart; a swizzle of more gains nothing
+_BITS = 5  # of ``xor`` that names none: they tell 32 banks apart
 _MOST_BITS = 18  # the largest array of bytes has fewer elements than 2**18
 
 
@@ -163,7 +163,7 @@ def swizzle_of(text: str) -> Swizzle:
         InputError: saying what is wrong in one line.
     """
     if found := re.fullmatch(r"\s*xor((?:\s+\d{1,3}){0,3})\s*", text):
-        return Xor(*map(int, found[1].split() or [BANK_BITS]))
+        return Xor(*map(int, found[1].split() or [_BITS]))
     if found := re.fullmatch(r"\s*Swizzle\s*<\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*>\s*", text):
         return Cute(*map(int, found.groups()))
     free = Free(formula(text))
