@@ -155,6 +155,19 @@ def _elements(asked: Asked) -> go.Figure:
     return touched_elements(asked.now, look_at(asked.now, asked.array, whole=asked.whole), theme=asked.theme)
 
 
+def _degrees(asked: Asked) -> go.Figure:
+    from smemviz.figures.degrees import degrees
+    from smemviz.views.degrees import degrees_of
+
+    return degrees(degrees_of(asked.launch, asked.hardware), theme=asked.theme)
+
+
+def _said_of_degrees(asked: Asked) -> str:
+    from smemviz.views.degrees import degrees_of, described_degrees
+
+    return described_degrees(degrees_of(asked.launch, asked.hardware))
+
+
 FIGURES: Mapping[str, Figure] = {
     "tile": Figure(
         _tile, "request", N_("tile"), N_("Tile"), (*_REQUEST, "view", "array", "banks"), ("declared", "physical")
@@ -165,6 +178,14 @@ FIGURES: Mapping[str, Figure] = {
     "timeline": Figure(_timeline, "request", N_("timeline"), options=_REQUEST),
     "compare": Figure(_compare, "launches", N_("compare"), options=("view",), views=("wavefronts", "sectors", "times")),
     "source": Figure(_source, "launch", N_("source"), options=("site",)),
+    "degrees": Figure(
+        _degrees,
+        "launch",
+        N_("degrees"),
+        N_("Requests by degree"),
+        caption=_said_of_degrees,
+        folded=True,
+    ),
     "spread": Figure(_spread, "request", heading=N_("Sectors of the access"), space="global"),
     "elements": Figure(_elements, "request", heading=N_("Elements touched"), space="global"),
 }

@@ -16,6 +16,7 @@ from pseudo import forgotten, pseudo
 
 from smemviz.figures.banks import banks
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
+from smemviz.figures.degrees import degrees
 from smemviz.figures.drawing.style import FONT, font, mono
 from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
 from smemviz.figures.elements import accessed, described_counts, look_at, touched_elements
@@ -38,6 +39,7 @@ from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.views import comparison as compared
 from smemviz.views.comparison import Entry, time_origin, to_csv
+from smemviz.views.degrees import degrees_of
 from smemviz.views.published_findings import published
 from smemviz.wording.impact import Measured
 from smemviz.wording.labels import COUNTED, count, duration, percent
@@ -112,6 +114,7 @@ def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[A
     shown += [
         source(found, launch, kernel_lines(found, launch), site=0, hardware=hardware),
         thumbnail(launch, hardware=hardware),
+        degrees(degrees_of(launch, hardware.cc, hardware.bank_bytes)),
     ]
     shown += [headline(launch, hardware), degree_of(facts(launch, hardware)), origin(found), rule(hardware)]
     shown += [badge(site, row) for site, row in zip(launch.sites, rows, strict=True)]

@@ -17,7 +17,7 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.reports.html.page import text_of
 
-_STEP, _BAR, _HEIGHT = 46, 28, 120  # pixels from bar to bar, of a bar's width, of the highest
+_STEP, _DIGIT, _BAR, _HEIGHT = 46, 8, 28, 120  # pixels from bar to bar, of a digit, of a bar's width, of the highest
 _TOP, _BOTTOM, _ENTRY = 48, 44, 140  # above, a legend and a number; below; from entry to entry of the legend
 _NAMES = {getattr(THEMES["light"], name): name for name in ("paper", "ink", "muted", "conflict", "unused")}
 _NAMES[THEMES["light"].ramp[0]] = "bank0"
@@ -47,12 +47,13 @@ def bars(figure: go.Figure, of: str) -> str:
     traces = [trace for trace in figure.data if trace.type == "bar"]
     names = list(figure.layout.xaxis.categoryarray or dict.fromkeys(str(x) for trace in traces for x in trace.x))
     most = max((int(y) for trace in traces for y in trace.y), default=0) or 1
-    width, height = len(names) * _STEP, _TOP + _HEIGHT + _BOTTOM
+    step = max(_STEP, _DIGIT * max(len(str(text)) + 1 for trace in traces for text in trace.text))
+    width, height = max(len(names) * step, _ENTRY * len(traces)), _TOP + _HEIGHT + _BOTTOM
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    shapes = [shape for trace in traces for shape in _bars(trace, names, most, hatch)]
+    shapes = [shape for trace in traces for shape in _bars(trace, names, most, step, hatch)]
     legend = "".join(_legend(i, trace, hatch) for i, trace in enumerate(traces))
     ticks = [
-        f'<text x="{(i + 0.5) * _STEP}" y="{_TOP + _HEIGHT + 16}" class="axis">{escape(name)}</text>'
+        f'<text x="{(i + 0.5) * step}" y="{_TOP + _HEIGHT + 16}" class="axis">{escape(name)}</text>'
         for i, name in enumerate(names)
     ]
     title = escape(figure.layout.xaxis.title.text or "")
@@ -77,10 +78,10 @@ def _box(trace: go.Bar, box: str, hatch: str) -> str:
     return plain if trace.marker.pattern.shape is None else f'{plain}<rect {box} fill="url(#{hatch})"/>'
 
 
-def _bars(trace: go.Bar, names: list[str], most: int, hatch: str) -> Iterator[str]:
+def _bars(trace: go.Bar, names: list[str], most: int, step: int, hatch: str) -> Iterator[str]:
     for x, y, text in zip(trace.x, trace.y, trace.text, strict=True):
         size = max(round(int(y) / most * _HEIGHT), 1)
-        left, top = (names.index(str(x)) + 0.5) * _STEP - _BAR / 2, _TOP + _HEIGHT - size
+        left, top = (names.index(str(x)) + 0.5) * step - _BAR / 2, _TOP + _HEIGHT - size
         box = f'x="{left}" y="{top}" width="{_BAR}" height="{size}"'
         yield _box(trace, box, hatch)
         yield f'<text x="{left + _BAR / 2}" y="{top - 6}">{escape(str(text))}</text>'

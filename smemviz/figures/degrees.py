@@ -1,0 +1,73 @@
+"""The degrees of a launch: how many of its requests to shared memory are in conflict, and how badly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from smemviz.figures.bars import hatched, plain
+from smemviz.figures.drawing.alternative import alternative
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.i18n import _
+from smemviz.views.degrees import Degrees, described_degrees
+from smemviz.wording.labels import count, percent, ways
+
+_USUAL = (1, 2, 4, 8, 16, 32)  # drawn in any case, so that launches can be told apart at a glance
+_TOP, _BOTTOM, _HEIGHT = 32, 44, 230  # above, a line of the legend
+_ROOM = 1.16  # for the number on the highest bar
+
+
+def degrees(found: Degrees, *, theme: ThemeName = "light") -> go.Figure:
+    """Draw a bar for each degree, as high as so many requests; those in conflict are hatched."""
+    colours = THEMES[theme]
+    said = described_degrees(found)
+    if not found.requests:
+        return empty(colours, said)
+    shown = sorted({*_USUAL, *found.requests})
+    clean, bad = ([n for n in shown if n in found.requests and (n > 1) is conflict] for conflict in (False, True))
+    total = sum(found.requests.values())
+    rows = [(ways(n), found.requests[n], percent(found.requests[n] / total)) for n in sorted(found.requests)]
+    return go.Figure(
+        [
+            _bars(_("no conflict"), clean, found, plain(colours), colours),
+            _bars(_("bank conflict"), bad, found, hatched(colours), colours),
+        ],
+        layout(
+            colours,
+            height=_HEIGHT,
+            top=_TOP,
+            bottom=_BOTTOM,
+            barmode="overlay",
+            showlegend=True,
+            meta=alternative(said, [_("degree"), _("requests"), _("share")], rows),
+            xaxis=axis(
+                colours,
+                _("degree; 1 is no conflict"),
+                type="category",
+                categoryorder="array",
+                categoryarray=[str(n) for n in shown],
+                range=[-0.5, len(shown) - 0.5],
+                tickangle=0,
+            ),
+            yaxis=axis(colours, _("requests"), range=[0, _ROOM * max(found.requests.values())], showticklabels=False),
+        ),
+    )
+
+
+def _bars(name: str, shown: Sequence[int], found: Degrees, marker: dict[str, object], colours: Theme) -> go.Bar:
+    return go.Bar(
+        name=name,
+        x=[str(n) for n in shown],
+        y=[found.requests[n] for n in shown],
+        width=0.62,
+        marker=marker,
+        text=[f"{found.requests[n]:,}" for n in shown],
+        textposition="outside",
+        textfont={"size": 12, "color": colours.ink},
+        cliponaxis=False,
+        hovertext=[
+            _("{requests} of degree {degree}", requests=count(found.requests[n], "request"), degree=n) for n in shown
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )

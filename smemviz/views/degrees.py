@@ -1,0 +1,82 @@
+"""How many requests of a launch have each degree of conflict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smemviz.i18n import _
+from smemviz.model.counting.cache import cached
+from smemviz.model.counting.summary import TOTALS_FOR, summarize, totals_of
+from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.model.hardware.rules import same_rules
+from smemviz.recordings.data import Launch
+from smemviz.wording.grammar import sentences
+from smemviz.wording.labels import count, ways
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """Requests to shared memory by degree, those that occur in order: 1 is no conflict.
+
+    ``uncounted`` requests are left out, for their wavefronts depend on the data; ``complete`` is whether the others are
+    those of the whole grid, and not only the logged ones.
+    """
+
+    requests: dict[int, int]
+    uncounted: int
+    complete: bool
+
+    @property
+    def free(self) -> int:
+        """The requests without a conflict."""
+        return self.requests.get(1, 0)
+
+    @property
+    def conflicted(self) -> int:
+        """The requests with one."""
+        return sum(self.requests.values()) - self.free
+
+
+@cached
+def degrees_of(launch: Launch, hardware: Hardware = H200) -> Degrees:
+    """Count the requests of each degree: of the whole grid where it was counted, else of what was logged.
+
+    Raises:
+        InputError: for an unknown compute capability or bank mode.
+    """
+    rows = summarize(launch, hardware)
+    shared = [(i, row) for i, row in enumerate(rows) if launch.sites[i].space == "shared"]
+    totals = launch.totals
+    if totals is None or not same_rules(hardware, TOTALS_FOR):
+        totals = totals_of(launch.sites, launch.requests, hardware)
+    counted = totals.degrees[[i for i, row in shared if row.wavefronts is not None]].sum(axis=0)
+    return Degrees(
+        {int(degree): int(counted[degree]) for degree in np.flatnonzero(counted) if degree},
+        sum(row.requests for _i, row in shared if row.wavefronts is None),
+        all(row.complete for _i, row in shared),
+    )
+
+
+def described_degrees(found: Degrees) -> str:
+    """Say how many requests are in conflict, of which degree the worst are, and which requests that is of."""
+    if not found.requests:
+        return _("No request of this launch has a degree.")
+    asked = count(sum(found.requests.values()), "request")
+    if not found.conflicted:
+        said = _("{requests} to shared memory, none with a bank conflict.", requests=asked)
+    else:
+        said = _(
+            "{requests} to shared memory, {conflicted:,} of them with a bank conflict, at most {degree}.",
+            requests=asked,
+            conflicted=found.conflicted,
+            degree=ways(max(found.requests)),
+        )
+    return sentences(
+        said,
+        _("{requests} are left out: their wavefronts depend on the data.", requests=count(found.uncounted, "request"))
+        if found.uncounted
+        else "",
+        "" if found.complete else _("Only requests that were logged are counted."),
+    )
