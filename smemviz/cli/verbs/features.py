@@ -1,4 +1,7 @@
-"""Print what lockstep executes of CUDA in Python, where a GPU may do otherwise, and what it refuses and why."""
+"""Print what lockstep executes of CUDA in Python and of CUDA C++, where a GPU may do otherwise, and what it refuses.
+
+CUDA C++ is executed as the PTX that NVRTC makes of it, so what is said of it is said of opcodes.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,11 @@ def execute(arguments: argparse.Namespace) -> int:
     """Print the table."""
     from rich.table import Table
 
-    from smemviz.engines.lockstep.python.functions.coverage import rows
+    from smemviz.engines.lockstep.ptx import coverage as ptx
+    from smemviz.engines.lockstep.python.functions import coverage as python
     from smemviz.reports.recording import output_console
 
-    found = rows()
+    found = (*python.rows(), *ptx.rows())
     if arguments.json:
         facts = [
             {"group": row.group, "feature": row.feature, "executed": row.executed, "says": row.says or None}

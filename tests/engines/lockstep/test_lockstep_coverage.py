@@ -68,7 +68,8 @@ def test_features_prints_both_tables_and_the_same_as_json(capsys):
     assert "cuda.shfl_sync" in text.replace("\n", "")
     assert main(["features", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [f["feature"] for f in found["features"]] == [row.feature for row in rows()]
+    python = [f["feature"] for f in found["features"] if not f["group"].startswith("PTX")]
+    assert python == [row.feature for row in rows()]
     assert {f["says"] for f in found["features"] if f["executed"]} == {None}
     otherwise = [f["feature"] for f in found["features"] if "otherwise" in f]
     assert len(otherwise) == 3

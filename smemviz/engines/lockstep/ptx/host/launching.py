@@ -230,6 +230,8 @@ def _check_threads(place: Place, configuration: Configuration, most: int, *, tog
 def _unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
     """Return the error at the line of the text that an instruction comes from."""
     place = error.place
+    while place is not None and sources.file(place.file) is None and place.outer is not None:
+        place = place.outer  # out of CUDA's own headers
     text = sources.file(place.file) if place else None
     found = text.place(place.line) if text and place else None
     file = (text.file if text else "") or entry.program.file

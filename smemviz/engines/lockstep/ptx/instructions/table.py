@@ -25,10 +25,19 @@ if TYPE_CHECKING:
     from smemviz.engines.lockstep.ptx.kernel import Kernel
     from smemviz.engines.lockstep.ptx.machine import Machine
 
-_FAMILIES = (
-    *(arithmetic, atomics, bits, comparisons, copies, host_calls, loads, matrices, mbarriers, products, warps, wmma),
-)
-TABLE: arithmetic.Family = {name: build for family in _FAMILIES for name, build in family.FAMILY.items()}
+FAMILIES: dict[str, arithmetic.Family] = {
+    "arithmetic": arithmetic.FAMILY,
+    "moves and bits": bits.FAMILY,
+    "comparisons and conversions": comparisons.FAMILY,
+    "loads and stores": loads.FAMILY,
+    "atomics": atomics.FAMILY,
+    "lanes of a warp": warps.FAMILY,
+    "matrices in shared memory": matrices.FAMILY,
+    "products of matrices": {**products.FAMILY, **wmma.FAMILY},
+    "asynchronous copies": {**copies.FAMILY, **mbarriers.FAMILY},
+    "calls of the host's": host_calls.FAMILY,
+}
+TABLE: arithmetic.Family = {name: build for family in FAMILIES.values() for name, build in family.items()}
 
 
 def action_of(kernel: Kernel, one: Instruction) -> Action:

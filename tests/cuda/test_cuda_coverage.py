@@ -1,0 +1,49 @@
+"""What ``smemviz features`` says of CUDA C++ is so."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from smemviz.cli.main import main
+from smemviz.engines.lockstep.ptx.code.module import PtxError
+from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.coverage import rows
+from smemviz.engines.lockstep.ptx.instructions.table import TABLE
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.python.functions.coverage import Row
+
+PTX = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k()
+{{
+    .reg .b32 %r<9>;
+    .reg .b64 %l<9>;
+    .reg .f32 %f<9>;
+    .reg .f64 %d<9>;
+    .reg .pred %p<9>;
+    {example}
+    ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("row", [row for row in rows() if not row.executed], ids=lambda row: row.feature)
+def test_what_is_out_is_refused_as_it_is_said(row: Row) -> None:
+    with pytest.raises(PtxError) as refused:
+        Kernel(parse(PTX.format(example=row.example)), "k")
+    assert refused.value.what == row.says
+
+
+def test_every_opcode_of_the_table_is_listed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["features", "--json"]) == 0
+    said = [row for row in json.loads(capsys.readouterr().out)["features"] if row["group"].startswith("PTX")]
+    opcodes = [row["feature"] for row in said if row["executed"]]
+    assert len(opcodes) == len(set(opcodes))
+    assert {*TABLE, "bar", "barrier", "bra", "brx", "call", "exit", "ret", "trap"} - {*opcodes} == {
+        "alloca",
+        "malloc",
+        "free",
+    }
