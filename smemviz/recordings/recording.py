@@ -10,6 +10,8 @@ from typing import Literal
 from smemviz.recordings.data import Calibration, Device, Finding, Launch, Site
 from smemviz.recordings.dtypes import ConstantValue
 
+EngineName = Literal["gpu", "lockstep"]
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -24,7 +26,7 @@ class Recording:
     source: str
     sha256: str
     constants: Mapping[str, ConstantValue]
-    engine: Literal["gpu", "lockstep"]
+    engine: EngineName
     device: Device | None
     date: str
     version: str

@@ -17,7 +17,6 @@ Exits 1 when a suggestion failed verification.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from smemviz.frontends.numba.program import Program
     from smemviz.progress import Callback
     from smemviz.recordings.recording import Recording
-    from smemviz.suggest.verify import EngineName
 
 _HEADERS = ("--- a/", "+++ b/", "@@ ", "\\ ")
 
@@ -52,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load, search, rewrite, verify, print."""
+    from smemviz.engines.backend import chosen
     from smemviz.progress import progress_bar
     from smemviz.reports.recording import own_cc
     from smemviz.reports.suggestions import print_answer
@@ -66,8 +65,8 @@ def execute(arguments: argparse.Namespace) -> int:
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
-        engines = () if why else _engines(arguments.engine)
-        found = answer(recording, program, kernel, engines, own_cc(recording), progress)
+        engine = None if why else chosen(arguments.engine)
+        found = answer(recording, program, kernel, engine, own_cc(recording), progress)
     if arguments.output:
         _write(arguments.output, found.diff, Path(program.file))
     notes = (*found.notes, f"not verified: {why}") if why else found.notes
@@ -108,12 +107,6 @@ def _recorded(
         changed = here.sha256 != recording.sha256
         why = f"{recording.file} {'has changed since it was recorded' if changed else 'is a script'}"
     return recording, recorded_program(recording.source, recording.file, recording.constants), why
-
-
-def _engines(engine: Engine) -> Sequence[EngineName]:
-    from smemviz.engines.backend import chosen
-
-    return ("lockstep", "gpu") if chosen(engine) == "gpu" else ("lockstep",)
 
 
 def _write(path: Path, diff: str, of: Path) -> None:
