@@ -13,14 +13,14 @@ from smemviz.errors import InputError, MissingError
 from smemviz.frontends.numba.program import source_sha256
 from smemviz.recordings.calibration import calibration_of
 from smemviz.recordings.data import Finding, Launch
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.recording import EngineName, Recording
 from smemviz.version import __version__
 
 Engine = Literal["auto", "gpu", "lockstep"]
 Progress = Callable[[int, int, str], None]
 
 
-def chosen(engine: Engine) -> Literal["gpu", "lockstep"]:
+def chosen(engine: Engine) -> EngineName:
     """Return the engine that is meant, ``auto`` being the GPU where there is one.
 
     Raises:
@@ -48,7 +48,7 @@ def assembled(
     file: str,
     source: str,
     constants: Mapping[str, Any],
-    engine: Literal["gpu", "lockstep"],
+    engine: EngineName,
     launches: Sequence[Launch],
     findings: Sequence[Finding],
     unrecorded: int = 0,

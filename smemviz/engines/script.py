@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from types import FunctionType
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from smemviz.engines.backend import Engine, Progress, assembled, chosen, gpu_engine
 from smemviz.engines.host import main_failed
@@ -19,9 +19,9 @@ from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.recordings.data import Finding, Launch
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.recording import EngineName, Recording
 
-_running: list[Literal["gpu", "lockstep"]] = []  # the engine of each recording that is under way, the innermost last
+_running: list[EngineName] = []  # the engine of each recording that is under way, the innermost last
 
 
 class Recorder(Protocol):
@@ -83,7 +83,7 @@ def run_script(
 
 @contextmanager
 def _seeing(
-    kind: Literal["gpu", "lockstep"],
+    kind: EngineName,
     find: Callable[[FunctionType], Function],
     progress: Progress | None,
     log_bytes: int,

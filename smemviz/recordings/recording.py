@@ -22,6 +22,8 @@ from smemviz.recordings.archive import write_archive, write_members
 from smemviz.recordings.data import Calibration, Device, Finding, Launch, Requests, Site, Totals
 from smemviz.recordings.dtypes import ConstantValue
 
+EngineName = Literal["gpu", "lockstep"]
+
 SCHEMA = 1
 MAX_REQUESTS = 1 << 18  # logged in one file: 141 MB once loaded
 MAX_METADATA_BYTES = 6 << 20
@@ -45,7 +47,7 @@ class Recording:
     source: str
     sha256: str
     constants: Mapping[str, ConstantValue]
-    engine: Literal["gpu", "lockstep"]
+    engine: EngineName
     device: Device | None
     date: str
     version: str

@@ -13,10 +13,9 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.candidates import Pad
 from smemviz.printable import printable
-from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.recording import output_console, time_facts
-from smemviz.suggest import Answer, Refused, Rewrite, Suggestion, Verified
+from smemviz.suggest import Answer, Refused, Rewrite, Suggestion
 from smemviz.wording.layout_changes import change_said
 
 if TYPE_CHECKING:
@@ -50,17 +49,17 @@ def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, a
         console.print(_table(found.suggested))
     for one in found.suggested:
         if one.problem:
-            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: failed {one.problem}", "bold")
-        resident = _resident(recording, one.suggestion)
+            say(f"{one.kernel}, {suggested_in_words(one)}: failed {one.problem}", "bold")
+        resident = _resident(recording, one)
         if resident[0] != resident[1]:
             told = f"{resident[0]} -> {resident[1]} blocks per multiprocessor"
-            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: {told}")
-        if one.suggestion.reason:
-            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: not written: {one.suggestion.reason}")
-        if not one.suggestion.complete:
-            say(f"{one.suggestion.kernel}: counts are of the requests that were logged")
+            say(f"{one.kernel}, {suggested_in_words(one)}: {told}")
+        if one.reason:
+            say(f"{one.kernel}, {suggested_in_words(one)}: not written: {one.reason}")
+        if not one.complete:
+            say(f"{one.kernel}: counts are of the requests that were logged")
         for note in dict.fromkeys(note for check in one.checks for note in check.notes):
-            say(f"{one.suggestion.kernel}, {suggested_in_words(one.suggestion)}: {note}")
+            say(f"{one.kernel}, {suggested_in_words(one)}: {note}")
     for refused in found.refused:
         say(f"{refused.kernel}, {refused.array.name}: {refused.excess:,} in excess; {refused.reason}")
     for note in notes:
@@ -88,23 +87,22 @@ def answer_facts(recording: Recording, found: Answer, notes: Sequence[str]) -> d
     }
 
 
-def _suggestion_facts(recording: Recording, one: Verified) -> dict[str, Any]:
-    suggestion, layout = one.suggestion, one.suggestion.layout
+def _suggestion_facts(recording: Recording, one: Suggestion) -> dict[str, Any]:
     return {
-        "kernel": suggestion.kernel,
-        "array": suggestion.array.name,
-        "line": suggestion.array.line,
-        "layout": {"kind": "pad" if isinstance(layout, Pad) else "swizzle", **asdict(layout)},
-        "text": suggested_in_words(suggestion),
-        "more_bytes": suggestion.more_bytes,
-        "blocks_per_multiprocessor": _resident(recording, suggestion),
-        "instructions": suggestion.rewrite.instructions if suggestion.rewrite else None,
-        "constants": dict(suggestion.rewrite.constants) if suggestion.rewrite else {},
-        "reason": suggestion.reason,
-        "complete": suggestion.complete,
-        "wavefronts": suggestion.before,
-        "predicted": suggestion.after,
-        "excess_left": suggestion.excess,
+        "kernel": one.kernel,
+        "array": one.array.name,
+        "line": one.array.line,
+        "layout": {"kind": "pad" if isinstance(one.layout, Pad) else "swizzle", **asdict(one.layout)},
+        "text": suggested_in_words(one),
+        "more_bytes": one.more_bytes,
+        "blocks_per_multiprocessor": _resident(recording, one),
+        "instructions": one.rewrite.instructions if one.rewrite else None,
+        "constants": dict(one.rewrite.constants) if one.rewrite else {},
+        "reason": one.reason,
+        "complete": one.complete,
+        "wavefronts": one.before,
+        "predicted": one.after,
+        "excess_left": one.excess,
         "verified": {
             check.engine: {
                 "wavefronts": sum(check.counted) if check.counted else None,
@@ -115,10 +113,10 @@ def _suggestion_facts(recording: Recording, one: Verified) -> dict[str, Any]:
         },
         "time": [
             {"before": time_facts(before, samples=False), "after": time_facts(after, samples=False)}
-            for before, after in zip(one.before, one.after, strict=False)
+            for before, after in one.times
         ],
         "diff": one.diff,
-        "sites": [_promise_facts(recording, one, number) for number in range(len(suggestion.promises))],
+        "sites": [_promise_facts(recording, one, number) for number in range(len(one.promises))],
     }
 
 
@@ -130,8 +128,8 @@ def _resident(recording: Recording, one: Suggestion) -> list[int]:
     return [blocks_per_multiprocessor(size, Hardware.of(recording).cc, threads) for size in sizes]
 
 
-def _promise_facts(recording: Recording, one: Verified, number: int) -> dict[str, Any]:
-    promise = one.suggestion.promises[number]
+def _promise_facts(recording: Recording, one: Suggestion, number: int) -> dict[str, Any]:
+    promise = one.promises[number]
     site = recording.launches[promise.launch].sites[promise.site]
     place = {name: getattr(site, name) for name in ("line", "column", "source", "op", "width")}
     counted = {check.engine: check.counted[number] for check in one.checks if check.counted}
@@ -149,30 +147,30 @@ def _refused_facts(one: Refused) -> dict[str, Any]:
     }
 
 
-def _table(suggested: Sequence[Verified]) -> Table:
+def _table(suggested: Sequence[Suggestion]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
     engines = list(dict.fromkeys(check.engine for one in suggested for check in one.checks))
-    timed = any(one.after for one in suggested)
+    timed = any(one.times for one in suggested)
     table = Table()
     for name in ("kernel", "array", "change"):
         table.add_column(name, overflow="fold")
     for name in ("now", "predicted", *(_ENGINES[name] for name in engines), *(["time"] if timed else [])):
         table.add_column(name, justify="right")
     for one in suggested:
-        change = suggested_in_words(one.suggestion)
+        change = suggested_in_words(one)
         counted = {check.engine: f"{sum(check.counted):,}" for check in one.checks if check.counted}
-        row = [one.suggestion.kernel, one.suggestion.array.name, change]
-        row += [f"{one.suggestion.before:,}", f"{one.suggestion.after:,}", *(counted.get(name, "") for name in engines)]
-        row += [_times(one.before, one.after)] if timed else []
+        row = [one.kernel, one.array.name, change]
+        row += [f"{one.before:,}", f"{one.after:,}", *(counted.get(name, "") for name in engines)]
+        row += [_times(one)] if timed else []
         table.add_row(*map(Text, row), style="bold" if one.problem else "")
     return table
 
 
-def _times(before: Sequence[Timing], after: Sequence[Timing]) -> str:
+def _times(one: Suggestion) -> str:
     """Write what the launches of a kernel take together, in microseconds."""
-    if not after:
+    if not one.times:
         return ""
-    was, now = (sum(time.median_us for time in times) for times in (before, after))
+    was, now = (sum(pair[when].median_us for pair in one.times) for when in (0, 1))
     return f"{was:.3f} -> {now:.3f} us"

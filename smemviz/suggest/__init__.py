@@ -1,11 +1,12 @@
 """Another layout for a shared array, as text: edits of the kernel file, and the proof that they keep their promise."""
 
-from smemviz.suggest.answering import Answer, Verified, answer
+from smemviz.suggest.answering import Answer, answer
 from smemviz.suggest.edits import Edit, edited, unified_diff
-from smemviz.suggest.find import Promise, Refused, Suggestion, suggestions
+from smemviz.suggest.find import suggestions
 from smemviz.suggest.rewrites import NotRewrittenError, Rewrite, rewritten
 from smemviz.suggest.rewriting import Rewriting
-from smemviz.suggest.verify import Check, Verifier, times
+from smemviz.suggest.suggestion import Check, Promise, Refused, Suggestion
+from smemviz.suggest.verify import Verifier, times
 
 __all__ = [
     "Answer",
@@ -17,7 +18,6 @@ __all__ = [
     "Rewrite",
     "Rewriting",
     "Suggestion",
-    "Verified",
     "Verifier",
     "answer",
     "edited",

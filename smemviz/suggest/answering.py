@@ -4,44 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smemviz.engines.backend import Progress
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import Timing
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.recording import EngineName, Recording
 from smemviz.suggest.edits import unified_diff
-from smemviz.suggest.find import Refused, Suggestion, suggestions
+from smemviz.suggest.find import suggestions
 from smemviz.suggest.rewrites import rewritten
-from smemviz.suggest.verify import Check, EngineName, Verifier, times
+from smemviz.suggest.suggestion import Refused, Suggestion
+from smemviz.suggest.verify import Verifier, times
 
+_VERIFIED_BY: dict[EngineName | None, tuple[EngineName, ...]] = {
+    None: (),
+    "lockstep": ("lockstep",),
+    "gpu": ("lockstep", "gpu"),
+}
 _MOST_THREADS = 1 << 22  # in all launches; where there is a GPU, more is left to it
-
-
-@dataclass(frozen=True)
-class Verified:
-    """A suggestion with what each engine made of it, and the times of its kernel's launches before and after.
-
-    ``diff`` writes it into the kernel file, empty where it cannot be written or is what the file has.
-    """
-
-    suggestion: Suggestion
-    diff: str = ""
-    checks: tuple[Check, ...] = ()
-    before: tuple[Timing, ...] = ()
-    after: tuple[Timing, ...] = ()
-
-    @property
-    def problem(self) -> str | None:
-        """Say what was not as promised, None when everything was."""
-        return next((f"{check.engine}: {check.problem}" for check in self.checks if check.problem), None)
-
-    @property
-    def cost(self) -> tuple[int, float]:
-        """What a choice goes by: wavefronts, then, where it is known, time."""
-        return self.suggestion.after, sum(one.median_us for one in self.after)
 
 
 @dataclass(frozen=True)
@@ -53,7 +34,7 @@ class Answer:
     what was not done, and why.
     """
 
-    suggested: tuple[Verified, ...]
+    suggested: tuple[Suggestion, ...]
     refused: tuple[Refused, ...]
     diff: str
     notes: tuple[str, ...]
@@ -68,7 +49,7 @@ def answer(
     recording: Recording,
     program: Program,
     kernel: str | None,
-    engines: Sequence[EngineName],
+    engine: EngineName | None,
     hardware: Hardware,
     progress: Progress | None = None,
 ) -> Answer:
@@ -78,7 +59,8 @@ def answer(
         recording: of the program.
         program: the kernel file with its constants.
         kernel: the one kernel to look at, None for every kernel.
-        engines: what runs the rewritten files; none leaves the suggestions unverified.
+        engine: what runs the rewritten files: lockstep, or ``gpu``, which is lockstep and then the GPU; None leaves
+            the suggestions unverified.
         hardware: whose rules count.
         progress: called as ``progress(done, total, text)``.
     """
@@ -88,16 +70,16 @@ def answer(
     writable = [one for one in suggested if one.rewrite]
     notes: list[str] = []
     kernels = {one.kernel for one in writable}
-    verifiers = _verifiers(recording, program, engines, kernels, hardware, notes, progress) if kernels else []
+    verifiers = _verifiers(recording, program, engine, kernels, hardware, notes, progress) if kernels else []
     clock = any(one.engine == "gpu" for one in verifiers)
     before = times(program, kernels, progress) if clock else ()
     launched = [one.kernel for one in recording.launches if one.kernel in kernels]
-    verified = []
+    verified: list[Suggestion] = []
     for number, one in enumerate(suggested):
         if progress:
             progress(number, len(suggested), one.kernel)
         if one.rewrite is None:
-            verified.append(Verified(one))
+            verified.append(one)
             continue
         changed = rewritten(program, (one.rewrite,))
         diff = unified_diff(program.source, changed.source, program.file)
@@ -105,7 +87,7 @@ def answer(
         own = tuple(t for name, t in zip(launched, before, strict=False) if name == one.kernel)
         kept = clock and not any(check.problem for check in checks)
         after = times(changed, {one.kernel}, progress) if kept else ()
-        verified.append(Verified(one, diff, checks, own, after))
+        verified.append(replace(one, diff=diff, checks=checks, times=tuple(zip(own, after, strict=False))))
     chosen = _together(verified, verifiers, program, notes)
     text = rewritten(program, tuple(one.rewrite for one in chosen if one.rewrite)).source
     return Answer(tuple(verified), refused, unified_diff(program.source, text, program.file), tuple(notes))
@@ -114,7 +96,7 @@ def answer(
 def _verifiers(
     recording: Recording,
     program: Program,
-    engines: Sequence[EngineName],
+    engine: EngineName | None,
     kernels: Collection[str],
     hardware: Hardware,
     notes: list[str],
@@ -123,32 +105,31 @@ def _verifiers(
     """Return what can run this file; what cannot is noted."""
     threads = sum(math.prod(one.grid) * math.prod(one.block) for one in recording.launches)
     verifiers: list[Verifier] = []
-    for engine in engines:
-        verifier = Verifier(program, recording, engine, kernels, hardware, progress)
-        if engine == "lockstep" and "gpu" in engines and threads > _MOST_THREADS:
+    for name in _VERIFIED_BY[engine]:
+        verifier = Verifier(program, recording, name, kernels, hardware, progress)
+        if name == "lockstep" and engine == "gpu" and threads > _MOST_THREADS:
             notes.append(f"not run in lockstep: its launches have {threads:,} threads")
             continue
-        if engine == "gpu" and any(one.unsafe for one in verifiers):
+        if name == "gpu" and any(one.unsafe for one in verifiers):
             notes.append("not run on the GPU: the file makes a mistake that may harm it")
             continue
         try:
             verifier.start()
         except SmemvizError as error:
-            notes.append(f"not verified by {engine}: {error}")
+            notes.append(f"not verified by {name}: {error}")
             continue
         verifiers.append(verifier)
     return verifiers
 
 
 def _together(
-    verified: Sequence[Verified], verifiers: Sequence[Verifier], program: Program, notes: list[str]
+    verified: Sequence[Suggestion], verifiers: Sequence[Verifier], program: Program, notes: list[str]
 ) -> list[Suggestion]:
     """Return the best suggestion of each array that was not refuted, leaving out what does not go with the others."""
     first: dict[tuple[str, str, int], Suggestion] = {}
     for one in sorted(verified, key=lambda one: one.cost):
-        array = one.suggestion.array
-        if one.suggestion.rewrite and one.problem is None:
-            first.setdefault((one.suggestion.kernel, array.name, array.line), one.suggestion)
+        if one.rewrite and one.problem is None:
+            first.setdefault((one.kernel, one.array.name, one.array.line), one)
     chosen = list(first.values())
     if _clash(chosen, verifiers, program) is None:
         return chosen

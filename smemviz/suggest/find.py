@@ -19,65 +19,8 @@ from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.languages import Rewriter, language_of
-from smemviz.suggest.rewrites import NotRewrittenError, Rewrite
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a site of one launch costs as recorded, and what it will cost. ``launch`` numbers the recording's."""
-
-    launch: int
-    site: int
-    before: Score
-    after: Score
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """A layout for a shared array of a kernel, over all its launches.
-
-    ``rewrite`` is how to write it, ``reason`` why it cannot be written; one of them is None. ``complete`` is False when
-    requests were not logged, and the promise is about those that were.
-    """
-
-    kernel: str
-    array: ArrayInfo
-    layout: Moved
-    promises: tuple[Promise, ...]
-    more_bytes: int
-    rewrite: Rewrite | None = None
-    reason: str | None = None
-    complete: bool = True
-
-    @property
-    def before(self) -> int:
-        """Wavefronts of all accesses to the array as recorded."""
-        return sum(one.before.wavefronts for one in self.promises)
-
-    @property
-    def after(self) -> int:
-        """Wavefronts of all accesses to the array in the layout."""
-        return sum(one.after.wavefronts for one in self.promises)
-
-    @property
-    def price(self) -> tuple[int, int, int]:
-        """What suggestions are ordered by: wavefronts, then bytes, then instructions of the index."""
-        return self.after, self.more_bytes, self.rewrite.instructions if self.rewrite else 0
-
-    @property
-    def excess(self) -> int:
-        """The excess that is left."""
-        return sum(one.after.excess for one in self.promises)
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A shared array with excess that nothing is suggested for, and why."""
-
-    kernel: str
-    array: ArrayInfo
-    excess: int
-    reason: str
+from smemviz.suggest.rewrites import NotRewrittenError
+from smemviz.suggest.suggestion import Promise, Refused, Suggestion
 
 
 @dataclass(frozen=True)
@@ -135,7 +78,7 @@ def _of_array(
     reason = _refusal(asked, [launch.arrays[index] for _, launch, index in places], first, program, recording)
     if reason is None:
         complete = not any(launch.missing for _, launch in launches)
-        made = _cures(program, asked, first, complete)
+        made = _fixes(program, asked, first, complete)
         yield from made
         reason = None if made else _nothing_helps(asked, first)
     if reason:
@@ -158,7 +101,7 @@ def _refusal(
     return None
 
 
-def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
+def _fixes(program: Program, asked: _Asked, launch: Launch, complete: bool) -> list[Suggestion]:
     """Return the best of each kind that can be written, or that cannot, the cheapest first; none that adds nothing."""
     rewriting: Rewriter | None = None
     reason = said("its kernel stands in {file}", file=launch.file)
@@ -181,10 +124,10 @@ def _cures(program: Program, asked: _Asked, launch: Launch, complete: bool) -> l
 
     made = []
     for layouts in _kinds(asked):
-        cure = _cure(asked, layouts, lambda layout: why_not(layout) is None) or _cure(asked, layouts)
-        reason_here = why_not(cure.layout) if cure else None
-        if cure is not None:
-            made.append(_suggestion(asked, cure, rewriting if reason_here is None else None, reason_here, complete))
+        fix = _fix(asked, layouts, lambda layout: why_not(layout) is None) or _fix(asked, layouts)
+        reason_here = why_not(fix.layout) if fix else None
+        if fix is not None:
+            made.append(_suggestion(asked, fix, rewriting if reason_here is None else None, reason_here, complete))
     kept: list[Suggestion] = []
     for one in sorted(made, key=lambda one: (one.rewrite is None, one.price)):
         if not any(_beats(other, one) for other in kept):
@@ -201,7 +144,7 @@ def _kinds(asked: _Asked) -> Iterator[Sequence[Moved]]:
     yield [one for one in mixed if one.row not in rows]
 
 
-def _cure(
+def _fix(
     asked: _Asked, layouts: Sequence[Moved], possible: Callable[[Moved], bool] | None = None
 ) -> LayoutFix[Moved] | None:
     """Return the first layout that leaves no excess, else the first that leaves least."""
@@ -210,12 +153,12 @@ def _cure(
 
 
 def _suggestion(
-    asked: _Asked, cure: LayoutFix[Moved], rewriting: Rewriter | None, reason: str | None, complete: bool
+    asked: _Asked, fix: LayoutFix[Moved], rewriting: Rewriter | None, reason: str | None, complete: bool
 ) -> Suggestion:
-    pairs = zip(asked.accesses, cure.before, cure.after, strict=True)
+    pairs = zip(asked.accesses, fix.before, fix.after, strict=True)
     promises = tuple(Promise(number, access.site, before, after) for (number, access), before, after in pairs)
-    rewrite = rewriting.rewrite(cure.layout) if rewriting else None
-    return Suggestion(asked.kernel, asked.array, cure.layout, promises, cure.more_bytes, rewrite, reason, complete)
+    rewrite = rewriting.rewrite(fix.layout) if rewriting else None
+    return Suggestion(asked.kernel, asked.array, fix.layout, promises, fix.more_bytes, rewrite, reason, complete)
 
 
 def _beats(one: Suggestion, other: Suggestion) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -23,28 +22,12 @@ from smemviz.messages import said
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import MAIN_FAILED, Finding, Launch, Timing
-from smemviz.recordings.recording import Recording
-from smemviz.suggest.find import Suggestion
+from smemviz.recordings.recording import EngineName, Recording
 from smemviz.suggest.languages import language_of
 from smemviz.suggest.rewrites import rewritten
-
-EngineName = Literal["lockstep", "gpu"]
+from smemviz.suggest.suggestion import Check, Suggestion
 
 _UNSAFE = ("out_of_bounds", "barrier_divergence", "deadlock")
-
-
-@dataclass(frozen=True)
-class Check:
-    """What one engine makes of a suggestion.
-
-    ``counted`` are wavefronts, one number per promise. ``problem`` says what was not as promised, None when all was;
-    ``notes`` are what else changed.
-    """
-
-    engine: EngineName
-    counted: tuple[int, ...]
-    problem: str | None = None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,14 +36,14 @@ class _Ran:
 
     launches: tuple[Launch, ...]
     findings: tuple[Finding, ...]
-    left: tuple[OutputHash, ...]
+    hashes: tuple[OutputHash, ...]
 
     def of(self, kernels: Collection[str]) -> _Ran:
         """Return what is of some kernels."""
         return _Ran(
             tuple(one for one in self.launches if one.kernel in kernels),
             tuple(one for one in self.findings if one.kernel in kernels),
-            tuple(one for one in self.left if one.kernel in kernels),
+            tuple(one for one in self.hashes if one.kernel in kernels),
         )
 
 
@@ -92,8 +75,8 @@ class Verifier:
         ran = _run(self.program, self.engine, self.kernels, self.progress)
         if self.engine == "lockstep":
             return ran
-        again = _left_on_device(self.program, self.kernels)  # atomics of floats give another sum each time
-        return replace(ran, left=tuple(map(_same, ran.left, again)))
+        again = _hashes_on_device(self.program, self.kernels)  # atomics of floats give another sum each time
+        return replace(ran, hashes=tuple(map(_same, ran.hashes, again)))
 
     def start(self) -> None:
         """Run the file as it is.
@@ -151,10 +134,10 @@ class Verifier:
         other = _other_output(before, after)
         if other is None or self.engine != "lockstep":  # on the GPU it was run twice, for atomics of floats
             return other, []
-        again = self._again.left
-        if [one.kernel for one in again] != [one.kernel for one in before.left]:
+        again = self._again.hashes
+        if [one.kernel for one in again] != [one.kernel for one in before.hashes]:
             return said("{main} makes other launches each time it runs; seed its random numbers", main="main()"), []
-        steady = replace(before, left=tuple(map(_same, before.left, again)))
+        steady = replace(before, hashes=tuple(map(_same, before.hashes, again)))
         return _other_output(steady, after), list(_unsteady(steady))
 
     @cached_property
@@ -192,26 +175,26 @@ def times(program: Program, kernels: Collection[str], progress: Progress | None 
 
 def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _Ran:
     if engine == "lockstep":
-        left: list[OutputHash] = []
+        hashes: list[OutputHash] = []
 
         def keep(kernel: str, arguments: Sequence[object]) -> None:
-            left.append(OutputHash(kernel, hashed(arguments)))
+            hashes.append(OutputHash(kernel, hashed(arguments)))
 
         launches, findings = language_of(program).run(program, progress, keep)
-        return _Ran(launches, findings, tuple(left))
+        return _Ran(launches, findings, tuple(hashes))
     picker = Picker(selection(kernels=sorted(kernels)))
     launches, findings = gpu_engine().run(program, progress, LOG_BYTES, picker)
-    return _Ran(launches, findings, _left_on_device(program, kernels))
+    return _Ran(launches, findings, _hashes_on_device(program, kernels))
 
 
-def _left_on_device(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
+def _hashes_on_device(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
     from smemviz.measure.time.outputs import outputs
 
     return outputs(program, kernels)
 
 
 def _same(one: OutputHash, other: OutputHash) -> OutputHash:
-    """Return what two runs of a launch left alike; the hash of what differs is empty."""
+    """Return what two runs of a launch have in common; the hash of what differs is empty."""
     return OutputHash(one.kernel, tuple(a if a == b else "" for a, b in zip(one.arrays, other.arrays, strict=True)))
 
 
@@ -249,7 +232,7 @@ def _new_mistake(before: _Ran, after: _Ran) -> str | None:
 
 
 def _other_output(before: _Ran, after: _Ran) -> str | None:
-    for one, other in zip(before.left, after.left, strict=True):
+    for one, other in zip(before.hashes, after.hashes, strict=True):
         if any(was and was != now for was, now in zip(one.arrays, other.arrays, strict=True)):
             return said("{kernel} leaves something else in its arrays", kernel=one.kernel)
     return None
@@ -257,7 +240,7 @@ def _other_output(before: _Ran, after: _Ran) -> str | None:
 
 def _unsteady(ran: _Ran) -> Iterator[str]:
     """Say which kernels leave something else each time the file runs as it is."""
-    for kernel in dict.fromkeys(one.kernel for one in ran.left if "" in one.arrays):
+    for kernel in dict.fromkeys(one.kernel for one in ran.hashes if "" in one.arrays):
         yield said(
             "{kernel} leaves something else each time the file runs as it is, so that was not compared; seed its "
             "random numbers",

@@ -164,7 +164,7 @@ def answered(folder: Path, text: str, view: View = "source") -> Answer:
     path = folder / "k.cu"
     path.write_text(text)
     program = as_seen(parse_cuda(text, path.as_posix()), view)
-    return answer(smemviz.run(path, view=view), program, None, ("lockstep",), H200)
+    return answer(smemviz.run(path, view=view), program, None, "lockstep", H200)
 
 
 def test_a_file_is_rewritten_run_and_counted(

@@ -24,7 +24,7 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.reports.suggestions import answer_facts
-from smemviz.suggest import Verified, answer, rewritten
+from smemviz.suggest import Suggestion, answer, rewritten
 
 FILES = ("transpose", "rectangle", "matmul", "square")
 FOLDER = Path("kernels/recordings/h200")
@@ -67,20 +67,19 @@ def main(output: str) -> None:
         assert recording.sha256 == program.sha256, f"{name}.py has changed since it was recorded"
         device = recording.device
 
-        def measured(one: Verified, program: Program = program, launched: Any = recording) -> dict[str, Any] | None:
-            if one.suggestion.rewrite is None:
+        def measured(one: Suggestion, program: Program = program, launched: Any = recording) -> dict[str, Any] | None:
+            if one.rewrite is None:
                 return None
-            kernel = one.suggestion.kernel
-            changed = body(rewritten(program, (one.suggestion.rewrite,)), kernel)
+            kernel = one.kernel
+            changed = body(rewritten(program, (one.rewrite,)), kernel)
             same = (other for other in launched.launches if body(program, other.kernel) == changed)
             for other in same:
                 if (other.grid, other.block) == (launched[kernel].grid, launched[kernel].block):
-                    array = one.suggestion.array.name
+                    array = one.array.name
                     return {"before": counted(launched[kernel], array), "after": counted(other, array)}
             return None
 
-        engines = ("lockstep", "gpu") if chosen("auto") == "gpu" else ("lockstep",)
-        found = answer(recording, program, None, engines, H200)
+        found = answer(recording, program, None, chosen("auto"), H200)
         facts = answer_facts(recording, found, found.notes)
         for one, suggestion in zip(found.suggested, facts["suggestions"], strict=True):
             suggestion["hardware"] = measured(one)

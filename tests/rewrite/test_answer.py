@@ -17,11 +17,12 @@ from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Timing
+from smemviz.recordings.recording import EngineName
 from smemviz.suggest import Answer, answer, answering, verify
 
 
-def answered(program: Program, kernel: str | None = None, engines: tuple[str, ...] = ("lockstep",)) -> Answer:
-    return answer(run(program, engine="lockstep"), program, kernel, engines, H200)  # type: ignore[arg-type]
+def answered(program: Program, kernel: str | None = None, engine: EngineName = "lockstep") -> Answer:
+    return answer(run(program, engine="lockstep"), program, kernel, engine, H200)
 
 
 def test_one_diff_writes_the_best_layout_of_every_kernel() -> None:
@@ -41,7 +42,7 @@ def test_one_diff_writes_the_best_layout_of_every_kernel() -> None:
 
 def test_one_kernel_can_be_asked_for() -> None:
     found = answered(read_program(kernels_dir() / "square.py"), "set_row_read_col_dyn")
-    assert {one.suggestion.kernel for one in found.suggested} == {"set_row_read_col_dyn"}
+    assert {one.kernel for one in found.suggested} == {"set_row_read_col_dyn"}
 
 
 def test_a_file_without_excess_has_nothing_to_change() -> None:
@@ -61,7 +62,7 @@ def test_a_file_that_cannot_be_run_is_answered_without_proof(monkeypatch: pytest
     program = read_program(kernels_dir() / "transpose.py")
     recording = run(program, engine="lockstep")
     failing = replace(program, source=program.source, kernels={})  # as a script: nothing to run
-    found = answer(recording, failing, None, ("lockstep",), H200)
+    found = answer(recording, failing, None, "lockstep", H200)
     assert found.notes[0].startswith("not verified by lockstep: ")
     assert all(not one.checks for one in found.suggested)
     assert found.diff
@@ -77,8 +78,8 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         def run(program: Program, progress: object, log_bytes: int, picker: Picker) -> object:
             return lockstep.run(program, picker=picker)
 
-    def left(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
-        return tuple(one for one in verify._run(program, "lockstep", (), None).left if one.kernel in kernels)
+    def hashes(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
+        return tuple(one for one in verify._run(program, "lockstep", (), None).hashes if one.kernel in kernels)
 
     def times(program: Program, kernels: Collection[str], progress: object = None) -> tuple[Timing, ...]:
         timed.append(set(kernels))
@@ -87,13 +88,13 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         return tuple(timing(1.0 if fast else 2.0) for _ in launches)
 
     monkeypatch.setattr(verify, "gpu_engine", lambda: Engine)
-    monkeypatch.setattr(verify, "_left_on_device", left)
+    monkeypatch.setattr(verify, "_hashes_on_device", hashes)
     monkeypatch.setattr(answering, "times", times)
     return timed
 
 
 def test_a_gpu_runs_and_times_only_the_kernels_that_change(pretended_gpu: list[set[str]]) -> None:
-    found = answered(read_program(kernels_dir() / "square.py"), "set_row_read_col", ("lockstep", "gpu"))
+    found = answered(read_program(kernels_dir() / "square.py"), "set_row_read_col", "gpu")
     assert [[check.engine for check in one.checks] for one in found.suggested] == [["lockstep", "gpu"]] * 2
     assert [one.checks[1].counted for one in found.suggested] == [(32, 32)] * 2
     assert found.sound
@@ -101,16 +102,16 @@ def test_a_gpu_runs_and_times_only_the_kernels_that_change(pretended_gpu: list[s
 
 
 def test_of_one_count_the_faster_layout_goes_into_the_diff(pretended_gpu: list[set[str]]) -> None:
-    found = answered(read_program(kernels_dir() / "transpose.py"), None, ("lockstep", "gpu"))
+    found = answered(read_program(kernels_dir() / "transpose.py"), None, "gpu")
     assert "+    held = cuda.shared.array((TILE, PITCH), float32)" in found.diff.splitlines()
-    assert [one.after[0].median_us for one in found.suggested] == [2.0, 1.0]
+    assert [one.times[0][1].median_us for one in found.suggested] == [2.0, 1.0]
 
 
 def test_a_promise_about_the_blocks_that_were_logged_is_counted_in_those() -> None:
     program = read_program(kernels_dir() / "transpose.py")
     recording = run(program, engine="lockstep", blocks=[1, 2])  # of six
-    found = answer(recording, program, "tile", ("lockstep",), H200)
-    assert [(one.suggestion.complete, one.suggestion.after) for one in found.suggested] == [(False, 128)] * 2
+    found = answer(recording, program, "tile", "lockstep", H200)
+    assert [(one.complete, one.after) for one in found.suggested] == [(False, 128)] * 2
     assert [one.checks[0].counted for one in found.suggested] == [(64, 64)] * 2
     assert found.sound
 
@@ -119,5 +120,5 @@ def test_where_a_run_logs_other_blocks_nothing_is_counted_and_that_is_said(monke
     program = read_program(kernels_dir() / "transpose.py")
     recording = run(program, engine="lockstep", blocks=[1, 2])
     monkeypatch.setattr(verify, "_blocks", lambda launch: frozenset([1, 2] if launch.missing else [0]))
-    found = answer(recording, program, "tile", ("lockstep",), H200)
+    found = answer(recording, program, "tile", "lockstep", H200)
     assert [one.checks[0].notes for one in found.suggested] == [("not counted: lockstep logs other blocks",)] * 2

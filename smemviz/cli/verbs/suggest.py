@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from smemviz.frontends.numba.program import Program
     from smemviz.progress import Callback
     from smemviz.recordings.recording import Recording
-    from smemviz.suggest.verify import EngineName
 
 _HEADERS = ("--- a/", "+++ b/", "@@ ", "\\ ")
 
@@ -59,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load, search, rewrite, verify, print."""
+    from smemviz.engines.backend import chosen
+    from smemviz.frontends.cuda import CudaProgram
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
     from smemviz.reports.suggestions import print_answer
@@ -73,8 +73,8 @@ def execute(arguments: argparse.Namespace) -> int:
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
-        engines = () if why else _engines(program, arguments.engine)
-        found = answer(recording, program, kernel, engines, Hardware.of(recording), progress)
+        wanted = "lockstep" if isinstance(program, CudaProgram) else chosen(arguments.engine)
+        found = answer(recording, program, kernel, None if why else wanted, Hardware.of(recording), progress)
     if arguments.output:
         _write(arguments.output, found.diff, Path(program.file))
     notes = (*found.notes, f"not verified: {why}") if why else found.notes
@@ -117,15 +117,6 @@ def _recorded(
         changed = here.sha256 != recording.sha256
         why = f"{recording.file} {'has changed since it was recorded' if changed else 'is a script'}"
     return recording, recorded_program(recording.source, recording.file, recording.constants), why
-
-
-def _engines(program: Program, engine: Engine) -> Sequence[EngineName]:
-    from smemviz.engines.backend import chosen
-    from smemviz.frontends.cuda import CudaProgram
-
-    if isinstance(program, CudaProgram):
-        return ("lockstep",)
-    return ("lockstep", "gpu") if chosen(engine) == "gpu" else ("lockstep",)
 
 
 def _write(path: Path, diff: str, of: Path) -> None:

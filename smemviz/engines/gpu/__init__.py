@@ -1,1 +1,1 @@
-"""The gpu engine: Numba on the device, kernels rewritten to carry their counters."""
+"""The gpu engine: Numba on the device, kernels instrumented to count their requests."""

@@ -31,7 +31,7 @@ _KEPT = ("uint32", "int64", "uint32", "uint32")  # a shared or a global address,
 
 @dataclass(frozen=True)
 class Instrumented:
-    """A rewritten function: its name, its module, and the carriers of the device functions it calls."""
+    """A rewritten function: its name, its module, and those that the device functions it calls became."""
 
     name: str
     module: ast.Module
@@ -40,7 +40,7 @@ class Instrumented:
 
 
 def probe_name(action: str, site: Site) -> str:
-    """Name the device function that carries out and reports a kind of site; ``action`` is what it does there."""
+    """Name the device function that performs and reports a kind of site; ``action`` is what it does there."""
     return "_".join([f"{PREFIX}{action}", site.space, site.op, site.dtype, *filter(None, [field_at(site)])])
 
 
@@ -186,7 +186,7 @@ class _Rewrite:
         return self.place(new, node)
 
     def load(self, node: ast.expr) -> ast.Call:
-        """Report a load and carry it out; the probe of a field is given the record's array and index."""
+        """Report a load and make it; the probe of a field is given the record's array and index."""
         if isinstance(node, ast.Call):  # cuda.ldcg and its kin
             return self.site(self.called(node), self.tree.loads[node], *(self.expression(a) for a in node.args))
         element = self.element(node)

@@ -1,4 +1,4 @@
-"""Counting one launch: the carrying kernel in two passes, its counts and its log read back.
+"""Counting one launch: the instrumented kernel in two passes, its counts and its log read back.
 
 The first pass counts over the whole grid; the second writes the log. Arguments are put back as they were after each
 pass. The log on the device is bounded: when all requests do not fit, or when blocks are asked for, those of some blocks
@@ -39,7 +39,7 @@ ROW_BYTES = 2 * 8 * WARP_SIZE + 8 * probe.FACTS  # addresses, values, facts
 
 @dataclass(frozen=True)
 class InstrumentedKernel:
-    """A kernel compiled to carry its counters, for one set of argument types."""
+    """An instrumented kernel, compiled, for one set of argument types."""
 
     table: SiteTable
     kernel: Any
@@ -69,19 +69,19 @@ def most_registers(threads: int) -> int:
     return min(_MOST_REGISTERS, in_block // (-(-threads // 128) * 128) // 8 * 8)
 
 
-def _compiled(carrier: Instrumented, probes: dict[str, Any]) -> Any:
+def _compiled(rewritten: Instrumented, probes: dict[str, Any]) -> Any:
     """Turn a rewritten tree into a Python function that sees the probes and its rewritten callees."""
-    function = carrier.tree.function
+    function = rewritten.tree.function
     namespace = {**function.scope, **probes}
-    for callee in carrier.callees:
+    for callee in rewritten.callees:
         namespace[callee.name] = cuda.jit(device=True, forceinline=True)(_compiled(callee, probes))
-    exec(compile(carrier.module, function.file, "exec", dont_inherit=True), namespace)
-    return namespace[carrier.name]
+    exec(compile(rewritten.module, function.file, "exec", dont_inherit=True), namespace)
+    return namespace[rewritten.name]
 
 
 def count(
     function: Function,
-    carrying: InstrumentedKernel,
+    instrumented: InstrumentedKernel,
     configuration: Configuration,
     arguments: Sequence[Any],
     log_bytes: int,
@@ -94,8 +94,8 @@ def count(
     Raises:
         LaunchError: when the grid does not have them.
     """
-    table = carrying.table
-    kernel = carrying.kernel[configuration.grid, configuration.block, 0, configuration.dynamic_shared]
+    table = instrumented.table
+    kernel = instrumented.kernel[configuration.grid, configuration.block, 0, configuration.dynamic_shared]
     blocks = math.prod(configuration.grid)
     warps_per_block = -(-math.prod(configuration.block) // WARP_SIZE)
     warps = blocks * warps_per_block
@@ -194,7 +194,7 @@ def run_pass(
     log: tuple[Any, Any, Any],
     bases: Any,
 ) -> NDArray[np.int32]:
-    """Run the carrying kernel once and put the arguments back; return how many requests each chosen warp made.
+    """Run the instrumented kernel once and put the arguments back; return how many requests each chosen warp made.
 
     ``chosen`` has one entry per warp of the grid; a pass that counts does not look at it.
     """

@@ -39,7 +39,7 @@ class Preflight:
 
     @property
     def seconds(self) -> float:
-        """How long the looks took so far."""
+        """How long it took so far."""
         return self._seconds
 
     def is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:

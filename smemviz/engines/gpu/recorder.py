@@ -1,6 +1,6 @@
 """Running a kernel file on the device and recording every launch in it.
 
-A kernel's dispatcher is the one Numba makes, except that a launch is counted before it runs: the carrying kernel
+A kernel's dispatcher is the one Numba makes, except that a launch is counted before it runs: the instrumented kernel
 twice, then the clean one, whose results ``main()`` gets.
 """
 
@@ -98,8 +98,8 @@ class Recorder:
         self.log_bytes = log_bytes
         self.picker = picker or Picker()
         self.progress = progress
-        self._look = Preflight()
-        self._carrying: dict[tuple[Any, ...], InstrumentedKernel] = {}
+        self._preflight = Preflight()
+        self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -113,11 +113,13 @@ class Recorder:
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
         threads = math.prod(config.block)
         key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
-        if key not in self._carrying:
+        if key not in self._instrumented:
             options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
             kept = {name: value for name, value in options.items() if value}
-            self._carrying[key] = instrumented_kernel(function, arguments, threads, kept)
-        launch = count(function, self._carrying[key], config, arguments, self.log_bytes, self.picker.selection.blocks)
+            self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
+        launch = count(
+            function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
+        )
         self.log_bytes -= len(launch.requests) * ROW_BYTES
         self.launches.append(replace(launch, file=function.file))
         return True
@@ -129,7 +131,7 @@ class Recorder:
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
         try:
-            found = self._look.findings(function, config, arguments, len(self.launches))
+            found = self._preflight.findings(function, config, arguments, len(self.launches))
         except RefusedLaunchError as error:
             self.refuse(function.name, error)
             return False
@@ -190,8 +192,8 @@ def record(
     """Record one launch of a kernel; its arguments stay as they are."""
     check((function.file, function.node.lineno), config)
     with quiet():
-        carrying = instrumented_kernel(function, arguments, math.prod(config.block))
-        return (count(function, carrying, config, arguments, log_bytes, blocks),)
+        instrumented = instrumented_kernel(function, arguments, math.prod(config.block))
+        return (count(function, instrumented, config, arguments, log_bytes, blocks),)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-from smemviz.measure.ncu.counts import work_of
+from smemviz.measure.ncu.counts import counts_of
 from smemviz.measure.ncu.explain import Explanation, Unit
 from smemviz.measure.ncu.sass import Instruction
 
@@ -68,10 +68,10 @@ class _Search:
     def _explain(self, unit: Unit, numbers: tuple[int, ...]) -> Explanation | None:
         if (unit, numbers) not in self._known:
             given = [one for stack, n in zip(self.stacks, numbers, strict=True) for one in stack[:n]]
-            work = work_of(given)
-            explanation = unit.agree(work, given)
+            counts = counts_of(given)
+            explanation = unit.agree(counts, given)
             if explanation is None and self.may_change:
-                explanation = unit.explain(work, given)
+                explanation = unit.explain(counts, given)
             self._known[unit, numbers] = explanation
         return self._known[unit, numbers]
 

@@ -33,18 +33,18 @@ class Counts:
         return self.wavefronts, self.ideal, self.sectors
 
 
-Work = Mapping[int, Counts]  # by bytes per lane
+CountsByWidth = Mapping[int, Counts]  # by bytes per lane
 
 
-def work_of(instructions: Iterable[Instruction]) -> Work:
+def counts_of(instructions: Iterable[Instruction]) -> CountsByWidth:
     """Add up instructions by width."""
-    work: dict[int, Counts] = {}
+    counts: dict[int, Counts] = {}
     for one in instructions:
-        counts = Counts(one.requests, one.lanes, one.wavefronts, one.ideal, one.sectors)
-        work[one.width] = work.get(one.width, Counts()) + counts
-    return work
+        own = Counts(one.requests, one.lanes, one.wavefronts, one.ideal, one.sectors)
+        counts[one.width] = counts.get(one.width, Counts()) + own
+    return counts
 
 
-def total(work: Work) -> Counts:
+def total(counts: CountsByWidth) -> Counts:
     """Add up all widths."""
-    return sum(work.values(), Counts())
+    return sum(counts.values(), Counts())

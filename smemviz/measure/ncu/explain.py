@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.measure.ncu import verdicts as because
+from smemviz.measure.ncu import verdicts
 from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, merge, stream
-from smemviz.measure.ncu.counts import Counts, Work
+from smemviz.measure.ncu.counts import Counts, CountsByWidth
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import said
 from smemviz.model import count, sectors, unpredictable
@@ -54,10 +54,10 @@ class Unit:
         self.first = first = recorded.launch.sites[sites[0]]
         self.requests = sum(recorded.summary[i].requests for i in sites)
         sources = tuple(recorded.launch.sites[i].source for i in sites)
-        self.subject = because.Subject(sources, first.op, first.space, first.width, self.requests)
+        self.subject = verdicts.Subject(sources, first.op, first.space, first.width, self.requests)
         self._costs: dict[tuple[int, bool, int], dict[int, NDArray[np.int64]]] = {}
 
-    def agree(self, found: Work, instructions: Sequence[Instruction]) -> Explanation | None:
+    def agree(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
         """Return an explanation if the instructions did exactly what was recorded."""
         off = self._match(found, self._as_recorded)
         if off is None:
@@ -65,14 +65,14 @@ class Unit:
         agrees = off == 0 and len(self.sites) == 1 and not self._uncountable
         return Explanation(agrees, self._unchanged(found, off, instructions))
 
-    def explain(self, found: Work, instructions: Sequence[Instruction]) -> Explanation | None:
+    def explain(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
         """Return an explanation if the recorded requests, changed as a compiler may, give the instructions' counts."""
         if not len(self._rows):
             return None
         what = self._explain(found, instructions)
-        return None if what is None else Explanation(False, because.share(what, len(self._rows), self.requests))
+        return None if what is None else Explanation(False, verdicts.share(what, len(self._rows), self.requests))
 
-    def _explain(self, found: Work, instructions: Sequence[Instruction]) -> str | None:
+    def _explain(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
         off = self._match(found, self._after(self._streams[0], False, self.first.width))
         if off is not None:
             return self._unchanged(found, off, instructions)
@@ -84,7 +84,7 @@ class Unit:
                     off = self._match(found, self._after(one, leave_out, wide))
                     if off is not None:
                         times = int(self._avoided(one).sum()) if leave_out else 0
-                        return because.switched_off(self._changed(one, times, found, instructions), off)
+                        return verdicts.switched_off(self._changed(one, times, found, instructions), off)
                 if self._fits_in_part(one, leave_out, found):
                     return self._changed(one, len(one.era) - self._covered(one, found), found, instructions)
         return None
@@ -111,24 +111,24 @@ class Unit:
         return unpredictable(self.first.op, self.first.dtype, self.recorded.cc)
 
     @cached_property
-    def _as_recorded(self) -> Work:
+    def _as_recorded(self) -> CountsByWidth:
         """The exact counts, logged or not; the lanes are those of the log."""
         rows = [self.recorded.summary[i] for i in self.sites]
         lanes = int((self.recorded.launch.requests.addresses[self._rows] >= 0).sum())
         cost = (sum(getattr(row, name) or 0 for row in rows) for name in ("wavefronts", "ideal", "sectors"))
         return {self.first.width: Counts(self.requests, lanes, *cost)}
 
-    def _match(self, found: Work, work: Work | None) -> int | None:
+    def _match(self, found: CountsByWidth, counts: CountsByWidth | None) -> int | None:
         """Return 0 when counts are equal, how often all lanes were off when that is the difference, else None.
 
         A request with a lane on costs something, so what is issued more often at the same cost had no lane on; where
         every request was logged the number of lanes is held against the hardware's too.
         """
-        if work is None:
+        if counts is None:
             return None
         off = 0
-        for width in found.keys() | work.keys():
-            one, other = found.get(width, Counts()), work.get(width, Counts())
+        for width in found.keys() | counts.keys():
+            one, other = found.get(width, Counts()), counts.get(width, Counts())
             if one.requests < other.requests or (one.cost != other.cost and not self._uncountable):
                 return None
             if one.requests > other.requests:
@@ -163,21 +163,21 @@ class Unit:
             counts = count(one.addresses, one.width, self.first.op, Hardware(self.recorded.cc))
             yield from (counts.wavefronts, counts.ideal, none)
 
-    def _after(self, one: Stream, leave_out: bool, wide: int) -> Work | None:
+    def _after(self, one: Stream, leave_out: bool, wide: int) -> CountsByWidth | None:
         """Count what the log became, taken to stand for all requests; None when that share is no whole number."""
-        work: dict[int, Counts] = {}
+        counts: dict[int, Counts] = {}
         for width, columns in self._cost(one, leave_out, wide).items():
             values = [self._factor * int(value) for value in columns.sum(axis=1)]
             if any(value.denominator != 1 for value in values):
                 return None
-            work[width] = Counts(*map(int, values))
-        return work
+            counts[width] = Counts(*map(int, values))
+        return counts
 
-    def _covered(self, one: Stream, found: Work) -> int:
+    def _covered(self, one: Stream, found: CountsByWidth) -> int:
         """Return how many logged requests the instructions stand for."""
         return int(sum(counts.requests * (width // one.width) for width, counts in found.items()) / self._factor)
 
-    def _fits_in_part(self, one: Stream, leave_out: bool, found: Work) -> bool:
+    def _fits_in_part(self, one: Stream, leave_out: bool, found: CountsByWidth) -> bool:
         """Tell whether some of the possible changes give the counts, all alike so that it cannot matter which."""
         least = len(one.era) - (int(self._avoided(one).sum()) if leave_out else 0)
         if not found or min(found) < one.width or not least <= self._covered(one, found) <= len(one.era):
@@ -191,12 +191,12 @@ class Unit:
                 return False
         return True
 
-    def _unchanged(self, found: Work, off: int, instructions: Sequence[Instruction]) -> str:
-        unknown = self._uncountable or (because.moved_together(self.first.width) if self._complex else None)
+    def _unchanged(self, found: CountsByWidth, off: int, instructions: Sequence[Instruction]) -> str:
+        unknown = self._uncountable or (verdicts.moved_together(self.first.width) if self._complex else None)
         unknown = None if self.first.space == "global" else unknown
-        return because.switched_off(because.as_recorded(self.subject, found, instructions, unknown), off)
+        return verdicts.switched_off(verdicts.as_recorded(self.subject, found, instructions, unknown), off)
 
-    def _changed(self, one: Stream, left_out: int, found: Work, instructions: Sequence[Instruction]) -> str:
+    def _changed(self, one: Stream, left_out: int, found: CountsByWidth, instructions: Sequence[Instruction]) -> str:
         what = ""
         if left_out:
             avoid = self.recorded.avoidable
@@ -208,5 +208,5 @@ class Unit:
             )
             times = left_out * self._factor * len(self._rows) / len(one.era)
             reasons = [text for text, rows in why if rows[self._rows].any()]
-            what = because.were_left_out(self.subject, int(times), reasons)
-        return because.changed(self.subject, what, one.width, found, instructions)
+            what = verdicts.were_left_out(self.subject, int(times), reasons)
+        return verdicts.changed(self.subject, what, one.width, found, instructions)

@@ -54,11 +54,11 @@ def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, 
     for pool in dict.fromkeys(_pool(site) for site in launch.sites):
         _settle_pool(ledger, pool)
     rows = [_compared(ledger.row(i), launch.sites[i], profiled) for i in range(len(launch.sites))]
-    shared = any(one.space != "global" for one in ledger.left)
+    shared = any(one.space != "global" for one in ledger.unused)
     lost = tuple(_without_line(profiled))
     return Reconciled(
         hardware=tuple(rows),
-        unaccounted=(*(_left_over(one) for one in ledger.left), *lost),
+        unaccounted=(*(_left_over(one) for one in ledger.unused), *lost),
         sound=all(row.verdict != "unexplained" for row in rows) and not shared and not lost,
     )
 
@@ -68,7 +68,7 @@ class _Ledger:
     """What is settled, and the instructions that were given to no site yet."""
 
     recorded: Recorded
-    left: list[Instruction]
+    unused: list[Instruction]
     lines: Sequence[str]
     file: str
     verdicts: dict[int, tuple[Verdict, str]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class _Ledger:
 
     def instructions(self, pool: Pool) -> list[Instruction]:
         """Return the instructions of a pool that belong to no site yet."""
-        return [one for one in self.left if (one.space, one.kind) == pool]
+        return [one for one in self.unused if (one.space, one.kind) == pool]
 
     def settle(self, unit: Unit, given: Sequence[Instruction], explanation: Explanation) -> None:
         """Give instructions to a unit; its first site gets their counts."""
@@ -106,7 +106,7 @@ class _Ledger:
             self.verdicts[i] = ("agrees" if explanation.agrees else "explained", because)
             self.given[i] = tuple(given) if i == unit.sites[0] else ()
         for one in given:
-            self.left.remove(one)
+            self.unused.remove(one)
 
     def row(self, i: int) -> SiteHardware:
         """Return a site's counts and verdict; where nothing explains it, the counts of what is left on its line."""
@@ -194,7 +194,7 @@ def _settle_loops(ledger: _Ledger) -> None:
     for i, site in enumerate(ledger.sites):
         if _pool(site)[1] != "atomic" or site.op == "atomic_cas":
             continue
-        here = [one for one in ledger.left if ledger.place_of(one) == ledger.place(i) and one.space == site.space]
+        here = [one for one in ledger.unused if ledger.place_of(one) == ledger.place(i) and one.space == site.space]
         requests = ledger.recorded.summary[i].requests
         swaps = [x for x in here if "CAS" in x.opcode and x.width == site.width and x.requests >= requests]
         if len(swaps) != 1:

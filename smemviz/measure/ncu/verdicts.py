@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smemviz.measure.ncu.counts import Work, total
+from smemviz.measure.ncu.counts import CountsByWidth, total
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import nsaid, said
 
@@ -44,7 +44,9 @@ def unit_of(space: str) -> str:
     return "sector" if space == "global" else "wavefront"
 
 
-def as_recorded(subject: Subject, found: Work, instructions: Sequence[Instruction], why_unknown: str | None) -> str:
+def as_recorded(
+    subject: Subject, found: CountsByWidth, instructions: Sequence[Instruction], why_unknown: str | None
+) -> str:
     """Say that the hardware counted what was recorded; ``why_unknown`` says why the wavefronts were not."""
     unit, by = unit_of(subject.space), names(instructions)
     amount = plural(getattr(total(found), f"{unit}s"), unit)
@@ -78,7 +80,9 @@ def _two_numbers(source: str, width: int) -> str:
     return said("each complex number of {source} is two floats (4 bytes each)", source=source)
 
 
-def changed(subject: Subject, left_out: str, width: int, found: Work, instructions: Sequence[Instruction]) -> str:
+def changed(
+    subject: Subject, left_out: str, width: int, found: CountsByWidth, instructions: Sequence[Instruction]
+) -> str:
     """Say how requests of ``width`` bytes became others; ``left_out`` says which of them were not made at all."""
     source = subject.source
     parts = [_two_numbers(source, width)] if width < subject.width else []

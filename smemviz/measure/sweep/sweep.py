@@ -236,13 +236,13 @@ class _Watcher:
             return None
         if self.job.predicted(function.name, "count", self.size) > self.job.limit_s:
             return None
-        carrying = instrumented_kernel(function, arguments, math.prod(config.block))
-        count(function, carrying, config, arguments, _LOG_NOTHING)  # compiles
+        instrumented = instrumented_kernel(function, arguments, math.prod(config.block))
+        count(function, instrumented, config, arguments, _LOG_NOTHING)  # compiles
         began = time.perf_counter()
-        launch = count(function, carrying, config, arguments, _LOG_NOTHING)
+        launch = count(function, instrumented, config, arguments, _LOG_NOTHING)
         self.job.learn(function.name, "count", self.size, time.perf_counter() - began)
         if self.size.operations <= _LOGGED_OPERATIONS:  # the lanes of logged requests tell how many elements they load
-            launch = count(function, carrying, config, arguments, LOG_BYTES)
+            launch = count(function, instrumented, config, arguments, LOG_BYTES)
         moved = traffic(launch, gpu_engine().device().compute_capability)
         self.job.counted.setdefault(function.name, Counted(self.size, config.grid, moved))
         return moved

@@ -25,7 +25,7 @@ def outputs(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...
     """
     onlooker = _Onlooker(kernels)
     watch(program, onlooker)
-    return tuple(onlooker.left)
+    return tuple(onlooker.hashes)
 
 
 class _Onlooker:
@@ -33,7 +33,7 @@ class _Onlooker:
 
     def __init__(self, kernels: Collection[str]) -> None:
         self.kernels = kernels
-        self.left: list[OutputHash] = []
+        self.hashes: list[OutputHash] = []
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -44,6 +44,6 @@ class _Onlooker:
         with Arguments(arguments) as held:
             dispatcher.configure(config.grid, config.block, 0, config.dynamic_shared)(*held.values)
             cuda.synchronize()
-            left = [array.copy_to_host() for _, array in held.arrays_by_name(function)]
+            arrays = [array.copy_to_host() for _, array in held.arrays_by_name(function)]
             held.restore()
-        self.left.append(OutputHash(function.name, hashed(left)))
+        self.hashes.append(OutputHash(function.name, hashed(arrays)))

@@ -69,7 +69,7 @@ def time_program(
         start, careful = time.perf_counter(), _Careful()
         watch(program, careful)
         cuda.synchronize()
-        walls.append(time.perf_counter() - start - careful.look.seconds)
+        walls.append(time.perf_counter() - start - careful.preflight.seconds)
     timer = _Timer(cold, progress, kernels)
     watch(program, timer)
     first, again = walls
@@ -80,13 +80,13 @@ class _Careful:
     """Lets launches happen, but none that may change the memory of others or wait for ever."""
 
     def __init__(self) -> None:
-        self.look = Preflight()
+        self.preflight = Preflight()
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> bool:
         """Tell whether the launch may happen."""
-        return self.look.is_safe(function, config, arguments)
+        return self.preflight.is_safe(function, config, arguments)
 
 
 class _Timer(_Careful):

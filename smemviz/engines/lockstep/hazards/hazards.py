@@ -57,7 +57,7 @@ class Hazards:
             SharedAccess(self._cells, self._number, self._sites[site], addresses, mask, stored, self._phase)
         )
         if self._kept > _KEPT:
-            self._settle(carry=True)
+            self._settle(unfinished=True)
 
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""
@@ -71,23 +71,23 @@ class Hazards:
         if mask.count != live.count:
             here, running = self._blocks_of(mask), self._blocks_of(live)
             if (running & ~here).any():
-                self._settle(carry=True)
+                self._settle(unfinished=True)
                 self._races.pass_barrier(here)
                 return
         self.end()
 
     def end(self) -> None:
         """Finish an interval, or the batch."""
-        self._settle(carry=False)
+        self._settle(unfinished=False)
         self._races.pass_barrier()
         self._phase = 0
 
     def _blocks_of(self, mask: Mask) -> NDArray[np.bool_]:
         return np.asarray(mask.lanes.reshape(self._blocks, -1).any(axis=1))
 
-    def _settle(self, carry: bool) -> None:
-        touches, self._pending, self._kept = self._pending, [], 0
-        self._written.check(touches)
-        self._races.check(touches, isinstance(self._phase, np.ndarray) or self._phase > 0)
-        if carry:
-            self._races.carry(touches)
+    def _settle(self, unfinished: bool) -> None:
+        accesses, self._pending, self._kept = self._pending, [], 0
+        self._written.check(accesses)
+        self._races.check(accesses, isinstance(self._phase, np.ndarray) or self._phase > 0)
+        if unfinished:
+            self._races.keep(accesses)

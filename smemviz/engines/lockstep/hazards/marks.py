@@ -21,33 +21,33 @@ class Marks:
         self.high = np.full(cells, _NOBODY_HIGH, np.int32)
         self._bits: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None
 
-    def add(self, touch: SharedAccess) -> None:
+    def add(self, access: SharedAccess) -> None:
         """Mark what a site execution touched; the first that a thread stored in a cell stays with it."""
-        cells, threads = touch.cells, touch.threads
+        cells, threads = access.cells, access.threads
         # The last of several that go to one cell stays, and threads ascend.
         lower = np.flatnonzero(threads < self.low.take(cells))[::-1]
         higher = np.flatnonzero(threads > self.high.take(cells))
         self.low[cells[lower]] = threads[lower]
         self.high[cells[higher]] = threads[higher]
-        if touch.stores:
+        if access.stores:
             if self._bits is None:
                 self._bits = np.zeros(len(self.low), np.uint64), np.zeros(len(self.low), np.uint64)
-            self._bits[0][cells[lower]] = touch.bits[lower]
-            self._bits[1][cells[higher]] = touch.bits[higher]
+            self._bits[0][cells[lower]] = access.bits[lower]
+            self._bits[1][cells[higher]] = access.bits[higher]
 
-    def meet(self, touch: SharedAccess, apart: int) -> tuple[int, int] | None:
-        """Return the first place in a touch that another thread marked, and that thread; None where there is none.
+    def meet(self, access: SharedAccess, apart: int) -> tuple[int, int] | None:
+        """Return the first place of an access that another thread marked, and that thread; None where there is none.
 
         Another is one whose slot divided by ``apart`` differs: 1 for any other thread, 32 for one of another warp. Of
         two stores only those of different values count.
         """
-        cells, own = touch.cells, touch.threads // apart
+        cells, own = access.cells, access.threads // apart
         low, high = self.low.take(cells), self.high.take(cells)
         marked = high != _NOBODY_HIGH
         meets_low, meets_high = marked & (low // apart != own), marked & (high // apart != own)
-        if touch.stores and self._bits is not None:
-            meets_low &= self._bits[0].take(cells) != touch.bits
-            meets_high &= self._bits[1].take(cells) != touch.bits
+        if access.stores and self._bits is not None:
+            meets_low &= self._bits[0].take(cells) != access.bits
+            meets_high &= self._bits[1].take(cells) != access.bits
         meets = meets_low | meets_high
         first = int(meets.argmax()) if len(meets) else 0
         if not meets[first]:

@@ -30,7 +30,7 @@ _NOBODY, _ATOMIC = -1, -2
 class Races:
     """The races of a batch, interval by interval between barriers.
 
-    An interval is looked at in one piece, or in several where it is long: what the earlier ones touched is carried as
+    An interval is looked at in one piece, or in several where it is long: what the earlier ones touched is kept as
     marks.
     """
 
@@ -38,101 +38,103 @@ class Races:
         self._cells = cells
         self._placed = placed
         self._findings = findings
-        self._carried: dict[Site, Marks] = {}
+        self._earlier: dict[Site, Marks] = {}
         self._owner: NDArray[np.int32] | None = None
         self._spare: Marks | None = None
 
-    def check(self, touches: Sequence[SharedAccess], phased: bool) -> None:
-        """Find the races among site executions and with those carried; ``phased`` tells of a ``syncwarp``."""
-        if self._carried:
-            for site, marks in self._carried.items():
-                self._compare(site, marks, touches, touches, WARP_SIZE)
+    def check(self, accesses: Sequence[SharedAccess], phased: bool) -> None:
+        """Find the races among site executions and with the earlier ones; ``phased`` tells of a ``syncwarp``."""
+        if self._earlier:
+            for site, marks in self._earlier.items():
+                self._compare(site, marks, accesses, accesses, WARP_SIZE)
                 if not phased:
-                    self._compare(site, marks, touches, touches, 1)
-        if not self._quiet(touches):
-            self._find(touches, WARP_SIZE)
-            for part in _by_phase(touches) if phased else [touches]:
+                    self._compare(site, marks, accesses, accesses, 1)
+        if not self._quiet(accesses):
+            self._find(accesses, WARP_SIZE)
+            for part in _by_phase(accesses) if phased else [accesses]:
                 self._find(part, 1)
 
-    def carry(self, touches: Sequence[SharedAccess]) -> None:
+    def keep(self, accesses: Sequence[SharedAccess]) -> None:
         """Keep what site executions touched for the rest of the interval."""
-        for touch in touches:
-            if touch.site not in self._carried:
-                self._carried[touch.site] = Marks(self._cells.count)
-            self._carried[touch.site].add(touch)
+        for access in accesses:
+            if access.site not in self._earlier:
+                self._earlier[access.site] = Marks(self._cells.count)
+            self._earlier[access.site].add(access)
 
     def pass_barrier(self, blocks: NDArray[np.bool_] | None = None) -> None:
         """Begin the next interval, for some blocks or for all."""
         if blocks is None:
-            self._carried = {}
+            self._earlier = {}
             return
-        for marks in self._carried.values():
+        for marks in self._earlier.values():
             marks.forget_blocks(blocks)
 
-    def _quiet(self, touches: Sequence[SharedAccess]) -> bool:
+    def _quiet(self, accesses: Sequence[SharedAccess]) -> bool:
         """Tell whether each cell that is written has one thread only, or nothing but atomics; in any order."""
-        writing = [touch for touch in touches if not touch.loads]
-        if all(not touch.stores for touch in writing) and (not writing or len(writing) == len(touches)):
+        writing = [access for access in accesses if not access.loads]
+        if all(not access.stores for access in writing) and (not writing or len(writing) == len(accesses)):
             return True
         if self._owner is None:
             self._owner = np.full(self._cells.count, _NOBODY, np.int32)
         owner = self._owner
-        for touch in writing:
-            owner[touch.cells] = touch.threads if touch.stores else _ATOMIC
+        for access in writing:
+            owner[access.cells] = access.threads if access.stores else _ATOMIC
         quiet = True
-        for touch in touches:
-            seen = owner.take(touch.cells)
-            fine = seen == (touch.threads if touch.loads or touch.stores else _ATOMIC)
-            if touch.loads:
+        for access in accesses:
+            seen = owner.take(access.cells)
+            fine = seen == (access.threads if access.loads or access.stores else _ATOMIC)
+            if access.loads:
                 fine |= seen == _NOBODY
             quiet = bool(fine.all())
             if not quiet:
                 break
-        for touch in writing:
-            owner[touch.cells] = _NOBODY
+        for access in writing:
+            owner[access.cells] = _NOBODY
         return quiet
 
-    def _find(self, touches: Sequence[SharedAccess], apart: int) -> None:
+    def _find(self, accesses: Sequence[SharedAccess], apart: int) -> None:
         """Compare each site that writes with all the others."""
         by_site: dict[Site, list[SharedAccess]] = {}
-        for touch in touches:
-            by_site.setdefault(touch.site, []).append(touch)
+        for access in accesses:
+            by_site.setdefault(access.site, []).append(access)
         if self._spare is None:
             self._spare = Marks(self._cells.count)
         for site, own in by_site.items():
             others = [other for other in by_site if self._is_open(site, other)]
             if own[0].loads or not others:
                 continue
-            for touch in own:
-                self._spare.add(touch)
-            self._compare(site, self._spare, [t for other in others for t in by_site[other]], touches, apart)
-            for touch in own:
-                self._spare.forget(touch.cells)
+            for access in own:
+                self._spare.add(access)
+            self._compare(site, self._spare, [t for other in others for t in by_site[other]], accesses, apart)
+            for access in own:
+                self._spare.forget(access.cells)
 
     def _compare(
-        self, site: Site, marks: Marks, others: Sequence[SharedAccess], touches: Sequence[SharedAccess], apart: int
+        self, site: Site, marks: Marks, others: Sequence[SharedAccess], accesses: Sequence[SharedAccess], apart: int
     ) -> None:
         """Hold the marks of a site against site executions; ``touches`` are where to look for who left a mark."""
-        for touch in others:
-            if self._is_open(site, touch.site):
-                met = marks.meet(touch, apart)
+        for access in others:
+            if self._is_open(site, access.site):
+                met = marks.meet(access, apart)
                 if met is not None:
-                    self._tell(site, touch, *met, touches)
+                    self._tell(site, access, *met, accesses)
 
     def _is_open(self, one: Site, other: Site) -> bool:
         """Tell whether two sites can race, and have not been found to."""
         effects = {effect_of(one.op), effect_of(other.op)}
         return effects not in ({"load"}, {"update"}) and _key(one, other) not in self._findings
 
-    def _tell(self, site: Site, touch: SharedAccess, place: int, marker: int, touches: Sequence[SharedAccess]) -> None:
-        cell, thread = int(touch.cells[place]), int(touch.threads[place])
-        mark = next((t for t in touches if t.site is site and _has(t, cell, marker)), None)
-        at_once = mark is not None and mark.number == touch.number
-        mark_first = mark is None or mark.number < touch.number or (at_once and marker < thread)
-        pair = [(site, marker), (touch.site, thread)]
+    def _tell(
+        self, site: Site, access: SharedAccess, place: int, marker: int, accesses: Sequence[SharedAccess]
+    ) -> None:
+        cell, thread = int(access.cells[place]), int(access.threads[place])
+        mark = next((t for t in accesses if t.site is site and _has(t, cell, marker)), None)
+        at_once = mark is not None and mark.number == access.number
+        mark_first = mark is None or mark.number < access.number or (at_once and marker < thread)
+        pair = [(site, marker), (access.site, thread)]
         (one, first), (two, second) = pair if mark_first else pair[::-1]
         address = self._cells.address(cell)
-        element = element_name(array_at(self._placed, touch.site.array, address), address)
+        element = element_name(array_at(self._placed, access.site.array, address), address)
         what = _what(element, one, self._findings.thread(first), two, self._findings.thread(second))
         race = Race(
             what,
@@ -152,8 +154,8 @@ def _key(one: Site, other: Site) -> Hashable:
     return "race", places
 
 
-def _has(touch: SharedAccess, cell: int, thread: int) -> bool:
-    return bool(((touch.cells == cell) & (touch.threads == thread)).any())
+def _has(access: SharedAccess, cell: int, thread: int) -> bool:
+    return bool(((access.cells == cell) & (access.threads == thread)).any())
 
 
 def _what(element: str, one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:
@@ -176,12 +178,12 @@ def _by_thread(did: str, thread: tuple[int, ...], line: int) -> str:
     return said("updated by thread {thread} at line {line}", thread=thread, line=line)
 
 
-def _by_phase(touches: Sequence[SharedAccess]) -> Iterator[list[SharedAccess]]:
+def _by_phase(accesses: Sequence[SharedAccess]) -> Iterator[list[SharedAccess]]:
     """Give the parts of site executions that happened in each phase."""
     parts: dict[int, list[SharedAccess]] = {}
-    for touch in touches:
-        for phase in touch.phases():
-            part = touch.within(phase)
+    for access in accesses:
+        for phase in access.phases():
+            part = access.within(phase)
             if part is not None:
                 parts.setdefault(phase, []).append(part)
     yield from parts.values()

@@ -27,36 +27,36 @@ class Written:
         self._written = np.tile(held, cells.count // cells.per_block) if cells.per_block else held
         self.complete = bool(self._written.all())
 
-    def check(self, touches: Sequence[SharedAccess]) -> None:
+    def check(self, accesses: Sequence[SharedAccess]) -> None:
         """Go through site executions in order: note what they write and find what they read too early."""
         if self.complete:
             return
-        for touch in touches:
-            if not touch.stores and touch.site.op != "atomic_exch":  # which puts a value there whatever was before
-                self._check(touch)
-            if not touch.loads:
-                self._written[touch.cells] = True
+        for access in accesses:
+            if not access.stores and access.site.op != "atomic_exch":  # which puts a value there whatever was before
+                self._check(access)
+            if not access.loads:
+                self._written[access.cells] = True
         self.complete = bool(self._written.all())
 
-    def _check(self, touch: SharedAccess) -> None:
-        key = ("unwritten_read", touch.site.function, touch.site.line, touch.site.column)
+    def _check(self, access: SharedAccess) -> None:
+        key = ("unwritten_read", access.site.function, access.site.line, access.site.column)
         if key in self._findings:
             return
-        known = self._written.take(touch.cells)
+        known = self._written.take(access.cells)
         if not known.all():
             missing = np.flatnonzero(~known)
-            message = self._message(touch, int(touch.cells[missing[0]]))
-            slots = np.unique(touch.threads[missing])
-            self._findings.add(key, "unwritten_read", touch.site.line, slots, message)
+            message = self._message(access, int(access.cells[missing[0]]))
+            slots = np.unique(access.threads[missing])
+            self._findings.add(key, "unwritten_read", access.site.line, slots, message)
 
-    def _message(self, touch: SharedAccess, cell: int) -> str:
+    def _message(self, access: SharedAccess, cell: int) -> str:
         address = self._cells.address(cell)
-        array = array_at(self._placed, touch.site.array, address)
+        array = array_at(self._placed, access.site.array, address)
         block = self._written.reshape(-1, self._cells.per_block)[cell // self._cells.per_block]
         size = array.nbytes // array.itemsize
         written = int(np.count_nonzero(block[self._cells.span(array)])) * self._cells.nbytes // array.itemsize
         element = element_name(array, address)
-        if touch.loads:
+        if access.loads:
             what = said("{element} is read, but nothing wrote it", element=element)
         else:
             what = said("{element} is updated, but nothing wrote it", element=element)

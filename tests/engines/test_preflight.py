@@ -26,18 +26,18 @@ def made(body):
     return function_of(namespace["kernel"].py_func, program.source, program.tree)
 
 
-def looked(body, *arguments, grid=1, block=32, look=None):
+def findings_of(body, *arguments, grid=1, block=32, preflight=None):
     """Look at a launch of a kernel with this body; return its findings."""
     from smemviz.engines.gpu.preflight import Preflight
 
     configuration = Configuration((grid, 1, 1), (block, 1, 1))
-    return (look or Preflight()).findings(made(body), configuration, arguments, number=3)
+    return (preflight or Preflight()).findings(made(body), configuration, arguments, number=3)
 
 
 def test_a_mistake_is_found_and_the_arguments_stay_as_they_are():
     out = np.zeros(32, np.int32)
 
-    (finding,) = looked(PAST_THE_END, out)
+    (finding,) = findings_of(PAST_THE_END, out)
 
     assert (finding.kind, finding.threads, finding.launch) == ("out_of_bounds", ((31, 0, 0),), 3)
     assert not out.any()
@@ -58,11 +58,11 @@ def test_what_is_timed_may_do_no_harm(body, safe):
     careful = _Careful()
     arguments = (np.zeros(32, np.int32),)
     assert careful.launch(None, made(body), Configuration((1, 1, 1), (32, 1, 1)), arguments) is safe
-    assert careful.look.seconds > 0
+    assert careful.preflight.seconds > 0
 
 
 def test_a_launch_without_a_mistake_has_none():
-    assert looked("out[cuda.grid(1)] = 1", np.zeros(32, np.int32)) == ()
+    assert findings_of("out[cuda.grid(1)] = 1", np.zeros(32, np.int32)) == ()
 
 
 def test_an_array_that_stands_there_twice_is_one():
@@ -84,30 +84,30 @@ def test_an_array_that_stands_there_twice_is_one():
     ],
 )
 def test_what_is_large_or_not_executed_in_lockstep_is_not_looked_at(body, options):
-    assert looked(body, np.zeros(32, np.int32), **options) == ()
+    assert findings_of(body, np.zeros(32, np.int32), **options) == ()
 
 
 def test_looking_prints_nothing(capsys):
-    assert looked("print(1)\nout[cuda.grid(1)] = 1", np.zeros(32, np.int32)) == ()
+    assert findings_of("print(1)\nout[cuda.grid(1)] = 1", np.zeros(32, np.int32)) == ()
     assert capsys.readouterr() == ("", "")
 
 
 def test_large_arrays_are_not_looked_at():
     text = "out[cuda.grid(1) + 16777217] = 1"
-    assert looked(text, np.zeros((1 << 24) + 1, np.int32)) == ()
-    assert len(looked(text, np.zeros(1 << 24, np.int32))) == 1
+    assert findings_of(text, np.zeros((1 << 24) + 1, np.int32)) == ()
+    assert len(findings_of(text, np.zeros(1 << 24, np.int32))) == 1
 
 
 def test_a_run_looks_for_so_long_and_no_longer(monkeypatch):
     from smemviz.engines.gpu import preflight as module
 
-    look = module.Preflight()
-    assert len(looked(PAST_THE_END, np.zeros(32, np.int32), look=look)) == 1
+    preflight = module.Preflight()
+    assert len(findings_of(PAST_THE_END, np.zeros(32, np.int32), preflight=preflight)) == 1
     monkeypatch.setattr(module, "_SECONDS", 0.0)
-    assert looked(PAST_THE_END, np.zeros(32, np.int32), look=look) == ()
+    assert findings_of(PAST_THE_END, np.zeros(32, np.int32), preflight=preflight) == ()
 
 
 def test_static_memory_that_no_block_has_is_refused():
     text = "tile = cuda.shared.array((64, 200), float64)\ntile[0, 0] = 1"
     with pytest.raises(RefusedLaunchError, match="102400 bytes of static shared memory; a block has 49152"):
-        looked(text, np.zeros(32, np.int32))
+        findings_of(text, np.zeros(32, np.int32))

@@ -1,4 +1,4 @@
-"""A kernel rewritten to carry its counters: each site reports, and nothing else changes."""
+"""A kernel instrumented: each site reports, and nothing else changes."""
 
 import ast
 from types import ModuleType
@@ -13,7 +13,7 @@ from smemviz.frontends.numba.sites import find_sites
 from smemviz.frontends.reading import parse_program
 
 
-def carried(body):
+def instrumented(body):
     """Rewrite a kernel of the arguments ``out`` and ``records``; return what became of its body, names shortened."""
     return with_beginning(body).partition("\n")[2]
 
@@ -35,14 +35,14 @@ def test_a_kernel_begins_with_a_log_that_keeps_a_place_for_each_site():
 
 
 def test_a_load_and_a_store():
-    assert carried("out[1] = out[0]") == (
+    assert instrumented("out[1] = out[0]") == (
         "_0 = _load_global_load(0, out, 0, _log)\n"
         "_store_global_store(1, out, 1, _0, _log)"
     )  # fmt: skip
 
 
 def test_an_augmented_assignment_evaluates_its_index_once():
-    assert carried("out[out[0]] += 5") == (
+    assert instrumented("out[out[0]] += 5") == (
         "_0 = out\n"
         "_1 = _load_global_load(0, out, 0, _log)\n"
         "_2 = _load_global_load(1, _0, _1, _log)\n"
@@ -52,7 +52,7 @@ def test_an_augmented_assignment_evaluates_its_index_once():
 
 
 def test_a_swap_reads_both_before_it_writes():
-    assert carried("out[0], out[1] = out[1], out[0]") == (
+    assert instrumented("out[0], out[1] = out[1], out[0]") == (
         "_0 = (_load_global_load(0, out, 1, _log), _load_global_load(1, out, 0, _log))\n"
         "_store_global_store(2, out, 0, _0[0], _log)\n"
         "_store_global_store(3, out, 1, _0[1], _log)"
@@ -60,7 +60,7 @@ def test_a_swap_reads_both_before_it_writes():
 
 
 def test_declarations_and_barriers_report_too():
-    assert carried("t = cuda.shared.array(4, int32)\ncuda.syncthreads()\nt[0] = 1") == (
+    assert instrumented("t = cuda.shared.array(4, int32)\ncuda.syncthreads()\nt[0] = 1") == (
         "t = _declare(0, cuda.shared.array(4, int32), _log)\n"
         "_barrier(_log)\n"
         "cuda.syncthreads()\n"
@@ -74,31 +74,31 @@ def test_control_flow_and_local_arrays_stay_as_they_are():
         "a = cuda.local.array(4, int32)\nfor i in range(3):\n    if i > 1:\n        a[i] = i\n        continue\nreturn"
     )
 
-    assert carried(body) == body
+    assert instrumented(body) == body
 
 
 def test_atomics_report_and_update():
-    assert carried("old = cuda.atomic.add(out, 3, 1)\ncuda.atomic.compare_and_swap(out, 0, old)") == (
+    assert instrumented("old = cuda.atomic.add(out, 3, 1)\ncuda.atomic.compare_and_swap(out, 0, old)") == (
         "old = _atomic_global_atomic_add(0, out, 3, 1, _log)\n"
         "_swap_global_atomic_cas(1, out, 0, old, _log)"
     )  # fmt: skip
 
 
 def test_loads_and_stores_that_hint_at_the_caches_report_and_stay_what_they_are():
-    assert carried("cuda.stcg(out, 1, cuda.ldcs(out, 0))") == (
+    assert instrumented("cuda.stcg(out, 1, cuda.ldcs(out, 0))") == (
         "_stcg_global_store(1, out, 1, _ldcs_global_load(0, out, 0, _log), _log)"
     )
 
 
 def test_barriers_that_count_report_after_their_argument():
     assert (
-        carried("n = cuda.syncthreads_count(out[0])")
+        instrumented("n = cuda.syncthreads_count(out[0])")
         == "n = _syncthreads_count(_load_global_load(0, out, 0, _log), _log)"
     )
 
 
 def test_fields_of_records_report_where_the_record_is():
-    assert carried("records[1].x = out[0]\nrecords[2]['x'] += 1") == (
+    assert instrumented("records[1].x = out[0]\nrecords[2]['x'] += 1") == (
         "_0 = _load_global_load(0, out, 0, _log)\n"
         "_store_global_store_x(1, records, 1, _0, _log)\n"
         "_1 = records\n"
@@ -121,7 +121,7 @@ def test_fields_of_records_report_where_the_record_is():
 )
 def test_what_is_not_counted_on_the_gpu_is_refused_where_it_stands(body, what):
     with pytest.raises(UnsupportedError) as caught:
-        carried(body)
+        instrumented(body)
 
     line = 2 + body.count("\nout")
     assert str(caught.value) == f"f.py:{line}: {what}, which is not counted on the GPU; run with engine lockstep"
