@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
-    from browsers import chromium  # which the tests on a GPU do without
+    from helpers.browsers import chromium  # which the tests on a GPU do without
 
     return {"executable_path": chromium(playwright), "args": ["--no-sandbox"]}
 

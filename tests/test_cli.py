@@ -18,8 +18,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers.strategies import a_launch, a_recording, totals
 from rich.console import Console
-from strategies import a_launch, a_recording, totals
 
 from smemviz import engines, progress
 from smemviz import paths as resources

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import pytest
-from strategies import a_recording
+from helpers.strategies import a_recording
 
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.playback.bank_service import H200

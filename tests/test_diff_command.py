@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from strategies import a_recording
+from helpers.strategies import a_recording
 
 import smemviz
 from smemviz.cli import main as cli

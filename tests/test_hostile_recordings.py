@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from helpers.strategies import a_launch, a_recording, totals
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import a_launch, a_recording, totals
 
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import look_at, touched_elements

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from babel.messages.catalog import Catalog
-from extracting import tool
+from helpers.extracting import tool
 
 from smemviz import i18n as language
 from smemviz import messages as said

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from strategies import a_recording, totals
+from helpers.strategies import a_recording, totals
 
 import smemviz
 from smemviz.paths import kernels_dir

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from strategies import a_launch, a_recording, totals
+from helpers.strategies import a_launch, a_recording, totals
 
 from smemviz.errors import RecordingError
 from smemviz.recordings.archive import write_archive

@@ -16,9 +16,9 @@ from time import process_time
 
 import numpy as np
 import pytest
+from helpers.strategies import a_launch, a_recording, recordings, requests, totals
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import a_launch, a_recording, recordings, requests, totals
 
 from smemviz.errors import InputError, RecordingError
 from smemviz.recordings.file import load

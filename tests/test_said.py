@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from string import Formatter
 
 import pytest
-from extracting import messages_said
-from pseudo import pseudo
+from helpers.extracting import messages_said
+from helpers.pseudo import pseudo
 
 from smemviz.messages import pattern_of, recognised, said, say
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from swept import CARD, SIZES, at_rate, sweep
+from helpers.swept import CARD, SIZES, at_rate, sweep
 
 from smemviz.errors import InputError
 from smemviz.frontends.numba.digests import digests

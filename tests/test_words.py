@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from extracting import tool
+from helpers.extracting import tool
 
 _OWN = re.compile(r"\b(cures?|cured|sites?|told|ladder)\b", re.IGNORECASE)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.waiting import LIMIT
+from helpers.watching import watched
 from playwright.sync_api import Page, expect
-from waiting import LIMIT
-from watching import watched
 from werkzeug.serving import make_server
 
 from smemviz.app.factory import create_app
@@ -22,7 +22,7 @@ expect.set_options(timeout=LIMIT)
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """Serve the gallery and two more files; yields the address."""
-    app = create_app([*gallery(), *(Path(__file__).with_name(name) for name in ("many.py", "often.py"))])
+    app = create_app([*gallery(), *(Path(__file__).parents[1] / "data" / name for name in ("many.py", "often.py"))])
     web = make_server("127.0.0.1", 0, app.server, threaded=True)
     thread = threading.Thread(target=web.serve_forever, daemon=True)
     thread.start()

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from helpers.waiting import settle
 from playwright.sync_api import Page, expect
-from waiting import settle
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from dash._utils import to_json
-from measured_app import write_gallery
-from pseudo import TAG, forgotten, pseudo
+from helpers.measured_app import write_gallery
+from helpers.pseudo import TAG, forgotten, pseudo
 
 from smemviz.app.components.launches import Query
 from smemviz.app.factory import create_app

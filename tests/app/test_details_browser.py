@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from measured_app import serve
+from helpers.measured_app import serve
+from helpers.waiting import settle
 from playwright.sync_api import Page, expect
-from waiting import settle
 
 from smemviz.paths import kernels_dir
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from helpers.made_kernels import SHORT
 from playwright.sync_api import Page, expect
 
 from smemviz.app import texts as texts_module
@@ -15,24 +16,6 @@ from smemviz.app.pages.editor_page import run_asked
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import parse_text
 from smemviz.errors import BusyError, InputError, KernelFileError
-
-SHORT = """from numba import cuda, float32
-import numpy as np
-
-STRIDE = 2
-
-
-@cuda.jit
-def strided(a):
-    held = cuda.shared.array(1024, float32)
-    i = cuda.threadIdx.x
-    held[i * STRIDE] = a[i]
-
-
-def main():
-    print("stride", STRIDE)
-    strided[1, 32](np.zeros(32, np.float32))
-"""
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-import waiting
 from axe_playwright_python.sync_playwright import Axe
-from fitting import CUT_OFF
+from helpers import waiting
+from helpers.fitting import CUT_OFF
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from helpers.waiting import settle
 from PIL import Image
 from playwright.sync_api import Page, expect
-from waiting import settle
 
 from smemviz.app.components.graph import download
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.watching import watched
 from playwright.sync_api import Page, expect
-from watching import watched
 from werkzeug.serving import make_server
 
 from smemviz.app.factory import create_app

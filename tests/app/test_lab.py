@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from dash.development.base_component import Component
+from helpers.waiting import settle
 from playwright.sync_api import Page, expect
-from waiting import settle
 
 from smemviz.app.library import Library
 from smemviz.app.pages.gpus_page import view_gpus

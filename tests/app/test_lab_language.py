@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from pseudo import TAG, forgotten, pseudo
+from helpers.pseudo import TAG, forgotten, pseudo
 
 from smemviz.app.pages.editor_page import _panel, run_asked
 from smemviz.app.pages.layouts.lab_page import lab_page

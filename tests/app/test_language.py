@@ -14,10 +14,10 @@ import pytest
 from dash import Dash, html
 from dash.development.base_component import Component
 from flask.testing import FlaskClient
+from helpers.pseudo import TAG, forgotten, names_in, pseudo, said_by
+from helpers.watching import watched
 from playwright.sync_api import Page, expect
 from plotly.utils import PlotlyJSONEncoder
-from pseudo import TAG, forgotten, names_in, pseudo, said_by
-from watching import watched
 from werkzeug.serving import make_server
 
 from smemviz.app.factory import create_app

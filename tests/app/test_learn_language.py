@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pseudo import forgotten, pseudo
+from helpers.pseudo import forgotten, pseudo
 
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import view_lesson

@@ -12,11 +12,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from measured_app import printing, serve
+from helpers.measured_app import printing, serve
+from helpers.swept import SIZES, at_rate, sweep
+from helpers.waiting import eventually, settle
+from helpers.watching import watched
 from playwright.sync_api import Browser, Page, expect
-from swept import SIZES, at_rate, sweep
-from waiting import eventually, settle
-from watching import watched
 
 from smemviz.app.pages.matmul import matmul_data as module
 from smemviz.app.pages.matmul.matmul_data import Products, ProductState, command

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 from dash._utils import to_json
-from measured_app import printing
-from pseudo import forgotten, pseudo
-from swept import SIZES, at_rate, sweep
+from helpers.measured_app import printing
+from helpers.pseudo import forgotten, pseudo
+from helpers.swept import SIZES, at_rate, sweep
 
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.pages.matmul import matmul_data as module

@@ -11,10 +11,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from measured_app import SQUARE, printing, serve, time_json, write_gallery
+from helpers.measured_app import SQUARE, printing, serve, time_json, write_gallery
+from helpers.waiting import eventually, settle
+from helpers.watching import watched
 from playwright.sync_api import Browser, Page, expect
-from waiting import eventually, settle
-from watching import watched
 
 from smemviz.app.tasks import stopwatch as module
 from smemviz.app.tasks.stopwatch import Stopwatch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from helpers.waiting import settle
 from playwright.sync_api import Page, expect
-from waiting import settle
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from dash import html
+from helpers.pseudo import forgotten, pseudo
 from playwright.sync_api import Page, expect
-from pseudo import forgotten, pseudo
 
 from smemviz.app.library import Library
 from smemviz.app.pages.compare.compare_page import compare_page

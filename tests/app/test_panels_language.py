@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from dash import html
-from pseudo import forgotten, pseudo
+from helpers.pseudo import forgotten, pseudo
 
 from smemviz.app.components.rich import rich
 from smemviz.app.library import Library

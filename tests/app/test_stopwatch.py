@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from measured_app import HERE, SQUARE, printing, time_json, write_gallery
+from helpers.measured_app import HERE, SQUARE, printing, time_json, write_gallery
 
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import RunState

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measured_app import printing
-from test_why import text
+from helpers.filled import text
+from helpers.measured_app import printing
 
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest

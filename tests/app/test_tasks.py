@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from measured_app import printing
+from helpers.measured_app import printing
 
 from smemviz.app.factory import create_app
 from smemviz.app.pages.matmul.matmul_data import Products, ProductState

@@ -11,10 +11,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from fitting import CUT_OFF
+from helpers.fitting import CUT_OFF
+from helpers.made_kernels import SHORT
+from helpers.waiting import settle
 from playwright.sync_api import Locator, Page, expect
-from test_editor import SHORT
-from waiting import settle
 
 from smemviz.i18n import LANGUAGES, _, speaking
 from smemviz.wording.labels import access_name, count, operation_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.filled import text
 
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.why_panel import view_why
@@ -16,23 +17,6 @@ RUN = {"file": "square", "kernel": "set_row_read_col"}
 @pytest.fixture(scope="module")
 def served() -> Library:
     return Library(gallery())
-
-
-def text(filling: dict[str, object], name: str) -> str:
-    """Return what a filled part of the page says."""
-    parts: list[str] = []
-
-    def collect(part: object) -> None:
-        if isinstance(part, str):
-            parts.append(part)
-        elif isinstance(part, list):
-            for one in part:
-                collect(one)
-        elif part is not None:
-            collect(getattr(part, "children", None))
-
-    collect(filling[name])
-    return "".join(parts)
 
 
 def test_the_request_that_wastes_the_most_is_explained_first(served: Library) -> None:

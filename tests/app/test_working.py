@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measured_app import serve
+from helpers.measured_app import serve
 from playwright.sync_api import Page, expect
 
 from smemviz.app import library as library_module

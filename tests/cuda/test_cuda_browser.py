@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from helpers.waiting import LIMIT
 from playwright.sync_api import Page, expect
-from waiting import LIMIT
 from werkzeug.serving import make_server
 
 from smemviz.app.factory import create_app

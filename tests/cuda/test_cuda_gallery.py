@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from same_requests import relative_requests
+from helpers.same_requests import relative_requests
 
 import smemviz
 from smemviz.paths import kernels_dir

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from same_requests import relative_requests
+from helpers.same_requests import relative_requests
 
 import smemviz
 

@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from lockstep_text import HEAD
+from helpers.lockstep_text import HEAD
 
 from smemviz.engines.host import Configuration, namespace_for
 from smemviz.engines.lockstep.host.cuda import Cuda

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from script_files import write_script
+from helpers.script_files import write_script
 
 import smemviz
 from smemviz.cli import main as cli

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from browsers import lacking
+from helpers.browsers import lacking
 
 from smemviz import paths as resources
 from smemviz.cli import main as cli

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pypdf
 import pytest
-from app.pseudo import TAG, pseudo
+from helpers.pseudo import TAG, pseudo
 from playwright.sync_api import Page
 
 from smemviz import i18n as language

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from strategies import totals
+from helpers.strategies import totals
 
 from smemviz.errors import InputError
 from smemviz.figures.registry import EXPORTED

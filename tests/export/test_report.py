@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.strategies import totals
 from playwright.sync_api import Page, expect
-from strategies import totals
 
 from smemviz import paths as resources
 from smemviz.model.counting.banks import wavefronts

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pyarrow.parquet as pq
 import pytest
-from strategies import totals
+from helpers.strategies import totals
 
 from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.recording import Recording

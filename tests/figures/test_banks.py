@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reading import bold, cells, written
-from synthetic import square_launch, square_recording
+from helpers.reading import bold, cells, written
+from helpers.synthetic import square_launch, square_recording
 
 from smemviz.figures.banks import banks, draw_banks
 from smemviz.figures.drawing.style import THEMES

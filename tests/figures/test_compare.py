@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import plotly.graph_objects as go
 import pytest
-from measured import MEDIANS, measured_recording
+from helpers.measured import MEDIANS, measured_recording
 
 from smemviz.figures.compare import time_bars, wavefront_bars
 from smemviz.model.hardware.hardware import H200

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pseudo import forgotten, pseudo
-from strategies import totals
+from helpers.pseudo import forgotten, pseudo
+from helpers.strategies import totals
 
 from smemviz.app.pages.kernel.folded import least_width
 from smemviz.figures.degrees import degrees

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.launches import array, launch, site
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from launches import array, launch, site
 
 import smemviz
 from smemviz import paths as resources

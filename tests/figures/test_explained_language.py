@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launches import array, launch, site
-from measured import measured_recording
-from pseudo import forgotten, pseudo
+from helpers.launches import array, launch, site
+from helpers.measured import measured_recording
+from helpers.pseudo import forgotten, pseudo
 
 import smemviz
 from smemviz import paths as resources

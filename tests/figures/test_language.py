@@ -12,7 +12,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 import pytest
-from pseudo import forgotten, pseudo
+from helpers.pseudo import forgotten, pseudo
 
 from smemviz.figures.banks import banks
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars

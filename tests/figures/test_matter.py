@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from measured import measured_recording, timing
+from helpers.measured import measured_recording, timing
 
 from smemviz.wording.impact import Impact, Measured, impact
 

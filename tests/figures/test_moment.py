@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from synthetic import requests, square_recording
+from helpers.synthetic import requests, square_recording
 
 from smemviz.model.playback.request_view import blocks, contents, element_addresses, playback_order, request_view
 

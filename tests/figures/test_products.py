@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from swept import SIZES, at_rate, sweep
+from helpers.swept import SIZES, at_rate, sweep
 
 from smemviz.figures.matmul.loads import Saving, claim, loads_bars
 from smemviz.figures.matmul.roofline import roofline

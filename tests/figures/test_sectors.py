@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reading import cells, framed, written
-from synthetic import square_recording
+from helpers.reading import cells, framed, written
+from helpers.synthetic import square_recording
 
 import smemviz
 from smemviz.figures.elements import accessed, described_counts, look_at, touched_elements

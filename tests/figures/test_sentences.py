@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synthetic import square_recording
+from helpers.synthetic import square_recording
 
 from smemviz.engines import run
 from smemviz.figures.thumbnail import thumbnail

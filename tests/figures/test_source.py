@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import plotly.graph_objects as go
-from synthetic import square_recording
+from helpers.synthetic import square_recording
 
 from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.source import source

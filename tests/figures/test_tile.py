@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reading import bold, cells, framed, written
-from synthetic import SHARED, requests, square_launch, square_recording
+from helpers.reading import bold, cells, framed, written
+from helpers.synthetic import SHARED, requests, square_launch, square_recording
 
 from smemviz.figures.tile import tile
 from smemviz.model.hardware.hardware import Hardware

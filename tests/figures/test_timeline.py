@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from synthetic import square_recording
+from helpers.synthetic import square_recording
 
 from smemviz.figures.timeline import line_up, timeline
 from smemviz.model.playback.request_view import request_view

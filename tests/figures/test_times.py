@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from measured import timing
+from helpers.measured import timing
 
 from smemviz.figures.times import times
 

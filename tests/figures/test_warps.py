@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
-from reading import cells, written
-from synthetic import square_recording
+from helpers.reading import cells, written
+from helpers.synthetic import square_recording
 
 from smemviz.figures.warps import warps
 from smemviz.model.hardware.hardware import Hardware

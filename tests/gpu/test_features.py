@@ -20,7 +20,7 @@ NOT_COUNTED = ("loops",)  # over arrays
 def found_cases():
     if find_spec("numba_cuda") is None:  # the tests are skipped
         return []
-    from feature_kernels import cases
+    from helpers.feature_kernels import cases
 
     return [pytest.param(*case, id=case[0].py_func.__name__) for case in cases()]
 

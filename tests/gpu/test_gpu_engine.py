@@ -13,7 +13,7 @@ pytestmark = pytest.mark.gpu
 def cases():
     if find_spec("numba_cuda") is None:  # the tests are skipped
         return []
-    from kernels_for_tests import cases as found
+    from helpers.kernels_for_tests import cases as found
 
     return [pytest.param(*case, id=case[0].py_func.__name__) for case in found()]
 
@@ -91,7 +91,7 @@ def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, bl
 
 
 def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_block():
-    from kernels_for_tests import writes_its_input
+    from helpers.kernels_for_tests import writes_its_input
 
     import smemviz
     from smemviz.engines.gpu.passes import ROW_BYTES
@@ -107,7 +107,7 @@ def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_
 
 
 def test_warps_without_room_for_all_of_their_requests_are_not_logged():
-    from kernels_for_tests import writes_its_input
+    from helpers.kernels_for_tests import writes_its_input
 
     import smemviz
     from smemviz.engines.gpu.passes import ROW_BYTES
@@ -122,7 +122,7 @@ def test_warps_without_room_for_all_of_their_requests_are_not_logged():
 
 
 def test_blocks_asked_for_are_logged_in_full_and_the_others_counted():
-    from kernels_for_tests import writes_its_input
+    from helpers.kernels_for_tests import writes_its_input
 
     import smemviz
     from smemviz.errors import LaunchError

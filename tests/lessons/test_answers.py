@@ -8,7 +8,7 @@ from itertools import product
 from math import gcd
 
 import pytest
-from reading import written
+from helpers.reading import written
 
 import smemviz
 from smemviz.figures.drawing.text import LANES

@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 import pypdf
 import pytest
-from browsers import lacking
+from helpers.browsers import lacking
 
 from smemviz.cli import main as cli
 from smemviz.errors import MissingError

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import launches
 import numpy as np
+from helpers import launches
 from numpy.typing import NDArray
 
 from smemviz.measure.ncu.compiler import Stream, avoidable, merge

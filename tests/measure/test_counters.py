@@ -6,8 +6,8 @@ import stat
 import sys
 from pathlib import Path
 
-import captured
 import pytest
+from helpers import captured
 
 from smemviz.errors import InputError, MissingError
 from smemviz.measure.ncu import counters

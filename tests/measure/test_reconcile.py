@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import captured
 import pytest
+from helpers import captured
 
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.sass import Instruction

@@ -1,7 +1,7 @@
 """Reading the instructions of a launch from Nsight Compute's listing."""
 
-import captured
 import pytest
+from helpers import captured
 
 from smemviz.measure.ncu.sass import function_name, read_listings
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import captured
 import pytest
+from helpers import captured
 
 from smemviz.cli.main import main
 from smemviz.cli.verbs import verify as verb

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from strategies import a_launch, totals
+from helpers.strategies import a_launch, totals
 
 from smemviz.model.counting.duplicates import duplicates
 from smemviz.recordings.data import Timing

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from synthetic import square_recording
+from helpers.synthetic import square_recording
 
 from smemviz.errors import InputError
 from smemviz.model.hardware.hardware import H200, Hardware

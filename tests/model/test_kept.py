@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gc
 
-import launches
+from helpers import launches
 
 from smemviz.model.counting.cache import cached
 from smemviz.recordings.data import Launch

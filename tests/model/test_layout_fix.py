@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.launches import array, launch, site
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from launches import array, launch, site
 
 import smemviz
 from smemviz import paths as resources

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from helpers.reading import cells
+from helpers.synthetic import square_launch, square_recording
 from numpy.typing import NDArray
-from reading import cells
-from synthetic import square_launch, square_recording
 
 import smemviz
 from smemviz.engines.gpu.request_classes import served_as

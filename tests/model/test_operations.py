@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from launches import launch, site
+from helpers.launches import launch, site
 
 from smemviz.errors import InputError
 from smemviz.model.hardware.operations import basis, effect_of, operation, predictable, unpredictable, weakest_basis

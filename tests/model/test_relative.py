@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import launches
 import numpy as np
+from helpers import launches
 
 from smemviz.model.counting.relative import relative_addresses
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import astuple, replace
 
-import launches
 import numpy as np
 import pytest
+from helpers import launches
 
 from smemviz.errors import InputError
 from smemviz.model.counting.summary import SiteSummary, add_totals, summarize, totals_of

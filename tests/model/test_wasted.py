@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from strategies import totals
+from helpers.strategies import totals
 
 from smemviz.model.counting.summary import summarize
 from smemviz.model.counting.wasted import bytes_wasted

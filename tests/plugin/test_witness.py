@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from launches import array, launch, site
-from strategies import a_recording
+from helpers.launches import array, launch, site
+from helpers.strategies import a_recording
 
 import smemviz
 from smemviz import paths as resources

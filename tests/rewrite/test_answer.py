@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
-from made_kernels import transposing
-from measured import timing
+from helpers.made_kernels import transposing
+from helpers.measured import timing
 
 from smemviz.engines import lockstep, run
 from smemviz.engines.output_hashes import OutputHash

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from made_kernels import HEAD, transposing
+from helpers.made_kernels import HEAD, transposing
 
 from smemviz import paths as resources
 from smemviz.engines import run

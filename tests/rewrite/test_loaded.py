@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from made_kernels import tile_program, transposing
+from helpers.made_kernels import tile_program, transposing
 
 from smemviz.engines import run
 from smemviz.frontends.numba.sites.loaded import loaded_sites

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from helpers.made_kernels import tile_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_kernels import tile_program
 
 from smemviz.engines import run
 from smemviz.frontends.numba.program import Program

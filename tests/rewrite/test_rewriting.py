@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_kernels import tile_program, transposing
+from helpers.made_kernels import tile_program, transposing
 
 from smemviz.engines import run
 from smemviz.frontends.numba.program import Program

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-import numba_corpus
 import pytest
+from helpers import numba_corpus
 
 pytestmark = [
     pytest.mark.exhaustive,

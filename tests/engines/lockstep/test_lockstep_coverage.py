@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from lockstep_text import body
+from helpers.lockstep_text import body
 
 from smemviz.cli.main import main
 from smemviz.engines.lockstep.python.functions import names

@@ -10,10 +10,10 @@ from collections import Counter
 import numba
 import numpy as np
 import pytest
-from alone import run_alone
+from helpers.alone import run_alone
+from helpers.lockstep_text import START, launch_text
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lockstep_text import START, launch_text
 
 BLOCK = 20  # threads; a part of a warp
 THREADS = 2 * BLOCK

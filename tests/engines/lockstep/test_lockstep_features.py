@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from lockstep_text import START, body, launch_text, result, rows
+from helpers.lockstep_text import START, body, launch_text, result, rows
 
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.numba import xoroshiro
@@ -237,7 +237,7 @@ def test_a_device_function_with_a_signature_casts():
 
 
 def test_a_global_that_changed_since_the_first_launch_is_refused():
-    from lockstep_text import run_text
+    from helpers.lockstep_text import run_text
 
     with pytest.raises(UnsupportedError) as error:
         run_text("""

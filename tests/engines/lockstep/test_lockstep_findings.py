@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lockstep_text import FILE, START, body, launch_text, run_text, what
+from helpers.lockstep_text import FILE, START, body, launch_text, run_text, what
 
 from smemviz.engines.lockstep import Limits
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError

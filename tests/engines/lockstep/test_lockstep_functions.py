@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from lockstep_text import result
+from helpers.lockstep_text import result
 
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.names import CALLS

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from lockstep_text import run_text
+from helpers.lockstep_text import run_text
 
 MAIN = """
 @cuda.jit

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from lockstep_text import FILE, START, run_text
+from helpers.lockstep_text import FILE, START, run_text
 
 from smemviz.engines.lockstep.host.host_memory import HOST_BYTES, bounded
 from smemviz.errors import KernelFileError

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lockstep_text import result
+from helpers.lockstep_text import result
 
 LANES = np.arange(32)
 

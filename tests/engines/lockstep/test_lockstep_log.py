@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lockstep_text import body, run_text, what
+from helpers.lockstep_text import body, run_text, what
 
 from smemviz.engines.lockstep import Limits
 from smemviz.engines.lockstep.log import ROW_BYTES

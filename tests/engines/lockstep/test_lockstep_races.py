@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lockstep_text import HEAD, START, body, launch_text, what
+from helpers.lockstep_text import HEAD, START, body, launch_text, what
 
 from smemviz.cli import main as cli
 from smemviz.engines.lockstep import Limits

@@ -3,9 +3,9 @@
 from itertools import combinations
 
 import numpy as np
+from helpers.lockstep_text import START, body
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lockstep_text import START, body
 
 THREADS = 40  # a full warp and a part of one
 ELEMENTS = 6

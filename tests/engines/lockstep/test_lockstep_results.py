@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import simulated_kernels
+from helpers import simulated_kernels
 
 import smemviz
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lockstep_text import START, body, what
+from helpers.lockstep_text import START, body, what
 
 from smemviz.engines.lockstep import Limits
 

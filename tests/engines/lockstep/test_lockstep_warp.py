@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lockstep_text import PLACE, START, body, result
+from helpers.lockstep_text import PLACE, START, body, result
 
 from smemviz.engines.lockstep.python.functions.warp import CALLS
 from smemviz.errors import UnsupportedError

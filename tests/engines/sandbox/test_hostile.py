@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from helpers.hostile import CATCHING, ESCAPES, GREEDY, ODD, Hostile
 
 from smemviz.engines.sandbox import SandboxLimits, Supervisor, run_text
 from smemviz.errors import SmemvizError
-from tests.engines.sandbox.hostile import CATCHING, ESCAPES, GREEDY, ODD, Hostile
 
 _SECONDS = 1.0  # for what ends by the clock; all else meets another limit first, however busy the machine
 _PATIENT_SECONDS = 60.0

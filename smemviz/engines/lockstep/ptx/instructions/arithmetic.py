@@ -245,11 +245,27 @@ def _dot(kernel: Kernel, one: Instruction) -> Action:
     return run
 
 
+def _multiply_24(kernel: Kernel, one: Instruction) -> Action:
+    """Multiply the lower 24 bits of each factor; of the 48 bits that come out, take the lower or the upper 32."""
+    if one.has("sat"):
+        raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
+    dtype = DTYPES[one.type]
+    wide = np.dtype(np.int64 if dtype.kind == "i" else np.uint64)
+    up, down = wide.type(40), wide.type(16 if one.has("hi") else 0)
+
+    def product(a: Value, b: Value, *c: Value) -> Value:
+        a, b = (((value.astype(wide) << up) >> up) for value in (a, b))
+        return sum(c, ((a * b) >> down).astype(dtype))
+
+    return simple(kernel, one, product)
+
+
 FAMILY: Family = {
     **dict.fromkeys(("add", "sub"), _add),
     **dict.fromkeys(("addc", "subc"), _with_carry),
-    **dict.fromkeys(("mul", "mul24"), _multiply),
-    **dict.fromkeys(("mad", "madc", "mad24", "fma"), _multiply_add),
+    "mul": _multiply,
+    **dict.fromkeys(("mad", "madc", "fma"), _multiply_add),
+    **dict.fromkeys(("mul24", "mad24"), _multiply_24),
     "div": _divide,
     "rem": lambda kernel, one: simple(kernel, one, remainder),
     **dict.fromkeys(("min", "max"), _extreme),

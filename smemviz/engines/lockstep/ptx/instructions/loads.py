@@ -60,10 +60,6 @@ def address_of(kernel: Kernel, operand: Operand) -> Read:
     return lambda m: number
 
 
-def _lanes(one: Instruction) -> int:
-    return next((int(word[1]) for word in one.words if word in ("v2", "v4", "v8")), 1)
-
-
 def dtype_name(kind: str) -> str:
     """Return NumPy's name of a type of PTX."""
     return str(DTYPES[kind].name)

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from measured import MEDIANS, measured_recording, timing
 from werkzeug.serving import make_server
 
+from helpers.measured import MEDIANS, measured_recording, timing
 from smemviz.app.factory import create_app
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Device

@@ -7,6 +7,25 @@ from smemviz.frontends.reading import parse_program
 
 HEAD = "import numpy as np\nfrom numba import cuda, float32, float64, int8, int16, int32, uint32\n\n"
 
+# What somebody writes into the editor first.
+SHORT = """from numba import cuda, float32
+import numpy as np
+
+STRIDE = 2
+
+
+@cuda.jit
+def strided(a):
+    held = cuda.shared.array(1024, float32)
+    i = cuda.threadIdx.x
+    held[i * STRIDE] = a[i]
+
+
+def main():
+    print("stride", STRIDE)
+    strided[1, 32](np.zeros(32, np.float32))
+"""
+
 
 def tile_program(shape: str, dtype: str, store: str, load: str, elements: int, threads: int = 64) -> Program:
     """Make a kernel that stores number n at one index and loads it from another; both take every element once."""

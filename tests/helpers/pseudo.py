@@ -14,9 +14,9 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 from dash.development.base_component import Component
-from extracting import messages_said
 from playwright.sync_api import Page
 
+from helpers.extracting import messages_said
 from smemviz import i18n as language
 from smemviz import messages as said
 from smemviz.frontends.numba.program import Program

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from playwright.sync_api import Page
-from waiting import LIMIT
+
+from helpers.waiting import LIMIT
 
 
 @contextmanager

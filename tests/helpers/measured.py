@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synthetic import square_recording
-
+from helpers.synthetic import square_recording
 from smemviz.recordings.data import Calibration, Launch, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
 

@@ -1,0 +1,99 @@
+"""What is made of a recording of CUDA C++: data, pages, notebooks, differences, pytest; each with its own numbers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import smemviz
+from smemviz.app.library import Library
+from smemviz.app.pages.gallery_page import gallery_page
+from smemviz.cli.main import main
+from smemviz.paths import kernels_dir
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def square(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a copy of square.cu in a folder of its own, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(kernels_dir() / "square.cu", tmp_path / "square.cu")
+    return Path("square.cu")
+
+
+def test_data_has_a_row_for_each_lane(square: Path) -> None:
+    assert main(["export", str(square), "--kernel", "set_row_read_col", "-o", "lanes.csv"]) == 0
+    rows = list(csv.DictReader(Path("lanes.csv").read_text().splitlines()))
+    assert len(rows) == 3 * 32 * 32
+    loads = [row for row in rows if row["source"] == "tile[tx][ty]"]
+    first = [row for row in loads if (row["warp"], row["block"]) == ("0", "0")]
+    assert {(row["line"], row["space"], row["op"], row["wavefronts"]) for row in first} == {
+        ("52", "shared", "load", "32")
+    }
+    assert {row["bank"] for row in first} == {"0"}
+    start = int(first[0]["address"])
+    assert [int(row["address"]) - start for row in first] == [128 * lane for lane in range(32)]
+
+
+def test_a_figure_and_a_page_are_exported(square: Path) -> None:
+    assert main(["export", str(square), "--kernel", "set_row_read_col", "--figure", "banks", "-o", "banks.html"]) == 0
+    assert main(["export", str(square), "-o", "square.html"]) == 0
+    text = Path("square.html").read_text()
+    assert "tile[tx][ty]" in text
+    assert "2,048" in text  # wavefronts of set_col_read_col
+
+
+def test_a_report_of_the_compiled_view_plays_its_requests(square: Path) -> None:
+    recording = smemviz.run(square, view="compiled")
+    recording.save("square.smem.npz")
+    assert main(["export", "square.smem.npz", "-o", "square.html"]) == 0
+    assert "set_row_read_col_pad" in Path("square.html").read_text()
+
+
+def test_a_notebook_shows_the_table(square: Path) -> None:
+    shown = re.sub(r"<[^>]*>", " ", smemviz.run(square)._repr_html_())
+    assert "tile[tx][ty]" in shown
+    assert "1,024" in shown
+
+
+def test_two_files_of_cuda_are_compared(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = Path("padded.cu")
+    other.write_text(square.read_text().replace("tile[BDIMY][BDIMX]", "tile[BDIMY][PITCH]"))
+    assert main(["diff", str(square), str(other), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["worse"] is False
+    assert main(["diff", str(other), str(square)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (load,) = [line.split("│")[1:-1] for line in lines if "tile[tx][ty]" in line]
+    cells = ["52", "tile[tx][ty]", "shared load", "32", "32 → 1,024", "0 → 992", "1 → 32", "-"]
+    assert [cell.strip() for cell in load] == cells
+    assert lines[-1] == "Worse in B: set_row_read_col in wavefronts."
+
+
+def test_a_kernel_file_is_run_in_pytest(pytester: pytest.Pytester) -> None:
+    shutil.copy(kernels_dir() / "square.cu", pytester.path / "square.cu")
+    pytester.makepyfile(
+        """
+        def test_padded(smem):
+            smem.assert_excess(smem.run("square.cu", constants={"IPAD": 1})["set_row_read_col_pad"], 0)
+
+        def test_not_padded(smem):
+            smem.assert_excess(smem.run("square.cu", constants={"IPAD": 0})["set_row_read_col_pad"], 0)
+        """
+    )
+    ran = pytester.runpytest_subprocess("-n0", "-p", "no:benchmark", "-p", "no:randomly")
+    ran.assert_outcomes(passed=1, failed=1)
+    ran.stdout.fnmatch_lines(["*992*"])
+
+
+def test_the_gallery_shows_files_of_both_languages_side_by_side() -> None:
+    both = Library([kernels_dir() / "square.py", kernels_dir() / "square.cu"])
+    assert both.files == ("square", "square.cu", "square.cu@compiled")
+    page = str(gallery_page(both))
+    for file in both.files:
+        assert f"/kernel?file={file.replace('@', '%40')}&kernel=set_col_read_col" in page
