@@ -659,7 +659,7 @@ SERVING = """
 import sys, types
 app = types.ModuleType("smemviz.app.factory")
 sys.path.insert(0, {tests!r})
-from test_cli import PretendedApp
+from cli.test_cli import PretendedApp
 app.create_app = lambda paths, **options: PretendedApp()
 sys.modules["smemviz.app.factory"] = app
 import webbrowser
@@ -672,7 +672,7 @@ sys.exit(main(sys.argv[1:]))
 @contextmanager
 def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
     """Serve a pretended app, after some statements; give the lines printed so far and a way to stop."""
-    served = SERVING.format(tests=str(Path(__file__).parent))
+    served = SERVING.format(tests=str(Path(__file__).parents[1]))
     code = f"{before}\n{served}"
     command = [sys.executable, "-c", code, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -1,6 +1,6 @@
 """Write kernels/recordings/h200/suggestions.json anew: after a change of a kernel file or of its recording.
 
-    python tests/rewrite/store_suggestions.py kernels/recordings/h200/suggestions.json
+    python tests/suggest/store_suggestions.py kernels/recordings/h200/suggestions.json
 
 Each suggestion is verified in lockstep, and on the GPU where there is one; where there is none, what a GPU found of the
 very same rewriting is kept. A rewritten kernel that is, word for word,
