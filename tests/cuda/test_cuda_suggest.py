@@ -194,8 +194,8 @@ def test_rows_of_vectors_are_padded_by_whole_vectors(tmp_path: Path) -> None:
     )
     found = answered(tmp_path, text, "compiled")
     # 16 requests of 512 bytes: 4 wavefronts each at best, and 8 lanes of each phase in the same banks.
-    (best,) = [one for one in found.suggested if isinstance(one.suggestion.layout, Pad)]
-    assert (best.suggestion.before, best.suggestion.after, best.checks[0].problem) == (512, 64, None)
+    (best,) = [one for one in found.suggested if isinstance(one.layout, Pad)]
+    assert (best.before, best.after, best.checks[0].problem) == (512, 64, None)
     assert "+    __shared__ float4 t[32][9];" in best.diff.splitlines()
 
 
@@ -217,7 +217,7 @@ def test_a_pointer_that_walks_over_the_pad_is_refuted(tmp_path: Path) -> None:
         "// smemviz: k<<<1, dim3(32, 32)>>>(zeros(1024))\n"
     )
     found = answered(tmp_path, text)
-    (pad,) = [one for one in found.suggested if one.suggestion.rewrite]
+    (pad,) = [one for one in found.suggested if one.rewrite]
     assert pad.problem is not None
     assert found.diff == ""
 

@@ -114,7 +114,7 @@ def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[A
     shown += [
         source(found, launch, kernel_lines(found, launch), site=0, hardware=hardware),
         thumbnail(launch, hardware=hardware),
-        degrees(degrees_of(launch, hardware.cc, hardware.bank_bytes)),
+        degrees(degrees_of(launch, hardware)),
     ]
     shown += [headline(launch, hardware), degree_of(facts(launch, hardware)), origin(found), rule(hardware)]
     shown += [badge(site, row) for site, row in zip(launch.sites, rows, strict=True)]
