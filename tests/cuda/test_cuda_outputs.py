@@ -75,6 +75,7 @@ def test_two_files_of_cuda_are_compared(square: Path, capsys: pytest.CaptureFixt
     assert lines[-1] == "Worse in B: set_row_read_col in wavefronts."
 
 
+@pytest.mark.exhaustive
 def test_a_kernel_file_is_run_in_pytest(pytester: pytest.Pytester) -> None:
     shutil.copy(kernels_dir() / "square.cu", pytester.path / "square.cu")
     pytester.makepyfile(

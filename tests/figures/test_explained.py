@@ -295,6 +295,7 @@ def test_another_bank_mode_is_explained_by_its_own_counts(bank_bytes: int) -> No
     assert said.because.endswith(f" {row.max_degree}-way.")
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300, deadline=None)
 @given(
     width=st.sampled_from([1, 2, 4, 8, 16]),

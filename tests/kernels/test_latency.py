@@ -27,6 +27,7 @@ def cycles(recording, kernel):
     return (long.median_us - short.median_us) * megahertz / (constants["LONG"] - constants["SHORT"])
 
 
+@pytest.mark.exhaustive
 def test_each_memory_is_chased_twice_and_nothing_is_found():
     run = smemviz.run(FILE, engine="lockstep")
 

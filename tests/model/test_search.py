@@ -189,6 +189,7 @@ def tiles(draw: st.DrawFn) -> tuple[Layout, list[Asked]]:
     return layout, wanted
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=40)
 @given(tiles())
 def test_every_suggestion_scored_again_gives_exactly_what_it_promised(drawn: tuple[Layout, list[Asked]]) -> None:

@@ -270,6 +270,7 @@ def test_a_bomb_that_says_so_is_refused(path: Path) -> None:
     assert refusal(path) == "its member metadata.json declares 629145600 bytes; 6291456 are allowed"
 
 
+@pytest.mark.exhaustive
 def test_a_bomb_with_a_true_header_is_refused(path: Path) -> None:
     members = members_of(path)
     members["addresses.npy"] = npy(np.zeros((2_000_000, 32), np.int64))

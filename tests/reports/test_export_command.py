@@ -128,6 +128,7 @@ def test_an_image_without_a_browser_says_what_to_install(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.exhaustive
 def test_a_browser_that_does_not_start_is_told_in_one_line(square_file: Path, tmp_path: Path) -> None:
     fake = tmp_path / "browser"
     fake.write_text("#!/bin/sh\nexit 1\n")
