@@ -5,19 +5,43 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, cast
 
+from smemviz.engines.host import Configuration
 from smemviz.engines.script_files import gather_files
+from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import InputError, MissingError
-from smemviz.frontends.numba.program import source_sha256
+from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.program import Program, source_sha256
 from smemviz.recordings.calibration import calibration_of
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import Device, Finding, Launch
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.version import __version__
 
 Engine = Literal["auto", "gpu", "lockstep"]
 Progress = Callable[[int, int, str], None]
+
+
+class GpuEngine(Protocol):
+    """What the gpu engine does: ``smemviz.engines.gpu.recorder``, which only a machine with CUDA can import."""
+
+    Recorder: Callable[[int, Progress | None, Picker], Any]
+
+    def available(self) -> bool:
+        """Tell whether there is a GPU that Numba can use."""
+
+    def device(self) -> Device:
+        """Describe the GPU in use."""
+
+    def run(
+        self, program: Program, progress: Progress | None, log_bytes: int, picker: Picker
+    ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+        """Run a kernel file's ``main()`` and record its launches."""
+
+    def record(
+        self, function: Function, config: Configuration, arguments: Sequence[Any], log_bytes: int, blocks: Blocks | None
+    ) -> tuple[Launch, ...]:
+        """Record one launch of a kernel."""
 
 
 def chosen(engine: Engine) -> EngineName:
@@ -33,7 +57,7 @@ def chosen(engine: Engine) -> EngineName:
     return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().available() else "lockstep"
 
 
-def gpu_engine() -> ModuleType:
+def gpu_engine() -> GpuEngine:
     """Return the gpu engine, the only part that imports CUDA.
 
     Raises:
@@ -41,7 +65,7 @@ def gpu_engine() -> ModuleType:
     """
     if importlib.util.find_spec("numba_cuda") is None:
         raise MissingError("the gpu engine needs numba-cuda: pip install 'numba-cuda[cu13]'; lockstep does without")
-    return importlib.import_module("smemviz.engines.gpu.recorder")
+    return cast(GpuEngine, importlib.import_module("smemviz.engines.gpu.recorder"))
 
 
 def assembled(

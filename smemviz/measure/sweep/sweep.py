@@ -35,6 +35,7 @@ from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import Timed, queued, replayed
 from smemviz.messages import said
 from smemviz.model.counting.matmul import Counted, filled, scaled, traffic
+from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Size, Sweep, Traffic
 from smemviz.version import __version__
 
@@ -243,7 +244,7 @@ class _Watcher:
         self.job.learn(function.name, "count", self.size, time.perf_counter() - began)
         if self.size.operations <= _LOGGED_OPERATIONS:  # the lanes of logged requests tell how many elements they load
             launch = count(function, instrumented, config, arguments, LOG_BYTES)
-        moved = traffic(launch, gpu_engine().device().compute_capability)
+        moved = traffic(launch, Hardware.on(gpu_engine().device()))
         self.job.counted.setdefault(function.name, Counted(self.size, config.grid, moved))
         return moved
 
