@@ -28,13 +28,13 @@ class Seen(NamedTuple):
     recording: Recording
     launch: Launch
     site: int
-    moment: RequestView
+    request: RequestView
 
     @property
     def row(self) -> int:
         """The row of the request."""
-        assert self.moment.row is not None
-        return self.moment.row
+        assert self.request.row is not None
+        return self.request.row
 
     @property
     def addresses(self) -> NDArray[np.int64]:

@@ -40,8 +40,8 @@ def _pictures(seen: Seen, said: str, theme: ThemeName, view: View = "declared") 
     array = seen.launch.sites[seen.site].array
     served = _("Each column is a bank, each row a wavefront. {said}", said=said)
     return (
-        Panel(_("Tile"), tile(seen.moment, array, view=view, theme=theme), said),
-        Panel(_("Banks by wavefront"), banks(seen.moment, theme=theme), served),
+        Panel(_("Tile"), tile(seen.request, array, view=view, theme=theme), said),
+        Panel(_("Banks by wavefront"), banks(seen.request, theme=theme), served),
     )
 
 
@@ -177,7 +177,7 @@ def _rectangle(values: Values) -> Stage:
             Panel(
                 _("Wavefronts by pad"), lesson_bars(bars, _("pad in words"), _("wavefronts"), said, theme=theme), said
             ),
-            Panel(_("Tile with the smallest pad"), tile(seen.moment, "tile", theme=theme), because),
+            Panel(_("Tile with the smallest pad"), tile(seen.request, "tile", theme=theme), because),
         )
 
     return Stage(

@@ -54,7 +54,7 @@ def _sectors(values: Values) -> Stage:
                  tile=values["TILE"], code=code(site.source), width=site.width, row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
-        lambda theme: (Panel(_("Bytes, lines and sectors"), draw_sectors(seen.moment, theme=theme), because),),
+        lambda theme: (Panel(_("Bytes, lines and sectors"), draw_sectors(seen.request, theme=theme), because),),
     )  # fmt: skip
 
 

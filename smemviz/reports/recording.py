@@ -146,19 +146,19 @@ def _explanation(explained: Explained) -> dict[str, Any]:
     return {
         "pattern": explained.pattern,
         "because": explained.because,
-        "cure": explained.cure,
+        "cure": explained.fix,
         "patterns": [asdict(pattern) | {"requests": requests} for pattern, requests in explained.patterns],
-        "pad": _cure_facts(explained.pad),
-        "swizzle": _cure_facts(explained.swizzle),
+        "pad": _fix_facts(explained.pad),
+        "swizzle": _fix_facts(explained.swizzle),
     }
 
 
-def _cure_facts(cure: LayoutFix[Pad] | LayoutFix[Swizzle] | None) -> dict[str, Any] | None:
+def _fix_facts(fix: LayoutFix[Pad] | LayoutFix[Swizzle] | None) -> dict[str, Any] | None:
     """Return a layout with the excess at all accesses to its array, before and after."""
-    if cure is None:
+    if fix is None:
         return None
-    before, after = (sum(score.excess for score in scores) for scores in (cure.before, cure.after))
-    return asdict(cure.layout) | {"more_bytes": cure.more_bytes, "excess_before": before, "excess_after": after}
+    before, after = (sum(score.excess for score in scores) for scores in (fix.before, fix.after))
+    return asdict(fix.layout) | {"more_bytes": fix.more_bytes, "excess_before": before, "excess_after": after}
 
 
 def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json: bool = False) -> None:

@@ -62,7 +62,7 @@ class Row:
     degree: int
     sectors: int
     uncounted: int
-    matter: Impact | None
+    impact: Impact | None
     against_best: float | None
 
 
@@ -168,7 +168,7 @@ def _moved(launch: Launch, kind: str) -> Moved:
 def _record(row: Row) -> dict[str, object]:
     entry, measured = row.entry, row.entry.measured
     time = measured.time if measured else None
-    judged = row.matter
+    judged = row.impact
     found: dict[str, object] = {
         "file": entry.file,
         "launch": entry.name,

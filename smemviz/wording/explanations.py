@@ -1,4 +1,4 @@
-"""Why each site of a launch costs what it costs, and what would cure it: from the recorded requests, in words."""
+"""Why each site of a launch costs what it costs, and what would mend it: from the recorded requests, in words."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _MOST_NAMED = 3
 class Explained:
     """One site: its patterns, costliest first, each with how many requests have it, and three things to say.
 
-    ``pattern`` names it, ``because`` is one sentence, ``cure`` what to change, None where nothing need be changed.
-    ``pad`` and ``swizzle`` are the cure's two forms where there are such.
+    ``pattern`` names it, ``because`` is one sentence, ``fix`` what to change, None where nothing need be changed.
+    ``pad`` and ``swizzle`` are the two forms of the fix where there are such.
     """
 
     patterns: tuple[tuple[Pattern, int], ...]
     pattern: str
     because: str
-    cure: str | None = None
+    fix: str | None = None
     pad: LayoutFix[Pad] | None = None
     swizzle: LayoutFix[Swizzle] | None = None
 
@@ -56,14 +56,14 @@ def explain(launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = 
 
 
 class Explaining:
-    """A launch with what explanations share: offsets into arrays, the cures of each array, and what is explained."""
+    """A launch with what explanations share: offsets into arrays, the fixes of each array, and what is explained."""
 
     def __init__(self, launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset()) -> None:
         self.launch = launch
         self.hardware = hardware
         self.loaded = loaded
         self._sites: dict[tuple[str, int], Explained] = {}  # by the language they are explained in
-        self._cures: dict[int, tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]] = {}
+        self._fixes: dict[int, tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]] = {}
 
     @cached_property
     def _relative(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -94,7 +94,7 @@ class Explaining:
         because = self.because(row, None if len(patterns) == 1 else (int(times[order[0]]), len(rows)))
         said, pad, swizzle = (None, None, None)
         if site.space == "shared" and cost.max() > 0:
-            said, pad, swizzle = self._cure(site, row, patterns[0][0])
+            said, pad, swizzle = self._fix(site, row, patterns[0][0])
         return Explained(patterns, _named([pattern for pattern, _ in patterns]), because, said, pad, swizzle)
 
     def because(self, row: int, share: tuple[int, int] | None = None) -> str:
@@ -174,7 +174,7 @@ class Explaining:
             return replace(pattern, kind="data-dependent")
         return pattern
 
-    def _cure(
+    def _fix(
         self, site: Site, row: int, pattern: Pattern
     ) -> tuple[str | None, LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]:
         if pattern.kind == "data-dependent":
@@ -183,7 +183,7 @@ class Explaining:
         index = self.array_of(row)
         if index is None:
             return _("No pad or swizzle helps an access that leaves its array."), None, None
-        pad, swizzle = self.cures(index)
+        pad, swizzle = self.fixes(index)
         return self.fix_text(index, pad, swizzle) or _nothing_helps(site), pad, swizzle
 
     def fix_text(self, index: int, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Swizzle] | None) -> str | None:
@@ -205,16 +205,16 @@ class Explaining:
             limit=limit,
         )
 
-    def cures(self, index: int) -> tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]:
+    def fixes(self, index: int) -> tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]:
         """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""
-        if index not in self._cures:
+        if index not in self._fixes:
             array, found = self.launch.arrays[index], self.steady(index)
             hardware = self.hardware
-            self._cures[index] = (
+            self._fixes[index] = (
                 smallest_fix(array, found, pads(array, found, hardware), None, hardware),
                 smallest_fix(array, found, swizzles(array, found, hardware), None, hardware),
             )
-        return self._cures[index]
+        return self._fixes[index]
 
 
 def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, int]:

@@ -1,4 +1,4 @@
-"""Cures in words: what to change, and what that leaves."""
+"""Layout changes in words: what to change, and what that leaves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fix_text(array: ArrayInfo, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Sw
     """Say what to change and what excess that leaves at all accesses to the array, None without either."""
     changes = [pad_said(array, pad.layout, pad.more_bytes)] if pad else []
     changes += [swizzle_said(array, swizzle.layout)] if swizzle else []
-    outcomes = [_outcome(cure.before, cure.after) for cure in (pad, swizzle) if cure]
+    outcomes = [_outcome(fix.before, fix.after) for fix in (pad, swizzle) if fix]
     if not changes:
         return None
     if len(changes) == 1:

@@ -62,7 +62,7 @@ def test_a_column_meets_in_one_bank_and_a_pad_of_one_cures_it() -> None:
         "Neighbouring lanes are 32 words apart, 1 row down: "
         "gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way."
     )
-    assert column.cure == (
+    assert column.fix == (
         "Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: "
         "no excess is left at its 2 accesses, 992 before."
     )
@@ -72,7 +72,7 @@ def test_a_column_meets_in_one_bank_and_a_pad_of_one_cures_it() -> None:
         "Neighbouring lanes are 1 word apart, 1 column right: "
         "gcd(1, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each."
     )
-    assert row.cure is None
+    assert row.fix is None
     assert said["out[idx]", "store"].because == (
         "Neighbouring lanes are 1 word apart: 32 lanes need 128 bytes, 4 sectors move."
     )
@@ -88,7 +88,7 @@ def test_a_padded_column_has_a_stride_without_a_common_divisor() -> None:
 
 def test_dynamic_memory_is_padded_in_the_index() -> None:
     said = gallery("square", "set_row_read_col_dyn")["tile[col_idx]", "load"]
-    assert said.cure == (
+    assert said.fix == (
         "Leave 1 element of tile unused after every 32, index i + i // 32 (128 bytes more), or swizzle to "
         "tile[i ^ (i // 32)]: no excess is left at its 2 accesses, 992 before."
     )
@@ -101,7 +101,7 @@ def test_two_columns_side_by_side_need_a_pad_of_two() -> None:
         "Lanes in groups of 16 are 32 words apart, the groups 1 word apart: "
         "bank 0 has to deliver 16 different words to lanes 0-15, 16-way."
     )
-    assert said.cure == (
+    assert said.fix == (
         "Pad the row of tile by 2, (16, 32) -> (16, 34) (128 bytes more), or swizzle to tile[r, c ^ (r << 1)]: "
         "no excess is left at its 2 accesses, 240 before."
     )
@@ -141,7 +141,7 @@ def test_nothing_is_promised_where_data_decides() -> None:
         "Loaded data decides where each lane goes: "
         "bank 5 has to deliver 5 different words to lanes 2, 20, 25, 27-28, 5-way."
     )
-    assert said.cure == "No pad or swizzle is sure to help where data decides which words are asked for."
+    assert said.fix == "No pad or swizzle is sure to help where data decides which words are asked for."
 
 
 def made(file: str, kernel: str, **constants: int) -> dict[tuple[str, str], Explained]:
@@ -157,7 +157,7 @@ def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_sa
         "In 16 of 20 requests, no single stride, grouping or XOR describes these lanes: "
         "bank 0 has to deliver 20 different words to lanes 0-19, 20-way."
     )
-    assert said.cure == (
+    assert said.fix == (
         "Pad the row of tile by 2, (20, 32) -> (20, 34) (160 bytes more), "
         "or swizzle to tile[r, c ^ ((r % 16) << 1)]: 16 of 364 excess wavefronts remain."
     )
@@ -171,20 +171,20 @@ def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_sa
 )
 def test_the_pad_of_a_square_whose_side_is_no_power_of_two(side: int, pad: str, left: int) -> None:
     said = made("square", "set_row_read_col", BDIMX=side)["tile[tx, ty]", "load"]
-    assert said.cure is not None
-    assert said.cure.startswith(pad)
-    assert f"{left} of" in said.cure
+    assert said.fix is not None
+    assert said.fix.startswith(pad)
+    assert f"{left} of" in said.fix
 
 
 def test_of_a_square_of_12_no_pad_but_a_swizzle_helps() -> None:
     said = made("square", "set_row_read_col", BDIMX=12)["tile[tx, ty]", "load"]
     assert (said.pattern, said.pad) == ("irregular", None)
-    assert said.cure == "Swizzle to tile[r, c ^ ((r >> 3) << 1)]: 4 of 5 excess wavefronts remain."
+    assert said.fix == "Swizzle to tile[r, c ^ ((r >> 3) << 1)]: 4 of 5 excess wavefronts remain."
 
 
 def test_what_is_irregular_and_has_no_conflict_is_not_put_down_to_data() -> None:
     said = made("square", "set_col_read_col", BDIMX=5)["tile[tx, ty]", "load"]
-    assert (said.pattern, said.cure) == ("irregular", None)
+    assert (said.pattern, said.fix) == ("irregular", None)
     assert said.because == (
         "No single stride, grouping or XOR describes these lanes: no bank has to deliver two different words at once."
     )
@@ -195,7 +195,7 @@ def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
     assert (
         said.because == "All lanes ask for the same element: an atomic serves the 32 lanes one after the other, 32-way."
     )
-    assert said.cure == "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
+    assert said.fix == "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_on_fermi_a_request_of_16_bytes_is_one_way_more() -> None:
         "gcd(1, 8) = 1, so 8 lanes fall into 8 of 8 groups of 4 banks, one each; "
         "on Fermi an access of 16 bytes is one way more, 2-way."
     )
-    assert said.cure is None
+    assert said.fix is None
 
 
 def test_a_broadcast_of_16_bytes_takes_the_wavefronts_that_are_counted() -> None:
@@ -256,14 +256,14 @@ def test_a_site_whose_wavefronts_are_unknown_says_why() -> None:
         "Neighbouring lanes are 1 word apart: "
         "a float atomic is a compare-and-swap loop; how often it runs depends on the data."
     )
-    assert said.cure is None
+    assert said.fix is None
 
 
 def test_a_pad_that_does_not_fit_is_told_so() -> None:
     info = array("held", "shared", (96, 128), 1024, (512, 4))
     one = replace(launch((site("held", "shared", "load"),), [(0, 1024 + 512 * LANES)], (info,)), shared_bytes=49152)
     (said,) = explain(one)
-    assert said.cure == (
+    assert said.fix == (
         "Pad the row of held by 1, (96, 128) -> (96, 129) (384 bytes more), or swizzle to held[r, c ^ (r % 32)]: "
         "no excess is left at its one access, 31 before. "
         "With the pad a block takes 49,536 bytes, more than the 49,152 of static shared memory."
@@ -276,8 +276,8 @@ def test_what_was_not_logged_is_not_spoken_for() -> None:
     totals = Totals(*(np.array([n]) for n in (7, 224, 7, 0)), degrees)
     one = launch((site("tile", "shared", "load"),), [(0, 1024 + 128 * LANES)], (TILE,), totals)
     (said,) = explain(one)
-    assert said.cure is not None
-    assert said.cure.endswith("no excess is left at its one access, 31 before. Based on the logged requests only.")
+    assert said.fix is not None
+    assert said.fix.endswith("no excess is left at its one access, 31 before. Based on the logged requests only.")
 
 
 def test_a_site_that_logged_nothing_has_nothing_to_explain() -> None:
@@ -310,7 +310,7 @@ def test_the_degree_in_the_sentence_is_the_one_that_is_counted(width: int, strid
     (row,), (said,) = one.summary(), explain(one)
     told = re.search(r"(\d+)-way", said.because)
     assert int(told[1] if told else 1) == row.max_degree
-    assert (said.cure is None) == (row.excess == 0)
+    assert (said.fix is None) == (row.excess == 0)
 
 
 def test_distances_are_in_words_where_they_can_be() -> None:

@@ -36,7 +36,7 @@ CODE = ("gcd", "r", "c", "i")  # gcd(32, 32), tile[r, c ^ r], i + i // 32
 
 
 def texts(said: Explained) -> list[str]:
-    return [text for text in (said.pattern, said.because, said.cure) if text]
+    return [text for text in (said.pattern, said.because, said.fix) if text]
 
 
 @pytest.mark.exhaustive

@@ -33,7 +33,7 @@ def gallery(file: str, kernel: str) -> Launch:
     return smemviz.load(path)[kernel]
 
 
-def cures(one: Launch) -> tuple[LayoutFix | None, LayoutFix | None]:
+def fixes(one: Launch) -> tuple[LayoutFix | None, LayoutFix | None]:
     """Return the pad and the swizzle for the one shared array of a launch."""
     (index,) = (i for i, info in enumerate(one.arrays) if info.space == "shared")
     return cures_of(one, index)
@@ -60,7 +60,7 @@ def cures_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | Non
     ],
 )
 def test_the_smallest_cures_of_the_gallery(file: str, kernel: str, pad: Pad, more_bytes: int, swizzle: Swizzle) -> None:
-    padded, swizzled = cures(gallery(file, kernel))
+    padded, swizzled = fixes(gallery(file, kernel))
     assert padded is not None
     assert swizzled is not None
     assert (padded.layout, padded.more_bytes) == (pad, more_bytes)
@@ -261,7 +261,7 @@ def main():
     )
     one = smemviz.run(file, engine="lockstep")["transpose"]
     assert [one.sites[access.site].source for access in recorded(one, 0)] == ["target[row, column]", "tile[x, y]"]
-    padded, swizzled = cures(one)
+    padded, swizzled = fixes(one)
     assert padded is not None
     assert swizzled is not None
     assert (padded.layout, swizzled.layout) == (Pad(32, 1), Swizzle(32, 5))

@@ -66,12 +66,12 @@ def _moved(row: Row) -> tuple[str, str]:
 
 def _impact(row: Row) -> str:
     """Answer in a few words."""
-    if row.matter is None:
+    if row.impact is None:
         return _("not measured")
-    lost, share = row.matter.cost.lost_us, row.matter.share
+    lost, share = row.impact.cost.lost_us, row.impact.share
     if not lost or share is None:
-        return row.matter.answer
-    return _("{answer}: {time}, {share} of net", answer=row.matter.answer, time=duration(lost), share=percent(share))
+        return row.impact.answer
+    return _("{answer}: {time}, {share} of net", answer=row.impact.answer, time=duration(lost), share=percent(share))
 
 
 def compare_impact(rows: Sequence[Row]) -> list[Component]:
@@ -84,9 +84,9 @@ def compare_impact(rows: Sequence[Row]) -> list[Component]:
             ]
         )
         for row in rows
-        if row.excess or (row.matter and row.matter.cost.wavefronts)
+        if row.excess or (row.impact and row.impact.cost.wavefronts)
     ]
-    bases = dict.fromkeys(row.matter.basis for row in rows if row.matter and row.matter.basis)
+    bases = dict.fromkeys(row.impact.basis for row in rows if row.impact and row.impact.basis)
     without = [row.entry.name for row in rows if not row.excess]
     return [
         html.Dl(told, className="impacts"),
@@ -96,7 +96,7 @@ def compare_impact(rows: Sequence[Row]) -> list[Component]:
 
 
 def _described(row: Row) -> list[Component | str]:
-    if row.matter is None:
+    if row.impact is None:
         return [_("Not known: its time was not measured.")]
-    answer = html.Strong(_("{answer}.", answer=row.matter.answer))
-    return rich("{before} {after}", before=answer, after=row.matter.sentence)
+    answer = html.Strong(_("{answer}.", answer=row.impact.answer))
+    return rich("{before} {after}", before=answer, after=row.impact.sentence)

@@ -54,7 +54,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
 
 def _paragraphs(said: Explained) -> list[Component]:
     pattern = capital(_("{pattern}.", pattern=said.pattern))
-    lines = [(_("Pattern."), pattern), (_("Reason."), said.because), (_("Fix."), said.cure)]
+    lines = [(_("Pattern."), pattern), (_("Reason."), said.because), (_("Fix."), said.fix)]
     return [html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text]
 
 
