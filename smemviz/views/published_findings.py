@@ -23,7 +23,12 @@ _BOOK = N_("a book, of compute capability 3.x")
 
 _CHASES = (
     (N_("one step, registers"), "register", 1, N_("Ours is a product that waits for the one before it.")),
-    (N_("one step, shared memory"), "shared_memory", 5, ""),
+    (
+        N_("one step, shared memory"),
+        "shared_memory",
+        5,
+        N_("A step is a load and the arithmetic of the next address, here and below."),
+    ),
     (N_("one step, constant memory"), "constant_memory", 5, ""),
     (N_("one step, L1"), "l1_cache", None, ""),
     (N_("one step, L2"), "l2_cache", None, ""),
