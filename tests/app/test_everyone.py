@@ -58,7 +58,7 @@ def test_every_page_fits_every_screen_and_every_figure_has_a_name_and_a_table(qu
         expect(page.get_by_role("img", name=PAGES[path]).first).to_be_attached()
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+        page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
         assert page.evaluate(CUT_OFF) == [], width
     figures = page.evaluate(FIGURES)
     assert [name for role, name in figures if role != "img" or not name] == []
@@ -70,7 +70,7 @@ def test_every_page_fits_every_screen_and_every_figure_has_a_name_and_a_table(qu
         assert table["says"] != "The figure shows nothing yet."
         assert all(table["captions"])
         assert set(table["scopes"]) <= {"col", "colgroup", "row"}
-    page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+    page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def cells(page: Page, panel: str) -> list[list[str]]:

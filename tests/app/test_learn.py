@@ -125,7 +125,9 @@ def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page)
     page.keyboard.press("PageDown")
     expect(page.locator("#learn-because")).to_contain_text("32 wavefronts where 1 would do.")
     expect(page.locator("#learn-question")).to_be_hidden()
-    page.wait_for_function("document.querySelector('#learn-panels').style.getPropertyValue('--learn-scale') !== ''")
+    page.wait_for_function(
+        "() => document.querySelector('#learn-panels').style.getPropertyValue('--learn-scale') !== ''"
+    )
     for panel in (0, 1):
         box = page.locator(f"#learn-{panel}-panel").bounding_box()
         assert box is not None

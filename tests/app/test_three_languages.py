@@ -69,7 +69,7 @@ def test_every_page_fits_in_its_language_and_axe_finds_nothing(quiet: Page, path
     axe(page, colours=True)
     for width in (400, 360):
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+        page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
         assert page.evaluate(CUT_OFF) == [], width
     if tag == "ko":
         axe(page)
