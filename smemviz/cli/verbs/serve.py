@@ -94,13 +94,13 @@ def _check(path: Path) -> None:
 
         load(path)
     else:
-        from smemviz.frontends.reading import read_program
+        from smemviz.frontends.reading import check_runnable, read_program
 
         program = read_program(path)
         if program.kernels and not program.has_main:
             saved = path.with_suffix(".smem.npz").name
             raise InputError(f"{path}: has no main() to run; record it, smemviz run {path} -o {saved}, and show that")
-        program.check_runnable()
+        check_runnable(program)
 
 
 def _page(paths: Sequence[Path]) -> str:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.endless import FIRST_STEP, Cycle
-from smemviz.engines.lockstep.ptx.errors import StoppedError
-from smemviz.engines.lockstep.ptx.kernel import Step
-from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.machine import Machine, StoppedError
+from smemviz.engines.lockstep.ptx.steps import Step
 from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.messages import said
@@ -27,9 +26,9 @@ class Scheduler:
     Threads that wait for others in a loop, on memory, let these go first after a while.
     """
 
-    def __init__(self, machine: Machine, most_steps: int) -> None:
+    def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int) -> None:
         self._machine = machine
-        self._steps = machine.kernel.steps
+        self._steps = steps
         self._end = len(self._steps)
         self._most_steps = most_steps
         self._returns = _returning(self._steps)

@@ -11,7 +11,8 @@ from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.launching import Progress
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
-from smemviz.engines.lockstep.ptx.host.launching import Entry, launch
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.selection import Picker
 from smemviz.errors import InputError, LaunchError, RefusedLaunchError
 from smemviz.frontends.cuda import nvrtc

@@ -6,7 +6,7 @@ transaction is to bring are there at once, as every copy is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,9 @@ from smemviz.engines.lockstep.ptx import access
 from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Nowhere, PtxError
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of, space_of
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
 
 _COUNT_BITS = 20
 _COUNT = (1 << _COUNT_BITS) - 1
