@@ -9,9 +9,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.banks import count
+from smemviz.model.counting.banks import Counts, count
 from smemviz.model.counting.cache import cached
-from smemviz.model.counting.sectors import sectors
+from smemviz.model.counting.sectors import sector_rule, sectors
+from smemviz.model.counting.service import serve_tables
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.hardware.rules import same_rules, shared_rule
@@ -86,16 +87,29 @@ def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H2
         if site.space == "global":
             totals.sectors[i] = sectors(addresses, site.width).sum()
         elif unpredictable(site.op, site.dtype, hardware.cc) is None:
-            counts = count(addresses, site.width, site.op, hardware)
-            totals.wavefronts[i] = counts.wavefronts.sum()
-            totals.ideal[i] = counts.ideal.sum()
-            totals.degrees[i] = np.bincount(counts.degree, minlength=WARP_SIZE + 1)
+            _add_counts(totals, i, count(addresses, site.width, site.op, hardware))
     return totals
 
 
 def added(one: _Counts, other: _Counts) -> _Counts:
     """Return the sum of two dataclasses of counts, field by field."""
     return type(one)(*(getattr(one, field.name) + getattr(other, field.name) for field in fields(cast(Any, one))))
+
+
+def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np.int64]], times: int) -> None:
+    """Add the requests of some tables to one site, each ``times`` over; they are known to be well formed."""
+    totals.requests[i] += sum(map(len, tables)) * times
+    if site.space == "global":
+        totals.sectors[i] += serve_tables(tables, sector_rule(site.width))[0].sum() * times
+    elif unpredictable(site.op, site.dtype, TOTALS_FOR.cc) is None:
+        rule = shared_rule(site.width, site.op, TOTALS_FOR)
+        _add_counts(totals, i, Counts(*serve_tables(tables, rule)), times)
+
+
+def _add_counts(totals: Totals, i: int, counts: Counts, times: int = 1) -> None:
+    totals.wavefronts[i] += counts.wavefronts.sum() * times
+    totals.ideal[i] += counts.ideal.sum() * times
+    totals.degrees[i] += np.bincount(counts.degree, minlength=WARP_SIZE + 1) * times
 
 
 def add_totals(one: Totals, other: Totals) -> Totals:

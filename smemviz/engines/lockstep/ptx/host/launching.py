@@ -14,6 +14,7 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.remedies import CPP
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place
 from smemviz.engines.lockstep.log import Log, NoLog
@@ -93,6 +94,7 @@ def launch(
         sites,
         log,
         findings,
+        GlobalRaces(sites.sites, warps * WARP_SIZE, findings),
         memory,
         given.parameters,
         symbols,
