@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[2]
-TURNS = 5
+TURNS = 3
 
 WARM = """
 import sys, time
@@ -36,7 +36,6 @@ print(min(taken))
 COMMANDS = {
     "smemviz --help": ("--help",),
     "import smemviz.run": ("-c", "import smemviz; smemviz.run"),
-    "smemviz run matmul.py": ("run", "{kernels}/matmul.py", "--engine", "lockstep"),
     "smemviz run reduce.py --json": ("run", "{kernels}/reduce.py", "--engine", "lockstep", "--json"),
     "smemviz run transpose.py -o": ("run", "{kernels}/transpose.py", "--engine", "lockstep", "-o", "{out}/t.smem.npz"),
     "smemviz export square.py .html": ("export", "{kernels}/square.py", "-o", "{out}/square.html", "--force"),
