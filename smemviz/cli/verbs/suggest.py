@@ -96,12 +96,12 @@ def _recorded(
 ) -> tuple[Recording, Program, str | None]:
     """Return a recording, its program, and why that cannot be run here, None where it can."""
     from smemviz.engines import run
-    from smemviz.frontends.reading import as_seen, read_program, recorded_program, with_values
+    from smemviz.frontends.reading import as_seen, check_runnable, read_program, recorded_program, with_values
     from smemviz.recordings.file import load
 
     if path.suffix != ".npz":
         program = read_program(path).with_constants(constants)
-        program.check_runnable()
+        check_runnable(program)
         recording = run(program, engine=engine, progress=progress, view=view)
         return recording, as_seen(program, recording.view), None
     if constants or view:

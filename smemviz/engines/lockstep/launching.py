@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.memory.arguments import Arguments, described, glob
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.memory.shared import place as place_shared
 from smemviz.engines.lockstep.python import interpreter
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError
 from smemviz.frontends.numba.functions import Function
@@ -28,7 +29,6 @@ from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch
 
-Progress = Callable[[int, int, str], None]
 Place = tuple[str, int]
 
 # The device that lockstep stands in for: shared memory starts and ends where it does there.

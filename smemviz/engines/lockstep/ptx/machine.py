@@ -19,10 +19,9 @@ from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import PtxError
-from smemviz.engines.lockstep.ptx.errors import StoppedError
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.engines.lockstep.ptx.registers import DTYPES, UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.engines.lockstep.values.masks import Mask
@@ -35,6 +34,10 @@ _CLOCKS: dict[str, Any] = {
     **dict.fromkeys(("clock", "globaltimer_lo"), np.uint32),
     **dict.fromkeys(("clock64", "globaltimer"), np.uint64),
 }
+
+
+class StoppedError(Exception):
+    """The launch ends here: a device would have stopped it, and a finding says why."""
 
 
 @dataclass
