@@ -3,20 +3,22 @@
 Threads of a block are ordered as in shared memory: by barriers, those of a warp by ``syncwarp`` too. Threads of two
 blocks are ordered by nothing in a launch but a barrier of the grid and what a block says to another: it stores, passes
 a fence, then updates with an atomic, and the other updates with one that returns a value afterwards. Which element the
-two update is not asked. Updates among themselves are no race, and neither are stores of the value that is there.
+two update is not asked. So the last block may add up what all have stored. Updates among themselves are no race, and
+neither are stores of the value that is there.
 
 Only arrays that the launch writes are looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.messages import Messages
 from smemviz.engines.lockstep.hazards.races import what_was_done
 from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for, loop_between
 from smemviz.engines.lockstep.hazards.watched import Threads, Watched
@@ -35,12 +37,27 @@ _OTHERS: dict[Effect, tuple[Effect, ...]] = {
 class GlobalRaces:
     """The races in global memory of a launch, batch by batch."""
 
-    def __init__(self, sites: Sequence[Site], slots_per_block: int, findings: Findings) -> None:
+    def __init__(
+        self,
+        sites: Sequence[Site],
+        watched: Mapping[Any, Watched],
+        blocks: int,
+        slots_per_block: int,
+        findings: Findings,
+    ) -> None:
+        """``watched`` are allocations by what an engine tells them by.
+
+        ``blocks`` is how many the grid has, ``slots_per_block`` the threads of their warps.
+        """
+        self.watched = watched
         self._sites = sites
+        self._grid_blocks = blocks
         self._slots = slots_per_block
         self._findings = findings
         self._executed: list[int] = [0]  # the site of each execution, by its number
         self._grid_synced = 0
+        self._ordered = False  # whether anything ordered threads
+        self._messages: Messages | None = None
 
     @property
     def _number(self) -> int:
@@ -48,8 +65,12 @@ class GlobalRaces:
 
     def begin(self, first_block: int, blocks: int) -> None:
         """Start a batch of blocks."""
+        for watched in self.watched.values():
+            watched.begin()
         self._first = first_block * self._slots
-        self._threads = np.arange(self._first + 1, self._first + 1 + blocks * self._slots)
+        self._threads: Threads = np.arange(self._first + 1, self._first + 1 + blocks * self._slots).astype(
+            np.int32 if self._grid_blocks * self._slots < np.iinfo(np.int32).max else np.int64
+        )
         # The number of the last execution before the barrier that each block, or each thread of a warp, passed last.
         self._synced = np.zeros(blocks, np.int32)
         self._warp_synced: NDArray[np.int32] | None = None
@@ -59,12 +80,16 @@ class GlobalRaces:
         site = self._sites[number]
         effect = effect_of(site.op)
         self._executed.append(number)
+        if self._messages is not None and effect == "update":
+            self._messages.update(self._blocks_of(mask), self._number, returns=not site.op.startswith("reduce"))
+        if watched.repeats(effect, addresses, mask, site.width, self._number):
+            return
         lanes = None if mask.full else np.flatnonzero(mask.lanes)
         cells = watched.cells(addresses, lanes, len(self._threads), site.width)
         threads = self._threads if lanes is None else self._threads[lanes]
         if len(cells) > len(threads):
             threads = np.repeat(threads, len(cells) // len(threads))
-        several = watched.take(effect, cells, threads, self._number)
+        several = watched.take(effect, addresses, mask, site.width, cells, threads, self._number)
         if not len(several):
             return
         bits = None
@@ -76,15 +101,29 @@ class GlobalRaces:
         """Let threads pass a barrier of their warp."""
         if self._warp_synced is None:
             self._warp_synced = np.zeros(len(self._threads), np.int32)
+        self._ordered = True
         self._warp_synced[mask.lanes] = self._number
 
     def barrier(self, mask: Mask) -> None:
         """Let the blocks of the threads of a mask pass a barrier."""
-        self._synced[mask.lanes.reshape(len(self._synced), -1).any(axis=1)] = self._number
+        self._ordered = True
+        self._synced[self._blocks_of(mask) - self._first // self._slots] = self._number
 
     def grid_barrier(self) -> None:
         """Let every block pass a barrier of the grid."""
         self._grid_synced = self._number
+        self._ordered = True
+
+    def fence(self, mask: Mask) -> None:
+        """Let threads pass a fence: what their blocks did comes before what they do now, for every block."""
+        if self._messages is None:
+            self._messages = Messages(self._grid_blocks)
+        self._ordered = True
+        self._messages.fence(self._blocks_of(mask), self._number)
+
+    def _blocks_of(self, mask: Mask) -> NDArray[np.intp]:
+        """Return the blocks of the grid that have threads in a mask."""
+        return np.flatnonzero(mask.lanes.reshape(len(self._synced), -1).any(axis=1)) + self._first // self._slots
 
     # -- several threads
 
@@ -98,16 +137,16 @@ class GlobalRaces:
         bits: NDArray[Any] | None,
     ) -> None:
         """Hold what threads do to cells against what others did, and note it."""
-        for other in _OTHERS[effect]:
+        for other in watched.shared.intersection(_OTHERS[effect]):
             self._compare(watched, site, cells, threads, other, bits if other == "store" else None)
         if bits is not None:
             self._compare_at_once(watched, site, cells, threads, bits)
             changed = cells[watched.contents.take(cells) != bits]
             watched.forget("load", changed)
             watched.forget("update", changed)
-        else:
+        elif self._ordered and effect in watched.shared:
             low, high = watched.loading if effect == "load" else watched.updating
-            then = watched.numbers[effect].take(cells)
+            then = watched.last(effect, cells)
             open_ = self._unordered(low.take(cells), then, threads) | self._unordered(high.take(cells), then, threads)
             watched.forget(effect, cells[~open_])
         watched.mark(effect, cells, threads, self._number)
@@ -122,7 +161,7 @@ class GlobalRaces:
         bits: NDArray[Any] | None,
     ) -> None:
         marks = {"store": (watched.storing,), "load": watched.loading, "update": watched.updating}[effect]
-        then = watched.numbers[effect].take(cells)
+        then = watched.last(effect, cells)
         for mark in marks:
             others = mark.take(cells)
             meets = (others != 0) & (others != threads)
@@ -149,8 +188,8 @@ class GlobalRaces:
 
     def _unordered(self, others: Threads, then: NDArray[np.int32], threads: Threads) -> NDArray[np.bool_]:
         """Tell which threads do something now that nothing orders after what others did by executions ``then``."""
-        blocks = (threads - 1) // self._slots
-        same = (others - 1) // self._slots == blocks
+        blocks, others_blocks = (threads - 1) // self._slots, (others - 1) // self._slots
+        same = others_blocks == blocks
         here = then > self._synced[blocks - self._first // self._slots]
         if self._warp_synced is not None:
             in_warp = same & ((others - 1) // WARP_SIZE == (threads - 1) // WARP_SIZE)
@@ -159,7 +198,10 @@ class GlobalRaces:
                 self._warp_synced[threads - 1 - self._first],
             )
             here &= ~(in_warp & (then <= both))
-        return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here | ~same))
+        apart = ~same
+        if self._messages is not None:
+            apart &= ~self._messages.told(others_blocks, then, blocks)
+        return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here & same | apart))
 
     def _worst_of_each(
         self, then: NDArray[np.int32], meets: NDArray[np.bool_], others: Threads, threads: Threads

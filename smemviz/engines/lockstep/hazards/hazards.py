@@ -67,6 +67,14 @@ class Hazards:
         """Note one execution of a site in global memory; it is looked at before what it stores is stored."""
         self._in_global.add(watched, site, addresses, mask, stored)
 
+    def fence(self, mask: Mask) -> None:
+        """Let threads pass a fence of global memory."""
+        self._in_global.fence(mask)
+
+    def grid_barrier(self) -> None:
+        """Let every block pass a barrier of the grid."""
+        self._in_global.grid_barrier()
+
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""
         self._in_global.syncwarp(mask)

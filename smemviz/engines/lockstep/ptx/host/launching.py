@@ -94,7 +94,7 @@ def launch(
         sites,
         log,
         findings,
-        GlobalRaces(sites.sites, warps * WARP_SIZE, findings),
+        GlobalRaces(sites.sites, {}, blocks, warps * WARP_SIZE, findings),
         memory,
         given.parameters,
         symbols,
