@@ -52,10 +52,9 @@ def lesson_scene(
         }
         for row, column in strong
     ]  # fmt: skip
-    lines = [
-        [int(x[column]), int(y[row]), text]
-        for (row, column), text in sorted(marks.items())
-    ]  # fmt: skip
+    lines: list[list[str | int | float | None]] = [
+        [int(x[column]), int(y[row]), text] for (row, column), text in sorted(marks.items())
+    ]
     ticks = {"tickmode": "linear", "tick0": 0, "tickformat": "d"}
     return go.Figure(
         [

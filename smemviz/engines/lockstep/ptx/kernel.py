@@ -72,7 +72,7 @@ class Kernel:
         """The types of registers, by number."""
         return [self.registers[name] for name in self._slots]
 
-    def touches(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
+    def memory_site(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
         self.memory.append(MemoryInstruction(one.place, space, op, width, dtype))
         return len(self.memory) - 1

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import Hazards
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.log import Log
@@ -52,6 +53,7 @@ class Machine:
     sites: SiteMap
     log: Log
     findings: Findings
+    in_global: GlobalRaces
     memory: GlobalMemory
     parameters: dict[str, NDArray[np.uint8]]
     symbols: dict[str, int]
@@ -82,8 +84,11 @@ class Machine:
         self._set_memories(blocks)
         rows = None if blocks == 1 else np.repeat(np.arange(blocks), slots)
         cells = Cells(self.sites.sites, self.layout.start, self._pitch, blocks, self.count, rows)
-        self.hazards = Hazards(self.sites.sites, self.layout.placed, cells, blocks, threads, self.findings)
+        self.hazards = Hazards(
+            self.sites.sites, self.layout.placed, cells, blocks, threads, self.findings, self.in_global
+        )
         self.findings.first_block = first_block
+        self.in_global.begin(first_block, blocks)
         self.log.begin(first_block, blocks)
         self.run_all()
 

@@ -34,7 +34,7 @@ def _atomic(kernel: Kernel, one: Instruction) -> Action:
     where = address_of(kernel, operands[0])
     values = [read(kernel, operand, kind) for operand in operands[1:]]
     put = write(kernel, one.operands[0], kind) if returns else None
-    site = kernel.touches(one, space_of(one), _op(kernel, one, name, returns), width, dtype_name(kind))
+    site = kernel.memory_site(one, space_of(one), _op(kernel, one, name, returns), width, dtype_name(kind))
     space, change = space_of(one), _change(name, dtype, returns)
 
     def run(m: Machine) -> None:

@@ -87,7 +87,7 @@ def _load(kernel: Kernel, one: Instruction) -> Action:
         )
     where = address_of(kernel, one.operands[1])
     logged = space in ("shared", "global", "generic") and not one.has("param")
-    site = kernel.touches(one, space, "load", width * len(puts), dtype_name(kind)) if logged else None
+    site = kernel.memory_site(one, space, "load", width * len(puts), dtype_name(kind)) if logged else None
     space = "global" if space == "const" else space
 
     def run(m: Machine) -> None:
@@ -114,7 +114,7 @@ def _store(kernel: Kernel, one: Instruction) -> Action:
     where = address_of(kernel, one.operands[0])
     logged = space in ("shared", "global", "generic")
     kind = _BITS.get(one.type, one.type)
-    site = kernel.touches(one, space, "store", width * len(values), dtype_name(kind)) if logged else None
+    site = kernel.memory_site(one, space, "store", width * len(values), dtype_name(kind)) if logged else None
     return lambda m: access.store(m, site, space, where(m), [value(m) for value in values], width)
 
 
