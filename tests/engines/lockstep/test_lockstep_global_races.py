@@ -166,6 +166,11 @@ def test_threads_that_store_the_same_value_do_not_race():
     assert len(found("out[0] = 1\nout[0] = 2", grid=4, block=64)) == 1
 
 
+def test_a_thread_may_load_what_it_stored_with_others():
+    assert found("out[0] = 1\nx = out[0]") == []
+    assert len(found("if cuda.laneid > 3:\n    out[0] = 1\nx = out[0]")) == 1
+
+
 LAST_BLOCK = """
 last = cuda.shared.array(1, int32)
 t = cuda.threadIdx.x

@@ -75,13 +75,18 @@ class GlobalRaces:
         self._synced = np.zeros(blocks, np.int32)
         self._warp_synced: NDArray[np.int32] | None = None
 
-    def add(self, watched: Watched, number: int, addresses: Any, mask: Mask, stored: Value) -> None:
-        """Note one execution of a global site; ``stored`` is what a store is about to store."""
+    def add(
+        self, watched: Watched, number: int, addresses: Any, mask: Mask, stored: Value, *, strong: bool = False
+    ) -> None:
+        """Note one execution of a global site; ``stored`` is what a store is about to store.
+
+        A ``strong`` load or store, a volatile one for instance, races as little as an atomic does.
+        """
         site = self._sites[number]
-        effect = effect_of(site.op)
+        effect: Effect = "update" if strong else effect_of(site.op)
         self._executed.append(number)
-        if self._messages is not None and effect == "update":
-            self._messages.update(self._blocks_of(mask), self._number, returns=not site.op.startswith("reduce"))
+        if effect == "update":
+            self.exchange(mask, returns=effect_of(site.op) != "store" and not site.op.startswith("reduce"))
         if watched.repeats(effect, addresses, mask, site.width, self._number):
             return
         lanes = None if mask.full else np.flatnonzero(mask.lanes)
@@ -113,6 +118,11 @@ class GlobalRaces:
         """Let every block pass a barrier of the grid."""
         self._grid_synced = self._number
         self._ordered = True
+
+    def exchange(self, mask: Mask, *, returns: bool) -> None:
+        """Let threads update what other blocks look at; one that ``returns`` a value hears from them."""
+        if self._messages is not None:
+            self._messages.update(self._blocks_of(mask), self._number, returns=returns)
 
     def fence(self, mask: Mask) -> None:
         """Let threads pass a fence: what their blocks did comes before what they do now, for every block."""
@@ -167,9 +177,13 @@ class GlobalRaces:
             meets = (others != 0) & (others != threads)
             if bits is not None:
                 meets &= watched.contents.take(cells) != bits
+            elif effect == "store":
+                meets[meets] = ~watched.stored_too(cells[meets], threads[meets], then[meets])
             if not meets.any():
                 continue
             meets &= self._unordered(others, then, threads)
+            if not meets.any():
+                continue
             for place in self._worst_of_each(then, meets, others, threads):
                 earlier = self._sites[self._executed[then[place]]]
                 self._tell(watched, int(cells[place]), (earlier, int(others[place])), (site, int(threads[place])))

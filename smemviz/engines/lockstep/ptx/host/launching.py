@@ -30,6 +30,7 @@ from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
+from smemviz.engines.lockstep.ptx.written import watched_allocations
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError, UnsupportedError
@@ -87,6 +88,8 @@ def launch(
     log = (Log if recorded else NoLog)(sites.sites, blocks, warps, log_bytes, chosen)
     findings = Findings(entry.name, configuration, number, CPP)
     arrays = given.arrays(entry.line)
+    threads = blocks * warps * WARP_SIZE
+    seen = watched_allocations(kernel, memory, given.parameters, symbols, arrays, threads)
     machine = Machine(
         kernel,
         configuration,
@@ -94,7 +97,7 @@ def launch(
         sites,
         log,
         findings,
-        GlobalRaces(sites.sites, {}, blocks, warps * WARP_SIZE, findings),
+        GlobalRaces(sites.sites, seen, blocks, warps * WARP_SIZE, findings),
         memory,
         given.parameters,
         symbols,
