@@ -10,11 +10,11 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from smemviz.engines.backend import Engine, Progress, assembled, chosen, gpu_engine
-from smemviz.engines.host import main_failed
+from smemviz.engines.host import main_failed, not_recorded
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
-from smemviz.errors import InputError, KernelFileError
+from smemviz.errors import InputError, KernelFileError, LaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
@@ -30,6 +30,9 @@ class Recorder(Protocol):
     launches: list[Launch]
     findings: list[Finding]
     picker: Picker
+
+    def end(self) -> None:
+        """Note what is known only once the run is over."""
 
 
 def run_script(
@@ -48,7 +51,8 @@ def run_script(
         InputError: when no launch is of those that ``picker`` is asked for.
         KernelFileError: when it fails before it launches anything, later that is a finding; or launches nothing.
         MissingError: when the engine, or the script, needs what this machine lacks.
-        UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
+        UnsupportedError: for a kernel that is not followed, or not executed in lockstep, where it is the first that is
+            launched; later that is a finding.
     """
     kind = chosen(engine)
 
@@ -65,6 +69,11 @@ def run_script(
             recorder.findings.append(
                 replace(main_failed(error), message=said("the script ended with {what}", what=error.what))
             )
+        except (LaunchError, UnsupportedError) as error:
+            if not recorder.launches:
+                raise
+            recorder.findings.append(not_recorded(error))
+    recorder.end()
     recorder.picker.check()
     if not recorder.launches and not recorder.findings:
         raise KernelFileError(
@@ -178,6 +187,7 @@ def recording(
         try:
             yield recorded
         finally:
+            recorder.end()
             if recorder.launches or recorder.findings:
                 file = recorder.launches[0].file if recorder.launches else next(iter(files))
                 recorded._recording = assembled(

@@ -33,11 +33,12 @@ from smemviz.engines.host import (
     launch_place,
     launch_refused,
     main_failed,
+    not_recorded,
     run_main,
 )
 from smemviz.engines.limits import check_launch, check_shared
 from smemviz.engines.selection import Blocks, Picker
-from smemviz.errors import KernelFileError, LaunchError, MissingError, RefusedLaunchError
+from smemviz.errors import KernelFileError, LaunchError, MissingError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
@@ -100,6 +101,7 @@ class Recorder:
         self.progress = progress
         self._preflight = Preflight()
         self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
+        self._not_recorded: dict[str, UnsupportedError] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -113,16 +115,32 @@ class Recorder:
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
         threads = math.prod(config.block)
         key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
-        if key not in self._instrumented:
-            options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
-            kept = {name: value for name, value in options.items() if value}
-            self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
-        launch = count(
-            function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
-        )
+        try:
+            if key not in self._instrumented:
+                options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
+                kept = {name: value for name, value in options.items() if value}
+                self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
+            launch = count(
+                function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
+            )
+        except UnsupportedError as error:
+            error.kernel = function.name
+            self._not_recorded.setdefault(function.name, error)
+            return True
         self.log_bytes -= len(launch.requests) * ROW_BYTES
         self.launches.append(replace(launch, file=function.file))
         return True
+
+    def end(self) -> None:
+        """Note which kernels ran without being recorded, once the run is over.
+
+        Raises:
+            UnsupportedError: when there is nothing else to tell.
+        """
+        if not self.launches and not self.findings:
+            for error in self._not_recorded.values():
+                raise error
+        self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
 
     def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
         """Note that a launch was refused."""
@@ -167,6 +185,11 @@ def run(
         if not recorder.launches and not recorder.findings:
             raise
         recorder.findings.append(main_failed(error))
+    except LaunchError as error:
+        if not recorder.launches:
+            raise
+        recorder.findings.append(not_recorded(error))
+    recorder.end()
     recorder.picker.check()
     return tuple(recorder.launches), tuple(recorder.findings)
 

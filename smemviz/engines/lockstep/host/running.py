@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from smemviz.engines.host import Configuration, launch_refused, main_failed, run_main
+from smemviz.engines.host import Configuration, launch_refused, main_failed, not_recorded, run_main
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.selection import Picker
-from smemviz.errors import KernelFileError, RefusedLaunchError
+from smemviz.errors import KernelFileError, LaunchError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Finding, Launch
@@ -66,11 +66,17 @@ class Recorder:
         except RefusedLaunchError as error:
             self.findings.append(launch_refused(function.name, error))
             return
+        except (LaunchError, UnsupportedError) as error:
+            error.kernel = function.name
+            raise
         if not recorded:
             return
         self.log_bytes -= len(made.requests) * ROW_BYTES
         self.launches.append(replace(made, file=function.file))
         self.findings.extend(found)
+
+    def end(self) -> None:
+        """Do nothing: all is noted when it happens."""
 
 
 def run(
@@ -94,8 +100,9 @@ def run(
     Raises:
         InputError: when no launch is of those asked for.
         KernelFileError: when ``main()`` raises before it launches anything; later that is a finding.
-        LaunchError: for a launch whose arguments do not fit; one that no device would start is a finding.
-        UnsupportedError: for a construct that is not executed in lockstep.
+        LaunchError: for a first launch whose arguments do not fit; a later one, and one that no device would start,
+            is a finding.
+        UnsupportedError: for a construct that is not executed in lockstep, in the first launch; later it is a finding.
     """
     recorder = Recorder(progress, log_bytes, limits, picker)
 
@@ -116,5 +123,9 @@ def run(
         if not recorder.launches and not recorder.findings:
             raise
         recorder.findings.append(main_failed(error))
+    except (LaunchError, UnsupportedError) as error:
+        if not recorder.launches:
+            raise
+        recorder.findings.append(not_recorded(error))
     recorder.picker.check()
     return tuple(recorder.launches), tuple(recorder.findings)
