@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import smemviz
-from smemviz.errors import SmemvizError
+from smemviz.errors import KernelFileError, SmemvizError, UnsupportedError
 from smemviz.recordings.recording import Recording
 
 HEAD = """
@@ -280,3 +280,47 @@ x = 2
 kernel[1, 32](np.zeros(32))
 """
     assert len(script(tmp_path, text).launches) == 2
+
+
+# --- scripts that launch late, elsewhere, or what is refused
+
+LAUNCHES = f"""{HEAD}
+@cuda.jit
+def good(out):
+    out[cuda.grid(1)] = 1
+
+@cuda.jit
+def bad(out):
+    out[0] = [1, 2][0]
+
+def go():
+    good[1, 32](np.zeros(32))
+"""
+
+
+@pytest.mark.parametrize("main", ["return None", "raise RuntimeError('not like this')"])
+def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path: Path, main: str) -> None:
+    late = f"{LAUNCHES}\ndef main(now=False):\n    if now:\n        return go()\n    {main}\n"
+    assert len(script(tmp_path, f"{late}\nif __name__ == '__main__':\n    main(True)\n").launches) == 1
+    with pytest.raises(KernelFileError, match=r"main\(\) launches no kernel|not like this"):
+        script(tmp_path, late)
+
+
+@pytest.mark.parametrize("start", ["def main():\n    ", "if True:\n    "])
+def test_a_refused_kernel_discards_nothing_that_the_others_recorded(tmp_path: Path, start: str) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\n{start}go(); go(); bad[1, 1](np.zeros(1)); go()\n")
+    assert [launch.kernel for launch in recording.launches] == ["good", "good"]
+    (finding,) = recording.findings
+    assert (finding.kind, finding.kernel, finding.line) == ("launch_refused", "bad", 13)
+    assert finding.message.endswith("This launch and all after it are missing.")
+
+
+def test_a_launch_with_too_few_arguments_discards_nothing_either(tmp_path: Path) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood[1, 1]()\n")
+    assert len(recording.launches) == 1
+    assert [(one.kind, one.kernel, one.line) for one in recording.findings] == [("launch_refused", "good", 19)]
+
+
+def test_a_kernel_that_is_refused_first_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="a list in a kernel"):
+        script(tmp_path, f"{LAUNCHES}\nbad[1, 1](np.zeros(1))\n")
