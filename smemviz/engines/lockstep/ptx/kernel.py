@@ -27,6 +27,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 from smemviz.engines.lockstep.ptx.code.promote import promote
 from smemviz.engines.lockstep.ptx.instructions.table import action_of
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read
+from smemviz.engines.lockstep.ptx.remembering import remembering
 
 _WAITING = ("nanosleep", "mbarrier")
 _CARRY = "%carry"  # of add.cc and its kin
@@ -111,7 +112,7 @@ class Kernel:
         return self._numbers.get(operand.name) if isinstance(operand, Register) else None
 
     def _step(self, block: Block) -> Step:
-        actions = tuple(action_of(self, one) for one in block.body)
+        actions = tuple(remembering(self, one, list(_read_by(one)), action_of(self, one)) for one in block.body)
         guard = read(self, block.end.guard.register, "pred") if block.end and block.end.guard else None
         index = read(self, block.end.operands[0], "u32") if block.end and block.end.opcode == "brx" else None
         barrier = barrier_of(self, block.end) if block.end and block.end.opcode in ("bar", "barrier") else None
