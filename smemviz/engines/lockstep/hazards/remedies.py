@@ -7,20 +7,7 @@ from dataclasses import dataclass
 
 from smemviz.messages import said
 from smemviz.recordings.data import Site
-
-
-@dataclass(frozen=True)
-class Idiom:
-    """What a language calls what a mistake is mended with."""
-
-    barrier: str
-    warp_barrier: str
-    warp_word: str
-    atomic: str
-
-
-PYTHON = Idiom("cuda.syncthreads()", "cuda.syncwarp()", "syncwarp", "cuda.atomic")
-CPP = Idiom("__syncthreads()", "__syncwarp()", "__syncwarp", "atomicAdd() or its like")
+from smemviz.recordings.spelling import PYTHON, Spelling
 
 
 @dataclass(frozen=True)
@@ -38,7 +25,7 @@ class Race:
     apart: bool
     at_once: bool
     loop: int | None
-    idiom: Idiom = PYTHON
+    spelling: Spelling = PYTHON
 
     def shares_place(self, other: Race) -> bool:
         """Whether one barrier can end both."""
@@ -51,7 +38,7 @@ class Race:
 
         A barrier of the warp would leave theirs.
         """
-        atomic, word = self.idiom.atomic, self.idiom.warp_word
+        atomic, word = self.spelling.atomic, self.spelling.warp_word
         if self.apart:
             return self._between_warps()
         if self.at_once:
@@ -67,7 +54,7 @@ class Race:
                 word=word,
                 atomic=atomic,
             )
-        barrier = self.idiom.barrier if with_others else self.idiom.warp_barrier
+        barrier = self.spelling.barrier if with_others else self.spelling.warp_barrier
         if self.loop is None:
             return said(
                 "{what}, both of one warp, with no {word} between. Put {barrier} between them.",
@@ -84,12 +71,12 @@ class Race:
         )
 
     def _between_warps(self) -> str:
-        barrier = self.idiom.barrier
+        barrier = self.spelling.barrier
         if self.one_place:
             return said(
                 "{what} with no barrier between. Let one thread do it, or use {atomic}.",
                 what=self.what,
-                atomic=self.idiom.atomic,
+                atomic=self.spelling.atomic,
             )
         if self.loop is None:
             return said("{what} with no barrier between. Put {barrier} between them.", what=self.what, barrier=barrier)
