@@ -9,7 +9,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
-from flask import request
+from flask import Flask, request
 
 from smemviz.app import browser, working
 from smemviz.app.addresses import GALLERY
@@ -24,6 +24,8 @@ from smemviz.app.router import NOWHERE, page_at, pages, title_at
 from smemviz.app.server.callers import refuse_strangers
 from smemviz.app.server.headers import add_headers, script_hash
 from smemviz.app.server.payload import refuse_garbage
+from smemviz.app.server.requests import Doorway, Shares
+from smemviz.app.server.settings import Settings
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.app.texts import Texts
@@ -33,7 +35,7 @@ from smemviz.paths import assets_dir, gallery
 from smemviz.progress import LINES
 from smemviz.reports.html.scripts import language_script, messages_element
 
-_MAX_REQUEST = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
+MOST_BYTES = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
 
 
 class _App(Dash):  # type: ignore[misc]
@@ -129,7 +131,7 @@ def create_app(
             {"name": "description", "content": "What a CUDA kernel really does to shared memory."},
         ],
     )
-    app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
+    app.server.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
     refuse_strangers(app.server, names)
     refuse_garbage(app)
     app.server.before_request(_speak)
@@ -148,6 +150,16 @@ def create_app(
 
     add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])
     return app
+
+
+def create_server(settings: Settings) -> Flask:
+    """Build the dashboard for others, as one process of a server that may have several."""
+    app = create_app(settings.files, editor=settings.editor, local=False, names=settings.names)
+    server: Flask = app.server
+    shares = Shares(settings.requests)
+    doorway = Doorway(server.wsgi_app, shares, log=settings.log, prefix=settings.prefix)
+    server.wsgi_app = doorway  # type: ignore[assignment, method-assign]
+    return server
 
 
 def _outputs(dependencies: Sequence[Any]) -> tuple[Output, ...]:

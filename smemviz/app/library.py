@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -145,10 +146,12 @@ class Library:
         if path.suffix == ".npz":
             recording = self._load(path)
             return replace(recorded_program(recording.source, recording.file, recording.constants), trusted=False)
-        source = read_source(path)
+        with self._without_folders(path):
+            source = read_source(path)
         known = self._programs.get(path)
         if known is None or known.source != source:  # a page asks for the same program many times
-            known = self._programs[path] = parse_program(source, path.as_posix())
+            named = path.as_posix() if self.local else path.name
+            known = self._programs[path] = parse_program(source, named)
         if isinstance(known, CudaProgram) and file.endswith(COMPILED):
             return replace(known, view="compiled")
         return known
@@ -226,13 +229,25 @@ class Library:
         try:
             changed = path.stat().st_mtime_ns
         except OSError as error:  # it was there when the server started
-            raise RecordingError(f"{path}: cannot be read any more: {error.strerror}") from None
-        recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
+            named = path if self.local else path.name
+            raise RecordingError(f"{named}: cannot be read any more: {error.strerror}") from None
+        with self._without_folders(path):
+            recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
         before = self._versions.get(path, changed)
         self._versions[path] = changed
         if before != changed:
             self._files.forget((path, before))
         return recording
+
+    @contextmanager
+    def _without_folders(self, path: Path) -> Iterator[None]:
+        """Name a file in errors without the folders it lies in, where others read them."""
+        try:
+            yield
+        except InputError as error:
+            if self.local:
+                raise
+            raise InputError(str(error).replace(str(path), path.name)) from None
 
     def run(self, program: Program) -> Recording:
         """Run in lockstep, once for the same source, helpers and constants; nobody waits for the run of another.

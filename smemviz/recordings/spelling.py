@@ -16,6 +16,7 @@ class Spelling:
     warp_barrier: str
     warp_word: str
     atomic: str
+    fence: str
     divide: str
     between_indices: str
 
@@ -30,8 +31,8 @@ class Spelling:
         return f"({', '.join(map(str, sizes))})"
 
 
-PYTHON = Spelling("cuda.syncthreads()", "cuda.syncwarp()", "syncwarp", "cuda.atomic", "//", ", ")
-CPP = Spelling("__syncthreads()", "__syncwarp()", "__syncwarp", "atomicAdd() or its like", "/", "][")
+PYTHON = Spelling("cuda.syncthreads()", "cuda.syncwarp()", "syncwarp", "cuda.atomic", "cuda.threadfence()", "//", ", ")
+CPP = Spelling("__syncthreads()", "__syncwarp()", "__syncwarp", "atomicAdd() or its like", "__threadfence()", "/", "][")
 
 
 def is_cuda_file(file: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.hardware.rules import same_rules, shared_rule
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Site, Totals
+
+_Counts = TypeVar("_Counts")
 
 # Totals are counted by the rules of this hardware, whatever card ran the kernel; all since 5.0 have the same.
 TOTALS_FOR = H200
@@ -48,17 +51,13 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
         InputError: for an unknown compute capability or bank mode.
     """
     shared_rule(4, "load", hardware)  # refuses what does not exist, even where there is nothing to count
-    totals = launch.totals
-    if totals is not None and same_rules(hardware, TOTALS_FOR):
-        return tuple(_row(site, totals, i, hardware.cc) for i, site in enumerate(launch.sites))
-    logged = totals_of(launch.sites, launch.requests, hardware)
-    if totals is None:
-        return tuple(_row(site, logged, i, hardware.cc) for i, site in enumerate(launch.sites))
+    counted = counted_totals(launch, hardware)
+    whole = launch.totals or counted
     return tuple(
         # A sector is a sector everywhere; wavefronts by other rules need the addresses.
-        _row(site, totals, i, hardware.cc)
+        _row(site, whole, i, hardware.cc)
         if site.space == "global"
-        else _row(site, logged, i, hardware.cc, complete=bool(logged.requests[i] == totals.requests[i]))
+        else _row(site, counted, i, hardware.cc, complete=bool(counted.requests[i] == whole.requests[i]))
         for i, site in enumerate(launch.sites)
     )
 
@@ -66,6 +65,13 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
 def summarize_for(launch: Launch, cc: tuple[int, int]) -> tuple[SiteSummary, ...]:
     """Count each site of a launch as a compute capability would serve it in its default bank mode."""
     return summarize(launch, Hardware(cc))
+
+
+def counted_totals(launch: Launch, hardware: Hardware = H200) -> Totals:
+    """Return the totals of a launch: of the whole grid where it was counted by these rules, else of what was logged."""
+    if launch.totals is not None and same_rules(hardware, TOTALS_FOR):
+        return launch.totals
+    return totals_of(launch.sites, launch.requests, hardware)
 
 
 def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H200) -> Totals:
@@ -83,6 +89,11 @@ def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H2
         elif unpredictable(site.op, site.dtype, hardware.cc) is None:
             _add_counts(totals, i, count(addresses, site.width, site.op, hardware))
     return totals
+
+
+def added(one: _Counts, other: _Counts) -> _Counts:
+    """Return the sum of two dataclasses of counts, field by field."""
+    return type(one)(*(getattr(one, field.name) + getattr(other, field.name) for field in fields(cast(Any, one))))
 
 
 def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np.int64]], times: int) -> None:
@@ -103,13 +114,7 @@ def _add_counts(totals: Totals, i: int, counts: Counts, times: int = 1) -> None:
 
 def add_totals(one: Totals, other: Totals) -> Totals:
     """Return the totals of two lots of requests to the same sites."""
-    return Totals(
-        one.requests + other.requests,
-        one.wavefronts + other.wavefronts,
-        one.ideal + other.ideal,
-        one.sectors + other.sectors,
-        one.degrees + other.degrees,
-    )
+    return added(one, other)
 
 
 def _zeros(n: int) -> Totals:

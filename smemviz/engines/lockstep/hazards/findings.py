@@ -16,6 +16,8 @@ from smemviz.recordings.spelling import PYTHON, Spelling
 
 _THREADS_NAMED = 8
 
+Who = tuple[Dim3, Dim3 | None]  # a thread, and its block where that matters
+
 
 class Findings:
     """What a launch has done wrong so far; ``first_block`` is the linear index of the first block of the batch."""
@@ -51,12 +53,22 @@ class Findings:
         """Return ``threadIdx`` of a slot of the batch."""
         return coordinates(slot % self._slots_per_block, self._block)
 
+    def who(self, slot: int, *, with_block: bool = False) -> Who:
+        """Return the thread of a slot, and its block if asked for."""
+        block = coordinates(self.first_block + slot // self._slots_per_block, self._grid) if with_block else None
+        return self.thread(slot), block
+
+    def race(self, key: Hashable) -> Race | None:
+        """Return a race that was noted."""
+        return self._races.get(key)
+
     def add_race(self, key: Hashable, race: Race, slots: NDArray[np.integer]) -> None:
-        """Note a race, and what ends it together with the others of the kernel."""
+        """Note a race, and what ends it together with the others of the kernel; one known by its key is replaced."""
+        self._found.pop(key, None)
         self.add(key, "race", race.second, slots, race.message())
         self._races[key] = race
         for name, one in self._races.items():
-            others = any(other.apart and one.shares_place(other) for other in self._races.values())
+            others = any(other.apart and not other.blocks and one.shares_place(other) for other in self._races.values())
             self._found[name] = replace(self._found[name], message=one.message(with_others=others))
 
     def add(self, key: Hashable, kind: str, line: int, slots: NDArray[np.integer], message: str) -> None:

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import Hazards
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import PtxError
-from smemviz.engines.lockstep.ptx.errors import StoppedError
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.engines.lockstep.ptx.registers import DTYPES, UNSIGNED, Action, Value
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.engines.lockstep.values.masks import Mask
@@ -34,6 +34,10 @@ _CLOCKS: dict[str, Any] = {
     **dict.fromkeys(("clock", "globaltimer_lo"), np.uint32),
     **dict.fromkeys(("clock64", "globaltimer"), np.uint64),
 }
+
+
+class StoppedError(Exception):
+    """The launch ends here: a device would have stopped it, and a finding says why."""
 
 
 @dataclass
@@ -49,6 +53,7 @@ class Machine:
     sites: SiteMap
     log: Log
     findings: Findings
+    in_global: GlobalRaces
     memory: GlobalMemory
     parameters: dict[str, NDArray[np.uint8]]
     symbols: dict[str, int]
@@ -59,7 +64,7 @@ class Machine:
     changes: int = 0  # how often memory that others see has changed
     lanes: NDArray[np.intp] | None = None
     values: list[Value] = field(default_factory=list)
-    remembered: dict[Action, tuple[list[tuple[int, Value]], Value]] = field(default_factory=dict)
+    remembered: dict[object, tuple[list[tuple[int, Value]], Value]] = field(default_factory=dict)
 
     @property
     def slots(self) -> int:
@@ -81,8 +86,11 @@ class Machine:
         self._set_memories(blocks)
         rows = None if blocks == 1 else np.repeat(np.arange(blocks), slots)
         cells = Cells(self.sites.sites, self.layout.start, self._pitch, blocks, self.count, rows)
-        self.hazards = Hazards(self.sites.sites, self.layout.placed, cells, blocks, threads, self.findings)
+        self.hazards = Hazards(
+            self.sites.sites, self.layout.placed, cells, blocks, threads, self.findings, self.in_global
+        )
         self.findings.first_block = first_block
+        self.in_global.begin(first_block, blocks)
         self.log.begin(first_block, blocks)
         self.run_all()
 

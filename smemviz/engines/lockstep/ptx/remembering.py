@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from smemviz.engines.lockstep.ptx.code.module import Instruction, Register, Special
 from smemviz.engines.lockstep.ptx.instructions import arithmetic, bits, comparisons
+from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by
 from smemviz.engines.lockstep.ptx.registers import Action
 
 if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
     from smemviz.engines.lockstep.ptx.machine import Machine
 
 _PURE = {*arithmetic.FAMILY, *bits.FAMILY, *comparisons.FAMILY, "cvta"} - {"addc", "subc", "madc"}
@@ -20,7 +20,7 @@ _CLOCKS = ("clock", "globaltimer")
 _IN_VAIN = 4  # times that other values were there, before an instruction is no longer looked at
 
 
-def remembering(kernel: Kernel, one: Instruction, sources: list[str], action: Action) -> Action:
+def remembering(kernel: Kernel, one: Instruction, action: Action) -> Action:
     """Return an action that does nothing anew while all threads run and its sources are the very same values.
 
     Registers are written in place only while some threads run, and then everything is forgotten; so a value that is
@@ -30,7 +30,7 @@ def remembering(kernel: Kernel, one: Instruction, sources: list[str], action: Ac
     clock = any(isinstance(operand, Special) and operand.name.startswith(_CLOCKS) for operand in one.operands)
     if one.opcode not in _PURE or one.has("cc") or one.guard or clock or not isinstance(to, Register):
         return action
-    destination, slots = kernel.slot(to.name), [kernel.slot(name) for name in dict.fromkeys(sources)]
+    destination, slots = kernel.slot(to.name), [kernel.slot(name) for name in dict.fromkeys(read_by(one))]
     vain = [0]
 
     def run(m: Machine) -> None:
