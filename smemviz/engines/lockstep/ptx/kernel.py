@@ -103,7 +103,7 @@ def _registers(operand: Operand) -> Iterator[str]:
     return (leaf.name for leaf in leaves(operand) if isinstance(leaf, Register))
 
 
-def _read_by(one: Instruction) -> Iterator[str]:
+def read_by(one: Instruction) -> Iterator[str]:
     """Give the registers that an instruction reads."""
     if one.guard:
         yield one.guard.register.name
@@ -132,7 +132,7 @@ def _needed(body: list[Instruction]) -> set[str]:
         if one.opcode == "mov" and isinstance(one.operands[0], Register) and isinstance(one.operands[1], Register):
             moved.setdefault(one.operands[0].name, set()).add(one.operands[1].name)
         else:
-            needed.update(_read_by(one))
+            needed.update(read_by(one))
     waiting = list(needed)
     while waiting:
         for source in moved.get(waiting.pop(), set()) - needed:

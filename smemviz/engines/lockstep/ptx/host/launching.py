@@ -15,7 +15,6 @@ from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.hazards.remedies import CPP
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
@@ -38,6 +37,7 @@ from smemviz.frontends.cuda.sources import Sources
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, Finding, Launch
+from smemviz.recordings.spelling import CPP
 
 _COOPERATIVE = re.compile(r"\bthis_grid\b")
 
