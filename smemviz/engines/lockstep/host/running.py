@@ -11,6 +11,7 @@ from smemviz.engines.host import Configuration, launch_refused, main_failed, not
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
+from smemviz.engines.lockstep.host.vectorize import decorators
 from smemviz.engines.lockstep.launching import Progress, launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
@@ -116,6 +117,7 @@ def run(
             after(kernel.__name__, args)
 
     cuda = Cuda(program.file, start)
+    cuda.in_numba = decorators(cuda)
     try:
         with bounded():
             run_main(program, cuda)
