@@ -20,8 +20,9 @@ from typing import Any, Protocol
 import numba
 import numpy as np
 from numba import cuda
+from numba.core.errors import NumbaError as CoreError
 from numba.cuda.core import config
-from numba.cuda.core.errors import NumbaPerformanceWarning  # not the class of the same name in numba.core
+from numba.cuda.core.errors import NumbaError, NumbaPerformanceWarning  # not the classes of these names in numba.core
 from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
@@ -34,6 +35,7 @@ from smemviz.engines.host import (
     launch_refused,
     main_failed,
     not_recorded,
+    one_line,
     run_main,
 )
 from smemviz.engines.limits import check_launch, check_shared
@@ -123,9 +125,8 @@ class Recorder:
             launch = count(
                 function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
             )
-        except UnsupportedError as error:
-            error.kernel = function.name
-            self._not_recorded.setdefault(function.name, error)
+        except (UnsupportedError, CoreError, NumbaError) as error:
+            self._leave_out(function, error)
             return True
         self.log_bytes -= len(launch.requests) * ROW_BYTES
         self.launches.append(replace(launch, file=function.file))
@@ -141,6 +142,14 @@ class Recorder:
             for error in self._not_recorded.values():
                 raise error
         self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
+
+    def _leave_out(self, function: Function, error: Exception) -> None:
+        """Note that a kernel runs without being recorded; one that Numba refuses with counters may compile without."""
+        if not isinstance(error, UnsupportedError):
+            what = said("with counters Numba does not compile it ({what})", what=one_line(error))
+            error = UnsupportedError(function.file, function.node.lineno, what)
+        error.kernel = function.name
+        self._not_recorded.setdefault(function.name, error)
 
     def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
         """Note that a launch was refused."""
