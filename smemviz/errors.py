@@ -59,6 +59,7 @@ class PlaceError(InputError):
         self.file = file
         self.line = line
         self.what = what
+        self.kernel = ""  # whose launch met it, where it is known
 
     def __reduce__(self) -> tuple[type[PlaceError], tuple[str, int, str]]:
         return type(self), (self.file, self.line, self.what)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 LONGEST = 60  # s; what waits for ever fails after that
-DOCUMENT = Path(__file__).parents[2] / "docs" / "serving.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "serve.md"
 _AROUND = """daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;
 events {{}}
 http {{

@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.messages import said
 
-_PATIENCE = 64  # visits of a block that may wait for others, before those others go first
+_VISITS_BEFORE_OTHERS = 64  # visits of a block that may wait for others, before those others go first
 _MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
 
 
@@ -122,7 +122,7 @@ class Scheduler:
             self._in_vain += 1
             if self._in_vain > _MOST_VISITS:
                 self._deadlock(step)
-            if self._together is None and self._visits[number] % _PATIENCE == 0:
+            if self._together is None and self._visits[number] % _VISITS_BEFORE_OTHERS == 0:
                 self._waiting.let_others_go(self._machine.lanes)
         if self.steps > self._most_steps:
             raise PtxError(

@@ -28,8 +28,8 @@ def _copy(kernel: Kernel, one: Instruction) -> Action:
         raise PtxError(f"{one.text} is not executed", one.place)
     to, source = address_of(kernel, one.operands[0]), address_of(kernel, one.operands[1])
     used = read(kernel, one.operands[3], "u32") if len(one.operands) > 3 else None
-    loads = kernel.touches(one, "global", "load", size.value, "uint32")
-    stores = kernel.touches(one, "shared", "store", size.value, "uint32")
+    loads = kernel.memory_site(one, "global", "load", size.value, "uint32")
+    stores = kernel.memory_site(one, "shared", "store", size.value, "uint32")
     words = size.value // 4
 
     def run(m: Machine) -> None:

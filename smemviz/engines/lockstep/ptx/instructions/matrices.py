@@ -38,7 +38,7 @@ def _matrix(kernel: Kernel, one: Instruction) -> Action:
     items = items_of(registers)
     puts = [write(kernel, item, "b32") for item in items] if loads else []
     values = [read(kernel, item, "b32") for item in items] if not loads else []
-    site = kernel.touches(one, "shared", f"{one.opcode}_{size}", _ROW_BYTES, "uint16")
+    site = kernel.memory_site(one, "shared", f"{one.opcode}_{size}", _ROW_BYTES, "uint16")
     generic = space_of(one) == "generic"
 
     def run(m: Machine) -> None:

@@ -42,7 +42,7 @@ def _wmma(kernel: Kernel, one: Instruction) -> Action:
     registers, place, stride = one.operands if loads else (one.operands[1], one.operands[0], one.operands[2])
     where, step = address_of(kernel, place), read(kernel, stride, "u32")
     space, width, by_rows = space_of(one), SIZES[kind], one.one_of("row", "col") == "row"
-    site = kernel.touches(one, space, f"wmma_{what}", width, dtype_name("b16" if kind == "bf16" else kind))
+    site = kernel.memory_site(one, space, f"wmma_{what}", width, dtype_name("b16" if kind == "bf16" else kind))
     held = _Fragment(kernel, registers, kind, part)
     row, column = np.divmod(np.arange(rows * columns), columns)
 
