@@ -38,6 +38,9 @@ def test_capitalised_defines_and_constexprs_are_constants_and_follow_each_other(
     assert program.values == {"TILE": 32, "PITCH": 33, "HALF": 16, "BOTH": 32}
     assert program.with_constants({"TILE": "16"}).values == {"TILE": 16, "PITCH": 17, "HALF": 8, "BOTH": 16}
     assert program.with_constants({"HALF": 3}).text.splitlines()[2] == "constexpr int HALF = 3, BOTH = HALF * 2;"
+    several = parse_cuda("const int M = 1 << 10;\nconst int N = M;\nconstexpr int K = 1 << 12, L = 3;\n", "x.cu")
+    changed = several.with_constants({"M": 4, "N": 5, "K": 6})
+    assert changed.text == "const int M = 4;\nconst int N = 5;\nconstexpr int K = 6, L = 3;\n"
     with pytest.raises(ConstantError, match="there is no constant name; the file has: TILE, PITCH, HALF, BOTH"):
         program.with_constants({"name": 4})
 
