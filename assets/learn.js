@@ -170,6 +170,11 @@
       return [...(progress || []), outcome.slug];
     },
 
+    // A kernel that was fixed in the editor.
+    fixed(done, progress) {
+      return !done || (progress || []).includes(done) ? unchanged() : [...(progress || []), done];
+    },
+
     forget(clicks) {
       return clicks ? [] : unchanged();
     },

@@ -76,5 +76,10 @@ def register(app: Dash, services: Services) -> None:
 
 
 PAGE = Page(
-    LEARN, N_("Learn"), lambda services, address: learn_page(address.path), register, link=N_("Learn"), below=True
+    LEARN,
+    N_("Learn"),
+    lambda services, address: learn_page(address.path, editor=services.texts is not None),
+    register,
+    link=N_("Learn"),
+    below=True,
 )
