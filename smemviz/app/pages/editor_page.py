@@ -25,7 +25,7 @@ from smemviz.app.pages.learn.task_panel import TASK_OUTPUTS, judged, task_in, ta
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE
-from smemviz.errors import InputError, PlaceError, SmemvizError
+from smemviz.errors import InputError, PlaceError, SmemvizError, WaitingError
 from smemviz.i18n import N_, English, _, speaking, spoken
 from smemviz.lessons.tasks import Task
 from smemviz.messages import say
@@ -35,6 +35,7 @@ from smemviz.recordings.data import Finding
 from smemviz.wording.labels import count
 
 _FIRST = "square"
+_LONGEST_TIME = 20  # characters of the time by which a browser tells its questions apart
 _UNREAD = "columns nothing unread"  # no text has run yet, so there are no constants either
 _REFUSED = ("headline.children", "origin.children", "notices.children", "results.className")
 
@@ -111,9 +112,9 @@ def register(app: Dash, services: Services) -> None:
         task = task_in(run)
         if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
             return no_update, "", True, *judged(task, None)
-        result, printed, refused = run_asked(texts, asked["source"])
+        result, printed, refused = run_asked(texts, asked["source"], str(asked.get("at", ""))[:_LONGEST_TIME])
         filling = _view_refused(refused, asked["source"], shown) if refused else {}
-        recording = texts.run(result["file"], {}).recording if task and result["file"] else None
+        recording = texts.run(result["file"], {}).recording if task and result.get("file") else None
         # The browser shows a refusal itself, for it knows whether another text was asked for since.
         answered = {**result, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}
         return answered, printed, not printed, *judged(task, recording)
@@ -125,8 +126,8 @@ def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | N
     return filling if shown else filling | {"results.className": _UNREAD}
 
 
-def run_asked(texts: Texts, source: str) -> Asked:
-    """Run a text.
+def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
+    """Run a text; what is ``asked`` at a time of the browser has a place in the queue, and is asked again.
 
     The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
     with its language: what Python says is in English.
@@ -134,7 +135,10 @@ def run_asked(texts: Texts, source: str) -> Asked:
     began = time.perf_counter()
     try:
         text = texts.add(source)
-        ran = texts.run(text.name, {})
+        ran = texts.run(text.name, {}, asked)
+    except WaitingError as waiting:
+        said = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
+        return Asked({"waiting": waiting.place, "marks": [], "said": said, "lang": _tag(said)})
     except PlaceError as error:
         what, tag = _in_words(error.what)
         with speaking(tag):
@@ -150,8 +154,11 @@ def run_asked(texts: Texts, source: str) -> Asked:
     else:
         said = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = list(map(_of_finding, recording.findings))
-    tag = "en" if isinstance(said, English) else spoken()
-    return Asked({"file": text.name, "marks": marks, "said": said, "lang": tag}, ran.printed)
+    return Asked({"file": text.name, "marks": marks, "said": said, "lang": _tag(said)}, ran.printed)
+
+
+def _tag(said: str) -> str:
+    return "en" if isinstance(said, English) else spoken()
 
 
 def _in_words(text: str) -> tuple[str, str]:

@@ -28,11 +28,11 @@ from numba.cuda.dispatcher import CUDADispatcher
 from smemviz.engines import recorder
 from smemviz.engines.gpu.passes import ROW_BYTES, InstrumentedKernel, count, instrumented_kernel, most_registers
 from smemviz.engines.gpu.preflight import UNSAFE, Preflight
-from smemviz.engines.host import Configuration, configuration, launch_place, run_main
+from smemviz.engines.host import Configuration, configuration, launch_place, not_recorded, run_main
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker
-from smemviz.errors import LaunchError, MissingError, RefusedLaunchError
+from smemviz.errors import LaunchError, MissingError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
@@ -91,6 +91,7 @@ class Recorder(recorder.Recorder):
         super().__init__(progress, log_bytes, picker)
         self._preflight = Preflight()
         self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
+        self._not_recorded: dict[str, UnsupportedError] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -104,15 +105,31 @@ class Recorder(recorder.Recorder):
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
         threads = math.prod(config.block)
         key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
-        if key not in self._instrumented:
-            options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
-            kept = {name: value for name, value in options.items() if value}
-            self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
-        launch = count(
-            function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
-        )
+        try:
+            if key not in self._instrumented:
+                options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
+                kept = {name: value for name, value in options.items() if value}
+                self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
+            launch = count(
+                function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
+            )
+        except UnsupportedError as error:
+            error.kernel = function.name
+            self._not_recorded.setdefault(function.name, error)
+            return True
         self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
+
+    def end(self) -> None:
+        """Note which kernels ran without being recorded.
+
+        Raises:
+            UnsupportedError: when there is nothing else to tell.
+        """
+        if self.is_empty:
+            for error in self._not_recorded.values():
+                raise error
+        self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
 
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""

@@ -87,9 +87,9 @@ def launch(
     log = (Log if recorded else NoLog)(table.sites, blocks, warps, log_bytes, chosen)
     findings = Findings(kernel.name, configuration, number, tree=kernel.node)
     arrays = global_arrays(kernel, names, values)
-    races = GlobalRaces(table.sites, warps * WARP_SIZE, findings)
-    seen = watched_memories(table.sites, values, arrays)
-    machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings, races, seen)
+    seen = watched_memories(table.sites, values, arrays, blocks * warps * WARP_SIZE)
+    races = GlobalRaces(table.sites, seen, blocks, warps * WARP_SIZE, findings)
+    machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings, races)
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )

@@ -20,7 +20,6 @@ from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES, Hazards
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
-from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, SharedMemory, View, c_strides
 from smemviz.engines.lockstep.memory.shared import SharedLayout
@@ -43,7 +42,7 @@ class Limits:
     iterations: int = 10_000_000
     memory_bytes: int = 4 * 1024**3
     threads: int = 1 << 30
-    threads_at_once: int = 1 << 15
+    threads_at_once: int = 1 << 16
     shared_at_once: int = 1 << 25
 
 
@@ -67,7 +66,6 @@ class Machine:
     place: tuple[str, int]
     findings: Findings
     in_global: GlobalRaces
-    watched: Mapping[Memory, Watched] = field(default_factory=dict)
     constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
     iterations: int = 0
     printed: int = 0
@@ -175,7 +173,7 @@ class Machine:
         values = None
         made = self.table.sites[site]
         if made.space == "global":
-            watched = self.watched.get(memory)
+            watched = self.in_global.watched.get(memory)
             if watched is not None:
                 self.hazards.add_global(watched, site, addresses, mask, stored)
         else:

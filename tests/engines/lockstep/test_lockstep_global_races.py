@@ -164,3 +164,51 @@ def test_elements_of_different_widths_that_share_bytes_race():
 def test_threads_that_store_the_same_value_do_not_race():
     assert found("out[0] = 1", grid=4, block=64) == []
     assert len(found("out[0] = 1\nout[0] = 2", grid=4, block=64)) == 1
+
+
+def test_a_thread_may_load_what_it_stored_with_others():
+    assert found("out[0] = 1\nx = out[0]") == []
+    assert len(found("if cuda.laneid > 3:\n    out[0] = 1\nx = out[0]")) == 1
+
+
+LAST_BLOCK = """
+last = cuda.shared.array(1, int32)
+t = cuda.threadIdx.x
+if t == 0:
+    out[1 + cuda.blockIdx.x] = cuda.blockIdx.x
+    FENCE
+    last[0] = cuda.atomic.add(out, 0, 1)
+cuda.syncthreads()
+if last[0] == cuda.gridDim.x - 1:
+    total = 0
+    for k in range(cuda.gridDim.x):
+        total += out[1 + k]
+    out[100 + t] = total
+"""
+
+
+@IN_BATCHES
+def test_the_last_block_may_add_up_what_all_stored_before_a_fence_and_an_atomic(threads):
+    limits = Limits(threads_at_once=threads)
+    out = np.zeros(200, np.int64)
+    _, findings = body(LAST_BLOCK.replace("FENCE", "cuda.threadfence()"), out, grid=9, limits=limits)
+    assert findings == ()
+    assert out[100] == sum(range(9))
+
+    (message,) = found(LAST_BLOCK.replace("FENCE", "x = 1"), grid=9, limits=limits)
+    assert "out[1] is stored by thread (0, 0, 0) of block (0, 0, 0)" in message
+    assert message.endswith("or order them with cuda.threadfence() and an atomic.")
+    (message,) = found(LAST_BLOCK.replace("FENCE", "cuda.threadfence_block()"), grid=9, limits=limits)
+
+
+def test_a_barrier_of_the_grid_orders_its_blocks():
+    text = """
+    i = cuda.grid(1)
+    for k in range(3):
+        out[i] = k
+        GRID
+        x = out[(i + 64) % 256]
+        GRID
+    """
+    assert found(text.replace("GRID", "cuda.cg.this_grid().sync()"), grid=4, block=64) == []
+    assert len(found(text.replace("GRID", "cuda.syncthreads()"), grid=4, block=64)) == 1

@@ -12,6 +12,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import KERNEL, LEARN
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
@@ -284,9 +285,9 @@ def _panel(at: str, alternatives: str) -> Component:
                 [html.H2("", id=f"{name}-title"), download(alternatives)],
                 className="panel-head",
             ),
-            html.Div(
+            scroller(
                 html.Div(graph(f"{name}-figure"), className="sheet", id=f"{name}-sheet"),
-                className="scroller", tabIndex=0, role="region", id=f"{name}-region", **{"aria-label": ""},
+                label="", id=f"{name}-region",
             ),
         ],
         className="panel learn-panel",

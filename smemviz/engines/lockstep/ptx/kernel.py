@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 )
 from smemviz.engines.lockstep.ptx.code.promote import promote
 
+_STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
 _CARRY = "%carry"  # of add.cc and its kin
 
 
@@ -35,6 +36,7 @@ class MemoryInstruction:
     op: str
     width: int
     dtype: str
+    strong: bool = False  # what others see at once, as ``volatile`` and ``acquire`` do
 
 
 class Kernel:
@@ -50,7 +52,7 @@ class Kernel:
         self._slots: dict[str, int] = {}
         self.registers[_CARRY] = "pred"
         self.carry_slot = self.slot(_CARRY)
-        self._body = flat.body
+        self.body = flat.body
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
         used = {leaf for one in flat.body for operand in one.operands for leaf in leaves(operand)}
@@ -74,7 +76,7 @@ class Kernel:
 
     def memory_site(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
-        self.memory.append(MemoryInstruction(one.place, space, op, width, dtype))
+        self.memory.append(MemoryInstruction(one.place, space, op, width, dtype, one.has(*_STRONG)))
         return len(self.memory) - 1
 
     def is_read(self, operand: Operand) -> bool:
@@ -101,7 +103,7 @@ def _registers(operand: Operand) -> Iterator[str]:
     return (leaf.name for leaf in leaves(operand) if isinstance(leaf, Register))
 
 
-def _read_by(one: Instruction) -> Iterator[str]:
+def read_by(one: Instruction) -> Iterator[str]:
     """Give the registers that an instruction reads."""
     if one.guard:
         yield one.guard.register.name
@@ -130,7 +132,7 @@ def _needed(body: list[Instruction]) -> set[str]:
         if one.opcode == "mov" and isinstance(one.operands[0], Register) and isinstance(one.operands[1], Register):
             moved.setdefault(one.operands[0].name, set()).add(one.operands[1].name)
         else:
-            needed.update(_read_by(one))
+            needed.update(read_by(one))
     waiting = list(needed)
     while waiting:
         for source in moved.get(waiting.pop(), set()) - needed:

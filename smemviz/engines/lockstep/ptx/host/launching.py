@@ -15,7 +15,6 @@ from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.hazards.remedies import CPP
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
@@ -30,6 +29,7 @@ from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
+from smemviz.engines.lockstep.ptx.written import watched_allocations
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError, UnsupportedError
@@ -37,6 +37,7 @@ from smemviz.frontends.cuda.sources import Sources
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, Finding, Launch
+from smemviz.recordings.spelling import CPP
 
 _COOPERATIVE = re.compile(r"\bthis_grid\b")
 
@@ -87,6 +88,8 @@ def launch(
     log = (Log if recorded else NoLog)(sites.sites, blocks, warps, log_bytes, chosen)
     findings = Findings(entry.name, configuration, number, CPP)
     arrays = given.arrays(entry.line)
+    threads = blocks * warps * WARP_SIZE
+    seen = watched_allocations(kernel, memory, given.parameters, symbols, arrays, threads)
     machine = Machine(
         kernel,
         configuration,
@@ -94,7 +97,7 @@ def launch(
         sites,
         log,
         findings,
-        GlobalRaces(sites.sites, warps * WARP_SIZE, findings),
+        GlobalRaces(sites.sites, seen, blocks, warps * WARP_SIZE, findings),
         memory,
         given.parameters,
         symbols,
