@@ -16,6 +16,7 @@ from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
+from smemviz.app.pages.learn.teach_page import TEACH, save_progress, teach_page
 from smemviz.i18n import _, ngettext
 from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Said, lesson_of
 from smemviz.lessons.tasks import Task
@@ -27,15 +28,17 @@ _MOST_SEGMENTS = 6  # a choice of more is a list
 _LANES = range(32)
 
 
-def learn_page(path: str, *, editor: bool = True) -> list[Component]:
-    """Lay out the list at ``/learn``, or the lesson at ``/learn/<slug>``; kernels to fix need the editor.
+def learn_page(path: str, *, editor: bool = True, teach: bool = False) -> list[Component]:
+    """Lay out the list at ``/learn``, for teachers with the answers, or the lesson at ``/learn/<slug>``.
+
+    Kernels to fix need the editor.
 
     Raises:
         InputError: when there is no such lesson.
     """
     name = path.removeprefix(LEARN).strip("/")
     return [
-        *(_lesson(lesson_of(name), editor) if name else _list(editor)),
+        *(_lesson(lesson_of(name), editor) if name else teach_page() if teach else _list(editor)),
         dcc.Store(id="learn-progress", storage_type="local"),
     ]
 
@@ -83,6 +86,8 @@ def _list(editor: bool) -> list[Component]:
                 html.Output("", id="learn-count"),
                 forget,
                 html.P(_("Your progress is kept in this browser and nowhere else."), className="note"),
+                save_progress(),
+                dcc.Link(_("For teachers"), href=f"{LEARN}?{TEACH}=1", className="learn-teach"),
             ],
             className="learn-progress",
         ),
