@@ -324,3 +324,60 @@ def test_a_launch_with_too_few_arguments_discards_nothing_either(tmp_path: Path)
 def test_a_kernel_that_is_refused_first_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="a list in a kernel"):
         script(tmp_path, f"{LAUNCHES}\nbad[1, 1](np.zeros(1))\n")
+
+
+# --- what Numba makes kernels of
+
+VECTORIZED = f"""{HEAD}
+from numba import guvectorize, vectorize
+
+@vectorize(["float32(float32, float32)", "float64(float64, float64)"], target="cuda")
+def plus(a, b):
+    return a + 2 * b
+
+@guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)", target="cuda")
+def scaled(a, by, out):
+    for k in range(a.shape[0]):
+        out[k] = a[k] * by
+
+@guvectorize(["void(float64[:], float64[:])"], "(n)->()", target="cuda")
+def total(a, out):
+    out[0] = 0
+    for k in range(a.shape[0]):
+        out[0] += a[k]
+
+@vectorize(["float64(float64)"])
+def on_the_host(a):
+    return a + 1
+
+START
+    a = np.arange(12.0).reshape(3, 4)
+    assert np.array_equal(plus(a, a[0]), a + 2 * a[0]) and plus(a, 1).shape == (3, 4)
+    assert plus(np.ones(2, np.float32), np.ones(2, np.float32)).dtype == np.float32
+    on_device = plus(cuda.to_device(a), cuda.to_device(a))
+    assert np.array_equal(on_device.copy_to_host(), 3 * a)
+    into = np.zeros((3, 4))
+    assert plus(a, a, out=into) is into and np.array_equal(into, 3 * a)
+    assert np.array_equal(scaled(a, np.array([1.0, 2.0, 3.0])), a * [[1], [2], [3]])
+    assert np.array_equal(total(a), a.sum(axis=1))
+    assert on_the_host(1.0) == 2.0
+    try:
+        plus(np.ones(2, np.int8), np.ones(2, np.int8))
+    except TypeError as error:
+        assert "No matching version" in str(error)
+"""
+
+
+@pytest.mark.parametrize("start", ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"])
+def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
+    recording = script(tmp_path, VECTORIZED.replace("START", start))
+    assert recording.findings == ()
+    names = [launch.kernel for launch in recording.launches]
+    assert names == ["vectorized_plus"] * 5 + ["vectorized_scaled", "vectorized_total"]
+    launch = recording["vectorized_scaled"]
+    assert recording.source_of(launch).splitlines()[3] == "        scaled(a0[i, :], a1[i], a2[i, :])"
+    inside = next(site for site in launch.sites if site.source == "a[k]")
+    assert recording.file_of(launch) != recording.file
+    assert (inside.function, inside.line, recording.file_of(launch, inside)) == ("scaled", 16, recording.file)
+    recording.save(tmp_path / "it.smem.npz")
+    assert smemviz.load(tmp_path / "it.smem.npz")["vectorized_total"].sites
