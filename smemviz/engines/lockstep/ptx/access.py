@@ -64,9 +64,9 @@ def update(
     change: Callable[[Any, NDArray[np.int64], list[Any]], Any],
 ) -> Value:
     """Change elements with ``change(elements, numbers, values)``, which returns what was there before."""
-    at, flat = m.one_each(address.astype(np.int64)), [m.one_each(value) for value in values]
+    flat = [m.one_each(value) for value in values]
     old = np.zeros(m.active, UNSIGNED[width])
-    for where, lanes, inner in _parts(m, site, space, at, width):
+    for where, lanes, inner in _parts(m, site, space, address.astype(np.int64), width):
         with m.only(lanes):
             m.request(site, where, inner, width)
             for elements, numbers, these in places(m, where, inner, width):

@@ -74,7 +74,8 @@ class Kernel:
         self._slots: dict[str, int] = {}
         self.registers[_CARRY] = "pred"
         self.carry_slot = self.slot(_CARRY)
-        self._body = flat.body
+        self.flat = flat
+        self._touched: dict[int, list[int]] = {}
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
         used = {symbol for one in flat.body for operand in one.operands for symbol in _symbols(operand)}
@@ -98,7 +99,13 @@ class Kernel:
     def touches(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
         self.memory.append(MemoryInstruction(one.place, space, op, width, dtype))
-        return len(self.memory) - 1
+        number = len(self.memory) - 1
+        self._touched.setdefault(id(one), []).append(number)
+        return number
+
+    def touched_by(self, one: Instruction) -> list[int]:
+        """Return the numbers of the places that an instruction of ``flat`` touches memory in, in their order."""
+        return self._touched.get(id(one), [])
 
     def is_read(self, operand: Operand) -> bool:
         """Tell whether anything reads what an instruction leaves in a destination."""

@@ -23,7 +23,7 @@ from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.errors import StoppedError
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
-from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
+from smemviz.engines.lockstep.ptx.host.layout import Placed, initial_bytes, place_shared
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
@@ -36,7 +36,7 @@ from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.sources import Sources
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import WARP_SIZE, Finding, Launch
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch, Requests, Totals
 
 _COOPERATIVE = re.compile(r"\bthis_grid\b")
 
@@ -64,6 +64,59 @@ class Entry:
         """Where it is defined."""
         return self.program.kernel(self.name, 1).line
 
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether its blocks may wait for each other."""
+        return _COOPERATIVE.search(self.program.device_text) is not None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel made ready for launches of one shape: its code, where its shared arrays lie, its sites."""
+
+    entry: Entry
+    kernel: Kernel
+    sources: Sources
+    layout: Placed
+    sites: SiteMap
+
+    def launch(
+        self, configuration: Configuration, requests: Requests, totals: Totals | None, arrays: tuple[ArrayInfo, ...]
+    ) -> Launch:
+        """Return what a launch did as a recording has it."""
+        named, requests, totals = finished(self.sites.sites, requests, totals, arrays)
+        return Launch(
+            kernel=self.entry.name,
+            line=self.entry.line,
+            grid=configuration.grid,
+            block=configuration.block,
+            dynamic_shared=configuration.dynamic_shared,
+            shared_bytes=self.layout.shared.nbytes,
+            sites=named,
+            arrays=arrays,
+            requests=requests,
+            totals=totals,
+        )
+
+
+def prepare(entry: Entry, configuration: Configuration, place: Place) -> Prepared:
+    """Make a kernel ready to be launched.
+
+    Raises:
+        RefusedLaunchError: for a launch that no device would start.
+        UnsupportedError: for an instruction that is not followed, at the line that it comes from.
+    """
+    target = device(COMPUTE_CAPABILITY)
+    check_launch(place, configuration.grid, configuration.block, target)
+    sources, _ = _module(entry.compiled)
+    try:
+        kernel = _kernel(entry.compiled, entry.symbol)
+    except PtxError as error:
+        raise unsupported(error, entry, sources) from None
+    layout = place_shared(kernel, entry, configuration.dynamic_shared)
+    check_shared(place, layout.static, configuration.dynamic_shared, target)
+    return Prepared(entry, kernel, sources, layout, SiteMap(kernel, entry.plain, sources))
+
 
 def launch(
     entry: Entry,
@@ -86,24 +139,16 @@ def launch(
         LaunchError: for one whose arguments do not fit, or that is larger than lockstep's limits.
         UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
     """
-    target = device(COMPUTE_CAPABILITY)
-    check_launch(place, configuration.grid, configuration.block, target)
     _check_threads(place, configuration, limits.threads)
-    sources, module = _module(entry.compiled)
-    try:
-        kernel = _kernel(entry.compiled, entry.symbol)
-    except PtxError as error:
-        raise _unsupported(error, entry, sources) from None
-    layout = place_shared(kernel, entry, configuration.dynamic_shared)
-    check_shared(place, layout.static, configuration.dynamic_shared, target)
-    given = given_arguments(entry, kernel, args, place)
-    memory, symbols = _memory(kernel, module, given)
+    ready = prepare(entry, configuration, place)
+    kernel, layout, sites = ready.kernel, ready.layout, ready.sites
+    given = given_arguments(entry, kernel, args, place, GlobalMemory())
+    memory, symbols = _memory(kernel, kernel.module, given)
     symbols |= layout.symbols
-    cooperative = _COOPERATIVE.search(entry.program.device_text) is not None
+    cooperative = entry.is_cooperative
     if cooperative:
         _check_threads(place, configuration, MOST_COOPERATING, together=True)
     workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
-    sites = SiteMap(kernel, entry.plain, sources)
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
     chosen = logged.of(place, entry.name, blocks) if logged and recorded else None
@@ -127,21 +172,9 @@ def launch(
         with np.errstate(all="ignore"):
             _run(machine, blocks, limits, entry, progress)
     except PtxError as error:
-        raise _unsupported(error, entry, sources) from None
+        raise unsupported(error, entry, ready.sources) from None
     given.copy_back()
-    named, requests, totals = finished(sites.sites, log.requests(), log.totals, (*layout.placed, *arrays))
-    made = Launch(
-        kernel=entry.name,
-        line=entry.line,
-        grid=configuration.grid,
-        block=configuration.block,
-        dynamic_shared=configuration.dynamic_shared,
-        shared_bytes=layout.shared.nbytes,
-        sites=named,
-        arrays=(*layout.placed, *arrays),
-        requests=requests,
-        totals=totals,
-    )
+    made = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
     return made, findings.all()
 
 
@@ -183,7 +216,7 @@ def _made_kernel(ptx: str, symbol: str) -> Kernel:
     return Kernel(_parsed(ptx), symbol)
 
 
-def _memory(kernel: Kernel, module: Module, given: Given) -> tuple[GlobalMemory, dict[str, int]]:
+def _memory(kernel: Kernel, module: Module, given: Given[GlobalMemory]) -> tuple[GlobalMemory, dict[str, int]]:
     """Return global memory with everything in it, and the addresses of variables."""
     memory = given.memory
     symbols: dict[str, int] = {}
@@ -227,7 +260,7 @@ def _check_threads(place: Place, configuration: Configuration, most: int, *, tog
     raise LaunchError(*place, what)
 
 
-def _unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
+def unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
     """Return the error at the line of the text that an instruction comes from."""
     place = error.place
     while place is not None and sources.file(place.file) is None and place.outer is not None:
