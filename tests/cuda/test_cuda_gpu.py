@@ -19,7 +19,8 @@ from smemviz.engines.gpu.ptx.passes import record, requests_of
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 from smemviz.engines.gpu.ptx.text import for_driver
 from smemviz.engines.host import Configuration, configuration
-from smemviz.engines.lockstep.ptx.host.launching import Entry, launch, prepare
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import launch, prepare
 from smemviz.engines.lockstep.ptx.host.running import _arguments
 from smemviz.engines.selection import as_blocks
 from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda

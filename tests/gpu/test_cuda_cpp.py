@@ -42,7 +42,8 @@ CASES = list(cases())
 def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kernel: str) -> None:
     from smemviz.engines.gpu.ptx.driver import Gpu
     from smemviz.engines.gpu.ptx.passes import record
-    from smemviz.engines.lockstep.ptx.host.launching import Entry, launch
+    from smemviz.engines.lockstep.ptx.host.entry import Entry
+    from smemviz.engines.lockstep.ptx.host.launching import launch
     from smemviz.engines.lockstep.ptx.host.running import _arguments
 
     outputs = []

@@ -3,7 +3,7 @@
 import numpy as np
 
 from smemviz.engines.lockstep.hazards.findings import Findings
-from smemviz.engines.lockstep.hazards.remedies import CPP
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.log import NoLog
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import Given
@@ -14,6 +14,8 @@ from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap
+from smemviz.engines.lockstep.ptx.steps import steps_of
+from smemviz.recordings.spelling import CPP
 
 
 class _NoSources:
@@ -48,19 +50,22 @@ class LockstepCard:
     def run(self, kernel, configuration, parameters):
         module = parse(kernel.ptx)
         entry = Kernel(module, kernel.name)
+        steps = steps_of(entry)
         layout = place_shared(entry, self.entry, configuration.dynamic_shared)
         named = dict(zip((one.name for one in entry.function.parameters), parameters, strict=True))
         memory, symbols = _memory(entry, module, Given(self.memory, named))
         sites = SiteMap(entry, "", _NoSources())
         blocks = int(np.prod(configuration.grid))
         warps = -(-int(np.prod(configuration.block)) // 32)
+        findings = Findings("", configuration, 0, CPP)
         machine = Machine(
             entry,
             configuration,
             layout.shared,
             sites,
             NoLog(sites.sites, blocks, warps, 0),
-            Findings("", configuration, 0, CPP),
+            findings,
+            GlobalRaces(sites.sites, {}, blocks, 32 * warps, findings),
             memory,
             named,
             symbols | layout.symbols,
@@ -68,7 +73,7 @@ class LockstepCard:
         )
         with np.errstate(all="ignore"):
             machine.begin(0, blocks)
-            Scheduler(machine, 1_000_000).run()
+            Scheduler(machine, steps, 1_000_000).run()
             machine.end()
         assert not machine.findings.all()
         self.outputs.append([held.data[: len(data)].copy() for held, data in self.placed])

@@ -44,7 +44,9 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
                 return
             expected = len(function.node.args.posonlyargs) + len(function.node.args.args)
             if len(args) != expected:
-                raise LaunchError(*place, f"{function.name} takes {expected} arguments; {len(args)} were given")
+                wrong = LaunchError(*place, f"{function.name} takes {expected} arguments; {len(args)} were given")
+                wrong.kernel = function.name
+                raise wrong
             cuda.synchronize()
             with quiet():
                 if watcher.launch(kernel, function, config, args) is False:

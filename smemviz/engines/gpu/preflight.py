@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
 from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep import Limits, launch
@@ -93,6 +94,8 @@ def _copied(argument: Any, seen: dict[int, Any]) -> Any:
         copied = argument
         if isinstance(argument, np.ndarray):
             copied = argument.copy(order="K")
+        elif isinstance(argument, DeviceNDArray):  # as_cuda_array would lose the fields of records
+            copied = argument.copy_to_host()
         elif hasattr(argument, "__cuda_array_interface__"):
             copied = cuda.as_cuda_array(argument).copy_to_host()
         seen[id(argument)] = copied

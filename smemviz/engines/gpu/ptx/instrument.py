@@ -59,7 +59,7 @@ def accesses(kernel: Kernel, one: Instruction, sites: SiteMap) -> list[Access]:
     Raises:
         PtxError: when the instruction names no address for one of them.
     """
-    numbers = kernel.touched_by(one)
+    numbers = kernel.sites_of(one)
     places = [operand for operand in one.operands if isinstance(operand, Address)]
     if one.opcode == "cp" and len(numbers) == 2:  # loads the second, then stores to the first
         places = places[::-1]
@@ -112,7 +112,7 @@ class _Rewrite:
         self._kept: list[Space] = []
         self._kept_of_shared: dict[int, int] = {}
         self._kinds: set[ServedAs] = set()
-        self._waits_for_grid = any("%envreg1" in one.text for one in kernel.flat.body)
+        self._waits_for_grid = any("%envreg1" in one.text for one in kernel.body)
 
     def module(self, first_lines: str, threads: int) -> str:
         text = self._text
@@ -155,7 +155,7 @@ class _Rewrite:
 
     def _body(self) -> Iterator[str]:
         labels = self._text.labels_at()
-        body = self._kernel.flat.body
+        body = self._kernel.body
         exits: list[int] = []
         lines: list[str] = []
         for number, one in enumerate(body):

@@ -23,7 +23,8 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.host.arguments import Given, Held, given_arguments
-from smemviz.engines.lockstep.ptx.host.launching import Entry, Prepared, prepare, unsupported
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import Prepared, prepare, unsupported
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.selection import Blocks
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Launch, Requests, Totals

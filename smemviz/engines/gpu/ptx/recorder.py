@@ -17,11 +17,12 @@ from smemviz.engines.gpu.ptx.passes import record
 from smemviz.engines.gpu.recorder import device, not_run
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.lockstep.launching import Place, Progress
+from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.host import running
-from smemviz.engines.lockstep.ptx.host.launching import Entry
+from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch as launch_in_lockstep
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import LaunchError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.cuda.program import CudaProgram

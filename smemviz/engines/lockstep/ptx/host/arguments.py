@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
+from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda.launches import wrong_number
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.messages import said
 from smemviz.recordings.data import ArrayInfo
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.host.launching import Entry
 
 
 class Held(Protocol):
