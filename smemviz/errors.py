@@ -10,6 +10,7 @@ SmemvizError
  |    |    +-- RefusedLaunchError  one that no device would start
  |    +-- RecordingError    a recording that cannot be read
  |    +-- BusyError         too much is asked for at once
+ |         +-- WaitingError    others come first; says how many
  +-- MissingError        3  this machine lacks what was asked for
 """
 
@@ -40,6 +41,14 @@ class InputError(SmemvizError):
 
 class BusyError(InputError):
     """What was asked for may be had in a moment: the same question is worth asking again."""
+
+
+class WaitingError(BusyError):
+    """What was asked for has a place in a queue, from 1, and is asked for again to keep it."""
+
+    def __init__(self, text: str, place: int) -> None:
+        super().__init__(text)
+        self.place = place
 
 
 class PlaceError(InputError):

@@ -14,6 +14,7 @@ from smemviz.app.addresses import EDITOR, LEARN
 from smemviz.app.components.connect import of_script
 from smemviz.app.page import titled
 from smemviz.app.router import NOWHERE, pages
+from smemviz.app.server.payload import CALLBACKS
 from smemviz.app.state import CONSTANT, LOOK, RUN
 from smemviz.lessons import SHOW
 from smemviz.reports.html.scripts import embedded
@@ -37,6 +38,7 @@ def names_element(*, editor: bool) -> str:
         "constant": CONSTANT,
         "choices": CHOICES,
         "show": SHOW,
+        "callbacks": CALLBACKS,
     }
     return f'<script type="application/json" id="names">{embedded(names)}</script>'
 

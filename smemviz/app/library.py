@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from smemviz.app.cache import Cache
+from smemviz.app.cache import Cache, visitor
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.app.time_limit import StoppedError, TimeLimit
@@ -115,10 +116,17 @@ class Library:
     choose constants, and with them how much a file asks of the machine.
     """
 
-    def __init__(self, paths: Sequence[Path], texts: Texts | None = None, *, local: bool = True) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        texts: Texts | None = None,
+        *,
+        local: bool = True,
+        sandbox: Supervisor | None = None,
+    ) -> None:
         self.texts = texts
         self.local = local
-        self._sandbox = texts.supervisor if texts else Supervisor()
+        self.sandbox = sandbox or (texts.supervisor if texts else Supervisor())
         self._paths = _names(paths)
         self._runs: Cache[_Run, Recording | SmemvizError] = Cache(_MOST_BYTES)
         self._files: Cache[tuple[Path, int], Recording] = Cache(sys.maxsize, weigh=lambda recording: 0)  # all stay
@@ -145,10 +153,12 @@ class Library:
         if path.suffix == ".npz":
             recording = self._load(path)
             return replace(recorded_program(recording.source, recording.file, recording.constants), trusted=False)
-        source = read_source(path)
+        with self._without_folders(path):
+            source = read_source(path)
         known = self._programs.get(path)
         if known is None or known.source != source:  # a page asks for the same program many times
-            known = self._programs[path] = parse_program(source, path.as_posix())
+            named = path.as_posix() if self.local else path.name
+            known = self._programs[path] = parse_program(source, named)
         if isinstance(known, CudaProgram) and file.endswith(COMPILED):
             return replace(known, view="compiled")
         return known
@@ -226,13 +236,25 @@ class Library:
         try:
             changed = path.stat().st_mtime_ns
         except OSError as error:  # it was there when the server started
-            raise RecordingError(f"{path}: cannot be read any more: {error.strerror}") from None
-        recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
+            named = path if self.local else path.name
+            raise RecordingError(f"{named}: cannot be read any more: {error.strerror}") from None
+        with self._without_folders(path):
+            recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
         before = self._versions.get(path, changed)
         self._versions[path] = changed
         if before != changed:
             self._files.forget((path, before))
         return recording
+
+    @contextmanager
+    def _without_folders(self, path: Path) -> Iterator[None]:
+        """Name a file in errors without the folders it lies in, where others read them."""
+        try:
+            yield
+        except InputError as error:
+            if self.local:
+                raise
+            raise InputError(str(error).replace(str(path), path.name)) from None
 
     def run(self, program: Program) -> Recording:
         """Run in lockstep, once for the same source, helpers and constants; nobody waits for the run of another.
@@ -268,7 +290,8 @@ class Library:
                     _("CUDA C++ is compiled for you on your own machine only; save it and start smemviz there."),
                 )
             if not trusted:
-                return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
+                overrides = dict(program.overrides)
+                return self.sandbox.run(program.source, overrides, program.file, visitor=visitor()).recording
             with self._running:  # it may import modules, which all of this process share
                 forget(path for path, _ in helpers)
                 return self._run_here(program)

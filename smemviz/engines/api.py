@@ -8,9 +8,10 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from smemviz.engines.backend import Engine, Progress, assembled, chosen, gpu_engine
+from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
 from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.cuda import CudaProgram, parse_cuda

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, cast
 
 from smemviz.engines.host import Configuration
+from smemviz.engines.recorder import Progress, Recorder
 from smemviz.engines.script_files import gather_files
 from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import InputError, MissingError
@@ -19,13 +20,12 @@ from smemviz.recordings.recording import EngineName, Recording
 from smemviz.version import __version__
 
 Engine = Literal["auto", "gpu", "lockstep"]
-Progress = Callable[[int, int, str], None]
 
 
 class GpuEngine(Protocol):
     """What the gpu engine does: ``smemviz.engines.gpu.recorder``, which only a machine with CUDA can import."""
 
-    Recorder: Callable[[int, Progress | None, Picker], Any]
+    Recorder: Callable[[Progress | None, int, Picker], Recorder]
 
     def available(self) -> bool:
         """Tell whether there is a GPU that Numba can use."""

@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from smemviz.engines.backend import Progress, gpu_engine
+from smemviz.engines.backend import gpu_engine
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.output_hashes import OutputHash, hashed
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program

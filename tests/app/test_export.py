@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from smemviz.app.components.graph import download
 
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col&site=1&warp=0&step=1"
-LANES = {str(lane) for lane in range(32)}
+LANES = {f"L{lane}" for lane in range(32)}
 
 
 def saved(page: Page, panel: str, form: str, folder: Path) -> Path:

@@ -328,7 +328,9 @@ def test_one_with_statement_in_another_tells_both() -> None:
         kernel[3, 32](numbers)
     assert [launch.grid[0] for launch in outer.launches] == [1, 2, 3]
     assert [launch.grid[0] for launch in inner.launches] == [2]
-    assert [finding.launch for finding in inner.findings] == []
+    # Where there is more than one block, all of them add to the same numbers.
+    assert [finding.launch for finding in outer.findings] == [1, 2]
+    assert [finding.launch for finding in inner.findings] == [0]
 
 
 def test_one_in_another_is_of_the_same_engine() -> None:

@@ -24,7 +24,7 @@ from smemviz.app.pages.kernel.run_view import refusal
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE
-from smemviz.errors import InputError, PlaceError, SmemvizError
+from smemviz.errors import InputError, PlaceError, SmemvizError, WaitingError
 from smemviz.i18n import N_, English, _, speaking, spoken
 from smemviz.messages import say
 from smemviz.model.hardware.hardware import H200
@@ -33,6 +33,7 @@ from smemviz.recordings.data import Finding
 from smemviz.wording.labels import count
 
 _FIRST = "square"
+_LONGEST_TIME = 20  # characters of the time by which a browser tells its questions apart
 _UNREAD = "columns nothing unread"  # no text has run yet, so there are no constants either
 _REFUSED = ("headline.children", "origin.children", "notices.children", "results.className")
 
@@ -98,7 +99,7 @@ def register(app: Dash, services: Services) -> None:
     def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
         if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
             return no_update, "", True
-        result, printed, refused = run_asked(texts, asked["source"])
+        result, printed, refused = run_asked(texts, asked["source"], str(asked.get("at", ""))[:_LONGEST_TIME])
         filling = _view_refused(refused, asked["source"], shown) if refused else {}
         # The browser shows a refusal itself, for it knows whether another text was asked for since.
         return {**result, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}, printed, not printed
@@ -110,8 +111,8 @@ def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | N
     return filling if shown else filling | {"results.className": _UNREAD}
 
 
-def run_asked(texts: Texts, source: str) -> Asked:
-    """Run a text.
+def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
+    """Run a text; what is ``asked`` at a time of the browser has a place in the queue, and is asked again.
 
     The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
     with its language: what Python says is in English.
@@ -119,7 +120,10 @@ def run_asked(texts: Texts, source: str) -> Asked:
     began = time.perf_counter()
     try:
         text = texts.add(source)
-        ran = texts.run(text.name, {})
+        ran = texts.run(text.name, {}, asked)
+    except WaitingError as waiting:
+        said = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
+        return Asked({"waiting": waiting.place, "marks": [], "said": said, "lang": _tag(said)})
     except PlaceError as error:
         what, tag = _in_words(error.what)
         with speaking(tag):
@@ -135,8 +139,11 @@ def run_asked(texts: Texts, source: str) -> Asked:
     else:
         said = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = list(map(_of_finding, recording.findings))
-    tag = "en" if isinstance(said, English) else spoken()
-    return Asked({"file": text.name, "marks": marks, "said": said, "lang": tag}, ran.printed)
+    return Asked({"file": text.name, "marks": marks, "said": said, "lang": _tag(said)}, ran.printed)
+
+
+def _tag(said: str) -> str:
+    return "en" if isinstance(said, English) else spoken()
 
 
 def _in_words(text: str) -> tuple[str, str]:

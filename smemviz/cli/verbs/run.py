@@ -18,7 +18,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from smemviz.cli.settings import add_file_and_settings, main_output, require_output
+from smemviz.cli.settings import add_engine, add_file_and_settings, add_view, main_output, require_output
 from smemviz.i18n import _
 
 
@@ -26,17 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.usage = "%(prog)s FILE [OPTION...] [-- ARGUMENT...]"
     add_file_and_settings(parser)
-    parser.add_argument(
-        "--engine",
-        choices=("auto", "gpu", "lockstep"),
-        default="auto",
-        help="what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)",
+    add_engine(
+        parser, "what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)"
     )
-    parser.add_argument(
-        "--view",
-        choices=("source", "compiled"),
-        help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
-    )
+    add_view(parser)
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="save the recording (*.smem.npz)")
     parser.add_argument(
         "--blocks",

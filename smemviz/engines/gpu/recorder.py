@@ -26,28 +26,26 @@ from numba.cuda.core.errors import NumbaError, NumbaPerformanceWarning  # not th
 from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
+from smemviz.engines import recorder
 from smemviz.engines.gpu.passes import ROW_BYTES, InstrumentedKernel, count, instrumented_kernel, most_registers
 from smemviz.engines.gpu.preflight import UNSAFE, Preflight
 from smemviz.engines.host import (
     Configuration,
     configuration,
     launch_place,
-    launch_refused,
-    main_failed,
     not_recorded,
     one_line,
     run_main,
 )
-from smemviz.engines.limits import check_launch, check_shared
+from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker
-from smemviz.errors import KernelFileError, LaunchError, MissingError, RefusedLaunchError, UnsupportedError
+from smemviz.errors import LaunchError, MissingError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import known
 from smemviz.recordings.data import Device, Finding, Launch
-
-Progress = Callable[[int, int, str], None]
 
 # Options of @cuda.jit that change what a kernel computes; the others do not matter to its addresses.
 _CARRIED_OPTIONS = ("fastmath", "extensions", "max_registers")
@@ -92,15 +90,13 @@ class Watcher(Protocol):
         """See one launch; the arguments must end as they began. False keeps it from happening."""
 
 
-class Recorder:
-    """Counts launches as they happen and keeps what they saw. ``log_bytes`` bounds the logs of all of them."""
+class Recorder(recorder.Recorder):
+    """Counts launches as they happen and keeps what they saw."""
 
-    def __init__(self, log_bytes: int, progress: Progress | None, picker: Picker | None = None) -> None:
-        self.launches: list[Launch] = []
-        self.findings: list[Finding] = []
-        self.log_bytes = log_bytes
-        self.picker = picker or Picker()
-        self.progress = progress
+    def __init__(
+        self, progress: Progress | None = None, log_bytes: int = LOG_BYTES, picker: Picker | None = None
+    ) -> None:
+        super().__init__(progress, log_bytes, picker)
         self._preflight = Preflight()
         self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
         self._not_recorded: dict[str, UnsupportedError] = {}
@@ -128,17 +124,16 @@ class Recorder:
         except (UnsupportedError, CoreError, NumbaError) as error:
             self._leave_out(function, error)
             return True
-        self.log_bytes -= len(launch.requests) * ROW_BYTES
-        self.launches.append(replace(launch, file=function.file))
+        self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
 
     def end(self) -> None:
-        """Note which kernels ran without being recorded, once the run is over.
+        """Note which kernels ran without being recorded.
 
         Raises:
             UnsupportedError: when there is nothing else to tell.
         """
-        if not self.launches and not self.findings:
+        if self.is_empty:
             for error in self._not_recorded.values():
                 raise error
         self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
@@ -150,10 +145,6 @@ class Recorder:
             error = UnsupportedError(function.file, function.node.lineno, what)
         error.kernel = function.name
         self._not_recorded.setdefault(function.name, error)
-
-    def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
-        """Note that a launch was refused."""
-        self.findings.append(launch_refused(kernel, error))
 
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
@@ -187,20 +178,10 @@ def run(
     Raises:
         InputError: when no launch is of those that ``picker`` is asked for.
     """
-    recorder = Recorder(log_bytes, progress, picker)
-    try:
-        watch(program, recorder)
-    except KernelFileError as error:
-        if not recorder.launches and not recorder.findings:
-            raise
-        recorder.findings.append(main_failed(error))
-    except LaunchError as error:
-        if not recorder.launches:
-            raise
-        recorder.findings.append(not_recorded(error))
-    recorder.end()
-    recorder.picker.check()
-    return tuple(recorder.launches), tuple(recorder.findings)
+    seen = Recorder(progress, log_bytes, picker)
+    with seen.recording():
+        watch(program, seen)
+    return seen.result()
 
 
 def watch(program: Program, watcher: Watcher) -> None:

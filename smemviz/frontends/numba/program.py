@@ -85,14 +85,6 @@ class Program:
         """What the file says of itself, in the first paragraph of its docstring."""
         return (ast.get_docstring(self.tree) or "").partition("\n\n")[0].replace("\n", " ")
 
-    def check_runnable(self) -> None:
-        """Make sure that it has what a run needs.
-
-        Raises:
-            KernelFileError: naming what is missing.
-        """
-        self.require_main()
-
     @property
     def language(self) -> str:
         """What the file is written in, by the name that highlighters know."""

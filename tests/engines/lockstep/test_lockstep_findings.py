@@ -57,7 +57,7 @@ def test_a_site_is_found_once_in_a_launch():
     _, findings = body(
         """
         for k in range(8):
-            out[cuda.grid(1) + k] = k
+            out[8 * cuda.grid(1) + k] = k
         """,
         np.zeros(32, np.int64),
         grid=4,

@@ -11,14 +11,16 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.addresses import LEARN
+from smemviz.app.addresses import KERNEL, LEARN
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
 from smemviz.i18n import _, ngettext
 from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Said, lesson_of
 from smemviz.wording.grammar import sentences
 
-PANELS = (0, 1)  # a lesson has at most so many pictures
+PANELS = (0, 1)  # an answer has at most so many pictures
+SCENE = "scene"  # the panel of the question's picture
 _MOST_SEGMENTS = 6  # a choice of more is a list
 _LANES = range(32)
 
@@ -90,13 +92,19 @@ def _entry(number: int, lesson: Lesson) -> Component:
             html.Div(
                 [
                     html.H2(dcc.Link(_(lesson.title), href=href(lesson), className="card-link")),
-                    html.P(_(lesson.point), className="summary"),
+                    html.P(_(lesson.goal), className="summary"),
+                    html.P(minutes(lesson), className="note"),
                 ]
             ),
             html.Span("", id={"type": "learn-status", "slug": lesson.slug}, className="learn-status"),
         ],
         className="card learn-entry",
     )
+
+
+def minutes(lesson: Lesson) -> str:
+    """Say how long a lesson takes."""
+    return ngettext("{n} minute", "{n} minutes", lesson.minutes)
 
 
 def _lesson(lesson: Lesson) -> list[Component]:
@@ -114,6 +122,10 @@ def _lesson(lesson: Lesson) -> list[Component]:
                     className="eyebrow learn-eyebrow",
                 ),
                 html.H1(_(lesson.title), className="headline", id="learn-title"),
+                html.P(
+                    _("Goal: {goal} {minutes}.", goal=_(lesson.goal), minutes=minutes(lesson)),
+                    className="origin learn-goal",
+                ),
                 html.P("", className="learn-set", id="learn-set"),
             ],
             className="title learn-title",
@@ -225,11 +237,22 @@ def _answer(question: Question) -> Component:
 def _pictures(title: str) -> Component:
     return html.Div(
         [
-            html.P(_("The picture comes once you have answered."), id="learn-waiting", className="panel learn-waiting"),
+            html.Div(
+                [
+                    _panel(SCENE, _("{title}, the question", title=title)),
+                    html.P(_("What comes of it is shown once you have answered."), className="note"),
+                ],
+                id="learn-waiting",
+                className="learn-waiting",
+            ),
             html.Div(
                 [
                     html.P("", id="learn-because", className="learn-because", tabIndex=-1),
-                    html.Div([_panel(at, title) for at in PANELS], id="learn-panels", className="learn-panels"),
+                    html.Div(
+                        [_panel(str(at), _("{title}, picture {n}", title=title, n=at + 1)) for at in PANELS],
+                        id="learn-panels",
+                        className="learn-panels",
+                    ),
                     html.P("", id="learn-origin", className="note"),
                 ],
                 id="learn-pictures",
@@ -241,18 +264,17 @@ def _pictures(title: str) -> Component:
     )
 
 
-def _panel(at: int, title: str) -> Component:
+def _panel(at: str, alternatives: str) -> Component:
     name = f"learn-{at}"
-    alternatives = _("{title}, picture {n}", title=title, n=at + 1)
     return html.Section(
         [
             html.Div(
                 [html.H2("", id=f"{name}-title"), download(alternatives)],
                 className="panel-head",
             ),
-            html.Div(
+            scroller(
                 html.Div(graph(f"{name}-figure"), className="sheet", id=f"{name}-sheet"),
-                className="scroller", tabIndex=0, role="region", id=f"{name}-region", **{"aria-label": ""},
+                label="", id=f"{name}-region",
             ),
         ],
         className="panel learn-panel",
@@ -266,6 +288,7 @@ def _ways(at: int) -> Component:
     following = LESSONS[at + 1] if at + 1 < len(LESSONS) else None
     after = dcc.Link(_(following.title), href=href(following), className="learn-after") if following else None
     tools = [
+        html.A(_("Go on in the gallery"), href=f"{KERNEL}?{LESSONS[at].kernel}", className="text-button"),
         html.Button(_("Present"), id="learn-present", className="text-button", type="button", title=_("key p")),
         html.Button(_("Print handout"), id="learn-print", className="text-button", type="button"),
     ]

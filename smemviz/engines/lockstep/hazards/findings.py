@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.hazards.remedies import PYTHON, Idiom, Race
+from smemviz.engines.lockstep.hazards.remedies import Race
 from smemviz.recordings.data import WARP_SIZE, Dim3, Finding
+from smemviz.recordings.spelling import PYTHON, Spelling
 
 _THREADS_NAMED = 8
+
+Who = tuple[Dim3, Dim3 | None]  # a thread, and its block where that matters
 
 
 class Findings:
@@ -24,12 +27,12 @@ class Findings:
         kernel: str,
         configuration: Configuration,
         launch: int,
-        idiom: Idiom = PYTHON,
+        spelling: Spelling = PYTHON,
         tree: ast.FunctionDef | None = None,
     ) -> None:
         """``launch`` is the number of the launch in its recording; ``tree`` is the kernel's, where it is Python."""
         self.kernel = kernel
-        self.idiom = idiom
+        self.spelling = spelling
         self.tree = tree
         self._launch = launch
         self._grid, self._block = configuration.grid, configuration.block
@@ -50,12 +53,22 @@ class Findings:
         """Return ``threadIdx`` of a slot of the batch."""
         return coordinates(slot % self._slots_per_block, self._block)
 
+    def who(self, slot: int, *, with_block: bool = False) -> Who:
+        """Return the thread of a slot, and its block if asked for."""
+        block = coordinates(self.first_block + slot // self._slots_per_block, self._grid) if with_block else None
+        return self.thread(slot), block
+
+    def race(self, key: Hashable) -> Race | None:
+        """Return a race that was noted."""
+        return self._races.get(key)
+
     def add_race(self, key: Hashable, race: Race, slots: NDArray[np.integer]) -> None:
-        """Note a race, and what ends it together with the others of the kernel."""
+        """Note a race, and what ends it together with the others of the kernel; one known by its key is replaced."""
+        self._found.pop(key, None)
         self.add(key, "race", race.second, slots, race.message())
         self._races[key] = race
         for name, one in self._races.items():
-            others = any(other.apart and one.shares_place(other) for other in self._races.values())
+            others = any(other.apart and not other.blocks and one.shares_place(other) for other in self._races.values())
             self._found[name] = replace(self._found[name], message=one.message(with_others=others))
 
     def add(self, key: Hashable, kind: str, line: int, slots: NDArray[np.integer], message: str) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from smemviz.engines.lockstep.ptx.code.module import Instruction, Number, Pair, PtxError
+from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.registers import Read, Write, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
 
 
 @dataclass(frozen=True)

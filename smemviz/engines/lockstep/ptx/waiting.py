@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.barriers import Barrier
 from smemviz.engines.lockstep.ptx.code.module import Place
+from smemviz.engines.lockstep.ptx.dtypes import Value
 from smemviz.engines.lockstep.ptx.machine import Machine
-from smemviz.engines.lockstep.ptx.registers import Value
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.messages import said
 from smemviz.recordings.data import WARP_SIZE

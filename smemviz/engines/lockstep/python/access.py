@@ -29,7 +29,7 @@ def read(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mask
         return view.dtype.type(0)
     site = frame.tree.loads.get(node)
     if site is not None:
-        frame.machine.request(site, view.address(element), reached)
+        frame.machine.request(site, view.memory, view.address(element), reached)
     value = view.memory.read(element, view.dtype)
     if reached is not frame.mask:
         return np.where(reached.lanes, value, view.dtype.type(0))
@@ -57,7 +57,7 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
     value = cast(value, view.dtype)
     site = frame.tree.stores.get(node)
     if site is not None:
-        frame.machine.request(site, view.address(element), reached, value)
+        frame.machine.request(site, view.memory, view.address(element), reached, value)
     view.memory.write(element, view.dtype, value, reached)
 
 

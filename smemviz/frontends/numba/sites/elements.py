@@ -47,6 +47,12 @@ def indices(visit: Visit, node: ast.expr) -> int:
     return picked
 
 
+def wrong_indices(visit: Visit, node: ast.expr, picked: int, base: ArrayRef) -> Exception:
+    """Return the error of as many indices as an array has no axes."""
+    what = said("{code} has {indices} indices for {axes} axes", code=ast.unparse(node), indices=picked, axes=base.ndim)
+    return visit.unsupported(node, what)
+
+
 def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) -> Ref:
     """Note a site where a subscript reaches an element; return the view where it does not."""
     if not isinstance(base, ArrayRef):
@@ -54,15 +60,7 @@ def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) 
             raise visit.unsupported(node, said("it is not known which array {code} is", code=ast.unparse(node.value)))
         return None
     if picked > base.ndim:
-        raise visit.unsupported(
-            node,
-            said(
-                "{code} has {indices} indices for {axes} axes",
-                code=ast.unparse(node),
-                indices=picked,
-                axes=base.ndim,
-            ),
-        )
+        raise wrong_indices(visit, node, picked, base)
     if base.is_record or (picked < base.ndim and op == "load"):
         if op == "store":
             raise visit.unsupported(node, said("a record that is stored whole is not followed; store its fields"))

@@ -226,15 +226,7 @@ def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> No
         text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
         raise visit.unsupported(node, said("it is not known which array {code} is", code=text))
     if indices != array.ndim:
-        raise visit.unsupported(
-            node,
-            said(
-                "{code} has {indices} indices for {axes} axes",
-                code=ast.unparse(node),
-                indices=indices,
-                axes=array.ndim,
-            ),
-        )
+        raise elements.wrong_indices(visit, node, indices, array)
 
 
 def _declare(visit: Visit, node: ast.Call, space: str) -> ArrayRef:

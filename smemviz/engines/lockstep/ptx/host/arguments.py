@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
+from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import Allocation, GlobalMemory
 from smemviz.errors import LaunchError
@@ -18,9 +19,6 @@ from smemviz.frontends.cuda.launches import wrong_number
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.messages import said
 from smemviz.recordings.data import ArrayInfo
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.host.launching import Entry
 
 
 @dataclass

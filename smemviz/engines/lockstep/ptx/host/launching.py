@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,54 +14,32 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
-from smemviz.engines.lockstep.hazards.remedies import CPP
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, Progress
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
-from smemviz.engines.lockstep.ptx.errors import StoppedError
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
+from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
+from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine, StoppedError
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
+from smemviz.engines.lockstep.ptx.steps import Step, steps_of
+from smemviz.engines.lockstep.ptx.written import watched_allocations
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError, UnsupportedError
-from smemviz.frontends.cuda.compiling import Compiled
-from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.sources import Sources
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, Finding, Launch
+from smemviz.recordings.spelling import CPP
 
 _COOPERATIVE = re.compile(r"\bthis_grid\b")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A kernel ready to be launched: its name as it was asked for, and what was made of it."""
-
-    program: CudaProgram
-    compiled: Compiled
-    name: str
-
-    @property
-    def symbol(self) -> str:
-        """Its name in the PTX."""
-        return self.compiled.names[self.name]
-
-    @property
-    def plain(self) -> str:
-        """Its name without a template's arguments."""
-        return self.name.partition("<")[0].strip().rpartition("::")[2]
-
-    @property
-    def line(self) -> int:
-        """Where it is defined."""
-        return self.program.kernel(self.name, 1).line
 
 
 def launch(
@@ -89,9 +66,10 @@ def launch(
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
     _check_threads(place, configuration, limits.threads)
-    sources, module = _module(entry.compiled)
+    module = _parsed(entry.compiled.ptx)
+    sources = Sources(entry.compiled, dict(module.files))
     try:
-        kernel = _kernel(entry.compiled, entry.symbol)
+        kernel, steps = _made_ready(entry.compiled.ptx, entry.symbol)
     except PtxError as error:
         raise _unsupported(error, entry, sources) from None
     layout = place_shared(kernel, entry, configuration.dynamic_shared)
@@ -110,6 +88,8 @@ def launch(
     log = (Log if recorded else NoLog)(sites.sites, blocks, warps, log_bytes, chosen)
     findings = Findings(entry.name, configuration, number, CPP)
     arrays = given.arrays(entry.line)
+    threads = blocks * warps * WARP_SIZE
+    seen = watched_allocations(kernel, memory, given.parameters, symbols, arrays, threads)
     machine = Machine(
         kernel,
         configuration,
@@ -117,6 +97,7 @@ def launch(
         sites,
         log,
         findings,
+        GlobalRaces(sites.sites, seen, blocks, warps * WARP_SIZE, findings),
         memory,
         given.parameters,
         symbols,
@@ -125,7 +106,7 @@ def launch(
     )
     try:
         with np.errstate(all="ignore"):
-            _run(machine, blocks, limits, entry, progress)
+            _run(machine, steps, blocks, limits, entry, progress)
     except PtxError as error:
         raise _unsupported(error, entry, sources) from None
     given.copy_back()
@@ -145,13 +126,20 @@ def launch(
     return made, findings.all()
 
 
-def _run(machine: Machine, blocks: int, limits: Limits, entry: Entry, progress: Progress | None) -> None:
+def _run(
+    machine: Machine,
+    steps: Sequence[Step],
+    blocks: int,
+    limits: Limits,
+    entry: Entry,
+    progress: Progress | None,
+) -> None:
     at_once = max(
         1, min(limits.threads_at_once // machine.slots, limits.shared_at_once // max(1, machine.layout.nbytes))
     )
     # Blocks that wait for each other run together.
     together = ((0, blocks),) if machine.grid_workspace is not None else None
-    scheduler = Scheduler(machine, limits.iterations)
+    scheduler = Scheduler(machine, steps, limits.iterations)
     for first, count in together or batches(blocks, at_once, announcing(progress, entry.name)):
         machine.begin(first, count)
         try:
@@ -169,18 +157,10 @@ def _parsed(ptx: str) -> Module:
     return parse(ptx)
 
 
-def _module(compiled: Compiled) -> tuple[Sources, Module]:
-    module = _parsed(compiled.ptx)
-    return Sources(compiled, dict(module.files)), module
-
-
-def _kernel(compiled: Compiled, symbol: str) -> Kernel:
-    return _made_kernel(compiled.ptx, symbol)
-
-
 @lru_cache(maxsize=64)
-def _made_kernel(ptx: str, symbol: str) -> Kernel:
-    return Kernel(_parsed(ptx), symbol)
+def _made_ready(ptx: str, symbol: str) -> tuple[Kernel, tuple[Step, ...]]:
+    kernel = Kernel(_parsed(ptx), symbol)
+    return kernel, steps_of(kernel)
 
 
 def _memory(kernel: Kernel, module: Module, given: Given) -> tuple[GlobalMemory, dict[str, int]]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from smemviz.engines.host import Configuration, configuration, launch_refused
+from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.lockstep.launching import Progress
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
-from smemviz.engines.lockstep.ptx.host.launching import Entry, launch
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import launch
+from smemviz.engines.recorder import Progress, Recorder
 from smemviz.engines.selection import Picker
 from smemviz.errors import InputError, LaunchError, RefusedLaunchError
 from smemviz.frontends.cuda import nvrtc
@@ -58,11 +59,9 @@ def run(
     nvrtc.require()
     wanted = wanted_launches(program)
     compiled = compile_program(program, [one.kernel for one in wanted], program.view)
-    picker = picker or Picker()
-    launches: list[Launch] = []
-    findings: list[Finding] = []
+    seen = Recorder(progress, log_bytes, picker)
     for one in wanted:
-        recorded = picker.takes(one.kernel)
+        recorded = seen.picker.takes(one.kernel)
         place = (program.file, one.line)
         entry = Entry(program, compiled, one.kernel)
         arguments = _arguments(one, entry)
@@ -73,23 +72,20 @@ def run(
                 arguments,
                 place,
                 progress,
-                log_bytes,
+                seen.log_bytes,
                 limits,
-                number=len(launches),
-                logged=picker.selection.blocks,
+                number=len(seen.launches),
+                logged=seen.picker.selection.blocks,
                 recorded=recorded,
             )
         except RefusedLaunchError as error:
-            findings.append(launch_refused(one.kernel, error))
+            seen.refuse(one.kernel, error)
             continue
         if after is not None:
             after(one.kernel, arguments)
         if recorded:
-            log_bytes -= len(made.requests) * ROW_BYTES
-            launches.append(made)
-            findings.extend(found)
-    picker.check()
-    return tuple(launches), tuple(findings)
+            seen.keep(made, ROW_BYTES, found)
+    return seen.result()
 
 
 def _arguments(one: Wanted, entry: Entry) -> list[Any]:

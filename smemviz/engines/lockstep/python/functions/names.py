@@ -163,6 +163,11 @@ def _nothing(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return None
 
 
+def _fence(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    frame.machine.hazards.fence(frame.mask)
+    return None
+
+
 def _array_like(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], View):
         raise frame.wrong(node, said("{code}: name a NumPy array of the module", code=ast.unparse(node)))
@@ -211,9 +216,9 @@ CALLS: dict[str, Rule] = {
     "cuda.grid": Rule(_grid, 1, 1),
     "cuda.gridsize": Rule(_gridsize, 1, 1),
     "cuda.syncthreads": Rule(_syncthreads, 0, 0),
-    "cuda.threadfence": Rule(_nothing, 0, 0),
+    "cuda.threadfence": Rule(_fence, 0, 0),
     "cuda.threadfence_block": Rule(_nothing, 0, 0),
-    "cuda.threadfence_system": Rule(_nothing, 0, 0),
+    "cuda.threadfence_system": Rule(_fence, 0, 0),
     "cuda.const.array_like": Rule(_array_like, 1, 1),
     "cuda.cg.this_grid": Rule(_this_grid, 0, 0),
     "cuda.literal_unroll": Rule(_unrolled, 1, 1),
