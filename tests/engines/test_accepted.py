@@ -119,7 +119,7 @@ def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path: Path) ->
         ("shape = (32, 7)", "shape[0]"),
         ("h, w = SIZES", "(h, w)"),
         ("pass", "SIZES[0]"),
-        ("h = 32\nif out[0] > 5:\n    h = 32", "h"),
+        ("h = 32\nif cuda.blockIdx.x > 5:\n    h = 32", "h"),
         ("h: int = 32", "h"),
         ("pass", "-(-32)"),
     ],
