@@ -52,11 +52,11 @@ def cli() -> str:
     """Write every verb with its help and its options."""
     parts = ["# Command line", "`smemviz [PATH ...]` opens the dashboard; `smemviz VERB` does what is listed here."]
     parts.append("\n".join(f"- [`{verb}`](#smemviz-{verb})" for verb in VERBS))
-    for verb in ("serve", *VERBS):
+    for verb in ("dashboard", *VERBS):
         module = import_module(f"smemviz.cli.verbs.{verb}")
         parser = argparse.ArgumentParser(add_help=False)
         module.add_arguments(parser)
-        parts.append(f"## `smemviz{'' if verb == 'serve' else f' {verb}'}`")
+        parts.append("## `smemviz`" if verb == "dashboard" else f"## `smemviz {verb}`")
         parts.append(_text(module.__doc__))
         parts.append(_table(("argument", "what it does"), [_argument(one) for one in parser._actions]))
     parts.append(

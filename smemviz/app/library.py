@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smemviz.app.cache import Cache
+from smemviz.app.cache import Cache, visitor
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.app.time_limit import StoppedError, TimeLimit
@@ -116,10 +116,17 @@ class Library:
     choose constants, and with them how much a file asks of the machine.
     """
 
-    def __init__(self, paths: Sequence[Path], texts: Texts | None = None, *, local: bool = True) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        texts: Texts | None = None,
+        *,
+        local: bool = True,
+        sandbox: Supervisor | None = None,
+    ) -> None:
         self.texts = texts
         self.local = local
-        self._sandbox = texts.supervisor if texts else Supervisor()
+        self.sandbox = sandbox or (texts.supervisor if texts else Supervisor())
         self._paths = _names(paths)
         self._named = tuple(self._paths)
         self._paths |= _of_the_gallery_too(self._paths)
@@ -298,7 +305,8 @@ class Library:
                     _("CUDA C++ is compiled for you on your own machine only; save it and start smemviz there."),
                 )
             if not trusted:
-                return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
+                overrides = dict(program.overrides)
+                return self.sandbox.run(program.source, overrides, program.file, visitor=visitor()).recording
             with self._running:  # it may import modules, which all of this process share
                 forget(path for path, _ in helpers)
                 return self._run_here(program)

@@ -13,7 +13,7 @@ import pytest
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, SourceError
+from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, MissingError, SourceError
 from smemviz.frontends.cuda import parse_cuda
 from smemviz.frontends.cuda.launches import offered, wanted_launches
 from smemviz.frontends.reading import read_program
@@ -155,8 +155,18 @@ def test_a_recording_of_cuda_is_saved_and_loaded_with_its_view(tmp_path: Path) -
 def test_python_has_one_view() -> None:
     with pytest.raises(InputError, match="is Python, which has one view only"):
         smemviz.run(kernels_dir() / "square.py", view="compiled")
-    with pytest.raises(InputError, match="is CUDA C\\+\\+, which runs in lockstep"):
-        smemviz.run(kernels_dir() / "square.cu", engine="gpu")
+
+
+def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from smemviz.engines.gpu import recorder
+
+    monkeypatch.setattr(recorder, "available", lambda: False)
+    recorder.device.cache_clear()
+    assert smemviz.run(kernels_dir() / "reverse.cu").engine == "lockstep"
+    with pytest.raises(MissingError, match="no GPU here"):
+        smemviz.run(kernels_dir() / "reverse.cu", engine="gpu")
 
 
 def test_without_nvrtc_one_line_says_what_to_install() -> None:

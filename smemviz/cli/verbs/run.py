@@ -67,4 +67,4 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.output:
         recording.save(arguments.output)
     print_recording(recording, Hardware.of(recording), as_json=arguments.json)
-    return 1 if recording.findings and not arguments.no_fail else 0
+    return 1 if recording.mistakes and not arguments.no_fail else 0

@@ -175,10 +175,11 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
         found.setdefault((finding.kind, finding.line, where, finding.message), finding)
     for kind, line, where, message in found:
         said: list[Component | str] = [*_described(line, where, message)]
+        harmless = found[kind, line, where, message].harmless
         access = access_of(shown.recording, launch, found[kind, line, where, message])
         if access is not None:
             said += [" ", _access_link(access, query)]
-        notices.append(dmc.Alert(said, title=capital(finding_name(kind)), color="orange"))
+        notices.append(dmc.Alert(said, title=capital(finding_name(kind)), color="blue" if harmless else "orange"))
     return notices
 
 

@@ -37,7 +37,7 @@ _CONTROLS = {"type": "product-control", "name": ALL}
 def register(app: Dash, services: Services) -> None:
     """Connect the page of an app."""
     library, stopwatch = services.library, services.stopwatch
-    data = Products(services.job, services.texts, local=library.local)
+    data = Products(services.job, services.texts, local=library.local, sandbox=library.sandbox)
     linked, mistakes = FILE in library.files, MISTAKES in library.files
 
     asked = (Input("run", "data"), Input("theme", "data"), Input("products-latest", "data"))

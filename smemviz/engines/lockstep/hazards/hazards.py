@@ -63,9 +63,11 @@ class Hazards:
         if self._kept > _KEPT:
             self._settle(unfinished=True)
 
-    def add_global(self, watched: Watched, site: int, addresses: Any, mask: Mask, stored: Value) -> None:
+    def add_global(
+        self, watched: Watched, site: int, addresses: Any, mask: Mask, stored: Value, *, strong: bool = False
+    ) -> None:
         """Note one execution of a site in global memory; it is looked at before what it stores is stored."""
-        self._in_global.add(watched, site, addresses, mask, stored)
+        self._in_global.add(watched, site, addresses, mask, stored, strong=strong)
 
     def fence(self, mask: Mask) -> None:
         """Let threads pass a fence of global memory."""

@@ -64,6 +64,8 @@ class Watched:
         }
         self._pending: list[_Pattern] = []
         self._pending_cells = 0
+        nobody = np.zeros(0, np.int64)
+        self._last_store: tuple[int, NDArray[np.int64], Threads] = -1, nobody, nobody
         self.shared: set[Effect] = set()  # what was done to cells of several threads
 
     def _nobody(self) -> Threads:
@@ -192,6 +194,7 @@ class Watched:
         self.shared.add(effect)
         self._numbers[effect][cells] = number
         if effect == "store":
+            self._last_store = number, cells, threads
             self.storing[cells] = threads
             return
         low, high = self.loading if effect == "load" else self.updating
@@ -201,6 +204,15 @@ class Watched:
         higher = np.flatnonzero(threads > high.take(cells))
         low[cells[lower]] = threads[lower]
         high[cells[higher]] = threads[higher]
+
+    def stored_too(self, cells: NDArray[np.int64], threads: Threads, then: Numbers) -> NDArray[np.bool_]:
+        """Tell which threads took part in the execution that stored in cells, all of them the same value."""
+        number, stored, storing = self._last_store
+        told = then == number
+        if told.any():
+            most = int(max(threads.max(), storing.max())) + 1
+            told[told] = np.isin(cells[told] * most + threads[told], stored * most + storing)
+        return np.asarray(told)
 
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
         """Take the marks of loads or updates off cells of several threads."""

@@ -51,6 +51,7 @@ class Cuda(ModuleType):
         self.CudaSupportError = CudaSupportError
         self.gpus = Devices([Device()])
         self.random = Random(self.to_device)
+        self.in_numba: dict[str, Callable[..., Any]] = {}  # what is another in the module around this one
 
     def __getattr__(self, name: str) -> Any:
         if name in DTYPES or name == "types":

@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 )
 from smemviz.engines.lockstep.ptx.code.promote import promote
 
+_STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
 _CARRY = "%carry"  # of add.cc and its kin
 
 
@@ -35,6 +36,7 @@ class MemoryInstruction:
     op: str
     width: int
     dtype: str
+    strong: bool = False  # what others see at once, as ``volatile`` and ``acquire`` do
 
 
 class Kernel:
@@ -50,7 +52,9 @@ class Kernel:
         self._slots: dict[str, int] = {}
         self.registers[_CARRY] = "pred"
         self.carry_slot = self.slot(_CARRY)
-        self._body = flat.body
+        self.flat = flat
+        self._sites_of: dict[int, list[int]] = {}
+        self.body = flat.body
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
         used = {leaf for one in flat.body for operand in one.operands for leaf in leaves(operand)}
@@ -74,8 +78,14 @@ class Kernel:
 
     def memory_site(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
-        self.memory.append(MemoryInstruction(one.place, space, op, width, dtype))
-        return len(self.memory) - 1
+        self.memory.append(MemoryInstruction(one.place, space, op, width, dtype, one.has(*_STRONG)))
+        number = len(self.memory) - 1
+        self._sites_of.setdefault(id(one), []).append(number)
+        return number
+
+    def sites_of(self, one: Instruction) -> list[int]:
+        """Return the numbers of the places that an instruction of the body touches memory in, in their order."""
+        return self._sites_of.get(id(one), [])
 
     def is_read(self, operand: Operand) -> bool:
         """Tell whether anything reads what an instruction leaves in a destination."""

@@ -227,7 +227,11 @@ class Machine:
         self, site: int | None, space: str, at: Value, size: int, stored: Sequence[Value] = (), *, logged: bool = True
     ) -> None:
         """Note that the active threads touch memory; what is not ``logged`` belongs to the request before."""
-        if site is None or space == "local" or (space == "global" and self._in_workspace(at)):
+        if site is None or space == "local":
+            return
+        strong = self.kernel.memory[site].strong
+        if space == "global" and self._in_workspace(at):
+            self.in_global.exchange(self.mask, returns=not stored)
             return
         number = self.sites.number(site, space)
         mask = self.mask
@@ -238,8 +242,31 @@ class Machine:
             self.hazards.add(number, addresses, mask, bits)
             if len(stored) == 1 and logged:
                 values = self._numbers(number, addresses, bits)
+        else:
+            self._watch(number, at, addresses, size, stored, strong=strong)
         if logged:
             self.log.add(number, addresses, mask, values)
+
+    def _watch(self, site: int, at: Value, addresses: Any, size: int, stored: Sequence[Value], *, strong: bool) -> None:
+        """Note an execution of a site in global memory for races in each allocation that the launch may write."""
+        watched, mask = self.in_global.watched, self.mask
+        if self.same_allocation(at):
+            one = watched.get(int(self.memory.numbers(at.reshape(-1)[:1])[0]))
+            if one is not None:
+                bits = self._bits(stored, size) if stored else None
+                self.hazards.add_global(one, site, addresses, mask, bits, strong=strong)
+            return
+        addresses = (
+            np.broadcast_to(addresses, self.count)
+            if len(addresses) == self.count
+            else self._of_all(np.broadcast_to(at, self.shape))
+        )
+        numbers = self.memory.numbers(addresses)
+        for number in np.unique(numbers[mask.lanes]):
+            part = mask.narrow(numbers == number)
+            if number in watched:
+                bits = self._bits(stored, size) if stored else None
+                self.hazards.add_global(watched[number], site, addresses, part, bits, strong=strong)
 
     def _in_workspace(self, at: Value) -> bool:
         """Tell whether an access is one of a barrier of the grid: how often it waits is nothing that a kernel says."""

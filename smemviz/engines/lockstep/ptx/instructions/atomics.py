@@ -12,7 +12,7 @@ from smemviz.engines.lockstep.ptx import access
 from smemviz.engines.lockstep.ptx.code.module import SIZES, Group, Instruction, PtxError
 from smemviz.engines.lockstep.ptx.dtypes import DTYPES
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
-from smemviz.engines.lockstep.ptx.instructions.loads import address_of, dtype_name, space_of
+from smemviz.engines.lockstep.ptx.instructions.loads import RELEASING, address_of, dtype_name, space_of
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read, write
@@ -37,7 +37,11 @@ def _atomic(kernel: Kernel, one: Instruction) -> Action:
     site = kernel.memory_site(one, space_of(one), _op(kernel, one, name, returns), width, dtype_name(kind))
     space, change = space_of(one), _change(name, dtype, returns)
 
+    releases = one.has(*RELEASING)
+
     def run(m: Machine) -> None:
+        if releases:
+            m.hazards.fence(m.mask)
         old = access.update(m, site, space, where(m), width, [value(m) for value in values], change)
         if put:
             put(m, old.view(dtype))

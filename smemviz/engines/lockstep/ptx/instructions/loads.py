@@ -24,6 +24,7 @@ from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, spaces
 from smemviz.engines.lockstep.ptx.registers import Action, Read, Write, own, read, write
 
+RELEASING = ("release", "acq_rel")  # a fence comes before these
 _BITS = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}
 
 
@@ -115,7 +116,14 @@ def _store(kernel: Kernel, one: Instruction) -> Action:
     logged = space in ("shared", "global", "generic")
     kind = _BITS.get(one.type, one.type)
     site = kernel.memory_site(one, space, "store", width * len(values), dtype_name(kind)) if logged else None
-    return lambda m: access.store(m, site, space, where(m), [value(m) for value in values], width)
+    releases = one.has(*RELEASING)
+
+    def run(m: Machine) -> None:
+        if releases:
+            m.hazards.fence(m.mask)
+        access.store(m, site, space, where(m), [value(m) for value in values], width)
+
+    return run
 
 
 def _convert_address(kernel: Kernel, one: Instruction) -> Action:
@@ -144,15 +152,22 @@ def _alloca(kernel: Kernel, one: Instruction) -> Action:
     raise PtxError(f"{one.opcode} is not executed", one.place)
 
 
+def _fence(kernel: Kernel, one: Instruction) -> Action:
+    if one.has("cta", "proxy", "mbarrier_init"):
+        return _nothing(kernel, one)
+    return lambda m: m.hazards.fence(m.mask)
+
+
 FAMILY: Family = {
     **dict.fromkeys(("ld", "ldu"), _load),
     "st": _store,
+    **dict.fromkeys(("membar", "fence"), _fence),
     "cvta": _convert_address,
     "isspacep": _is_in_space,
     "alloca": _alloca,
     **dict.fromkeys(
         (
-            *("membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "createpolicy"),
+            *("nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "createpolicy"),
             *("griddepcontrol", "setmaxnreg", "pmevent", "brkpt"),
         ),
         _nothing,
