@@ -1,4 +1,4 @@
-"""Mistakes that are easily made with shared memory, one to a kernel.
+"""Mistakes that are easily made, most of them with shared memory, one to a kernel.
 
 Most of these kernels run on a device without a word and leave wrong numbers, now and then or always; one can wait for
 ever, and three launches are not even begun. Run them where a mistake is found rather than made.
@@ -12,6 +12,7 @@ TILE = 16
 SQUARE = 32
 TALL = 33
 THREADS = 64
+BLOCKS = 2
 STATIC_SIDE = 128
 DYNAMIC_BYTES = 240 * 1024
 
@@ -129,6 +130,18 @@ def barrier_in_a_branch(values):
 
 
 @cuda.jit
+def count_without_atomic(count, values):
+    """Counts the values above a half with a plain += on one element.
+
+    That is a load, an addition and a store. Threads that load the same number all store that number and 1, so most of
+    the counts are lost: a device leaves 1 or a few.
+    """
+    i = cuda.grid(1)
+    if values[i] > 0.5:
+        count[0] += 1
+
+
+@cuda.jit
 def too_many_threads(values):
     """Fine in itself, but launched with blocks of SQUARE x TALL threads, more than the 1,024 that a block can have."""
     row, column = cuda.threadIdx.y, cuda.threadIdx.x
@@ -176,6 +189,8 @@ def main():
 
     values = cuda.to_device(rng.random(THREADS, dtype=np.float32))
     barrier_in_a_branch[1, THREADS](values)
+    count = cuda.to_device(np.zeros(1, np.int32))
+    count_without_atomic[BLOCKS, THREADS // BLOCKS](count, cuda.to_device(rng.random(THREADS, dtype=np.float32)))
     too_many_threads[1, (SQUARE, TALL)](cuda.device_array((TALL, SQUARE), np.float32))
     too_much_static_memory[1, SQUARE](values)
     too_much_dynamic_memory[1, SQUARE, 0, DYNAMIC_BYTES](values)

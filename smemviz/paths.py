@@ -6,7 +6,7 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 # As a reader meets them.
-_FIRST = ("square", "rectangle", "transpose", "reverse", "reduce", "histogram", "submatrix", "matmul")
+_FIRST = ("square", "rectangle", "transpose", "reverse", "stencil", "reduce", "histogram", "submatrix", "matmul")
 
 
 def kernels_dir() -> Path:

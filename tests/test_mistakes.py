@@ -128,6 +128,14 @@ def test_a_barrier_in_a_branch_is_found(found: tuple[Finding, ...]) -> None:
     )
 
 
+def test_a_counter_without_an_atomic_is_found(found: tuple[Finding, ...]) -> None:
+    finding = of(found, "count_without_atomic")
+
+    assert (finding.kind, finding.launch) == ("race", 5)
+    assert LINES[finding.line - 1] == "        count[0] += 1"
+    assert finding.message.endswith("and one of the two results is lost. Use cuda.atomic.add(count, 0, 1).")
+
+
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
@@ -183,6 +191,7 @@ def test_what_is_refused_is_not_launched_and_main_goes_on() -> None:
         "corner_of_each_tile",
         "no_second_barrier",
         "barrier_in_a_branch",
+        "count_without_atomic",
     ]
 
 
@@ -197,6 +206,7 @@ def test_the_table_marks_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str
         "a_tile[ty, tx]",
         "b[first + ty, column]",
         "b_tile[ty, tx]",
+        *("count[0]", "count[0]"),
     ]
     assert all(source in LINES[line - 1] for line, source in marked)
 

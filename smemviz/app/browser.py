@@ -14,6 +14,7 @@ from smemviz.app.addresses import EDITOR, LEARN
 from smemviz.app.components.connect import of_script
 from smemviz.app.page import titled
 from smemviz.app.router import NOWHERE, pages
+from smemviz.app.server.payload import CALLBACKS
 from smemviz.app.state import CONSTANT, LOOK, MOST_BANKS, RUN
 from smemviz.figures.drawing.style import THEMES, Theme
 from smemviz.lessons import SHOW
@@ -40,6 +41,7 @@ def names_element(*, editor: bool) -> str:
         "most_banks": MOST_BANKS,
         "show": SHOW,
         "themes": {name: _colours(theme) for name, theme in THEMES.items()},
+        "callbacks": CALLBACKS,
     }
     return f'<script type="application/json" id="names">{embedded(names)}</script>'
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from urllib.parse import quote
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
-from flask import request
+from flask import Flask, request
 
 from smemviz.app import browser, working
 from smemviz.app.addresses import GALLERY
@@ -25,16 +26,20 @@ from smemviz.app.router import NOWHERE, page_at, pages, title_at
 from smemviz.app.server.callers import refuse_strangers
 from smemviz.app.server.headers import add_headers, script_hash
 from smemviz.app.server.payload import refuse_garbage
+from smemviz.app.server.requests import Doorway, Shares
+from smemviz.app.server.settings import Settings
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.app.texts import Texts
+from smemviz.engines.sandbox import SandboxLimits, Supervisor
+from smemviz.engines.sandbox.turns import Turns
 from smemviz.errors import SmemvizError
 from smemviz.i18n import _, best_of, speak, spoken
 from smemviz.paths import assets_dir, gallery
 from smemviz.progress import LINES
 from smemviz.reports.html.scripts import language_script, messages_element
 
-_MAX_REQUEST = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
+MOST_BYTES = 4 << 20  # bytes; pages send texts of the editor and the state of their controls
 
 
 class _App(Dash):  # type: ignore[misc]
@@ -107,6 +112,8 @@ def create_app(
     follow: bool = False,
     local: bool = True,
     names: Sequence[str] = (),
+    sandbox: Supervisor | None = None,
+    shared: Path | None = None,
 ) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
@@ -114,10 +121,12 @@ def create_app(
     written; its texts run in lockstep, in processes of their own. ``local`` is for a server that only this machine
     reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits. ``names`` are
     those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
+    ``sandbox`` is what runs texts, and ``shared`` a folder in which processes of one server find each other's.
     """
-    texts = Texts() if editor else None
+    sandbox = sandbox or Supervisor()
+    texts = Texts(sandbox, shared) if editor else None
     job = Job(environment=LINES, allowed=local)  # one GPU: one measurement at a time
-    library = Library(paths or gallery(), texts, local=local)
+    library = Library(paths or gallery(), texts, local=local, sandbox=sandbox)
     services = Services(library, job, Stopwatch(job), texts, follow)
     app = _App(
         __name__,
@@ -136,7 +145,7 @@ def create_app(
             {"name": "description", "content": "What a CUDA kernel really does to shared memory."},
         ],
     )
-    app.server.config["MAX_CONTENT_LENGTH"] = _MAX_REQUEST
+    app.server.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
     refuse_strangers(app.server, names)
     refuse_garbage(app)
     app.server.before_request(_speak)
@@ -155,6 +164,29 @@ def create_app(
 
     add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])
     return app
+
+
+def create_server(settings: Settings) -> Flask:
+    """Build the dashboard for others, as one process of a server that may have several."""
+    shared = Path(settings.shared) if settings.shared else None
+    limits = SandboxLimits()
+    limits = replace(limits, memory_bytes=min(limits.memory_bytes, int(settings.memory_gb * 1e9 / settings.runs)))
+    sandbox = Supervisor(limits, Turns(settings.runs, shared and shared / "turns"))
+    app = create_app(
+        settings.files,
+        editor=settings.editor,
+        local=False,
+        names=settings.names,
+        sandbox=sandbox,
+        shared=shared and shared / "texts",
+    )
+    server: Flask = app.server
+    # Dash learns which scripts it has from the first request, and says 404 to those that come meanwhile.
+    server.test_client().get("/", headers={"Host": "localhost"})
+    shares = Shares(settings.requests)
+    doorway = Doorway(server.wsgi_app, shares, log=settings.log, prefix=settings.prefix)
+    server.wsgi_app = doorway  # type: ignore[assignment, method-assign]
+    return server
 
 
 def _outputs(dependencies: Sequence[Any]) -> tuple[Output, ...]:

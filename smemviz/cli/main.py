@@ -1,4 +1,4 @@
-"""The command line: ``smemviz [PATH...]`` serves, ``smemviz VERB ...`` does what one file of ``verbs`` says.
+"""The command line: ``smemviz [PATH...]`` opens the dashboard, ``smemviz VERB`` does what one file of ``verbs`` says.
 
 A verb's module has a docstring, which is its help, ``add_arguments(parser)`` and ``execute(arguments) -> int``, the
 exit code. Whatever is heavy is imported in ``execute``, so that ``--help`` answers at once.
@@ -19,7 +19,11 @@ from smemviz.errors import InputError, MissingError, SmemvizError
 from smemviz.printable import one_line
 from smemviz.version import __version__
 
-VERBS = ("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export", "handout")
+VERBS = (
+    *("run", "show", "time", "verify", "diff", "suggest", "calibrate", "sweep", "features", "export", "handout"),
+    "serve",
+)
+_SERVERS = (None, "serve")
 INTERRUPTED = 130  # as a shell reports SIGINT
 BROKEN_PIPE = 141  # and SIGPIPE
 _OF_OUTPUT = (errno.EPIPE, errno.EINVAL, errno.ENOSPC, errno.EIO, errno.EFBIG)
@@ -31,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # sources hold letters that a Windows pipe cannot
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = arguments.pop(0) if arguments and arguments[0] in VERBS else None
-    command = import_module(f"smemviz.cli.verbs.{verb or 'serve'}")
+    command = import_module(f"smemviz.cli.verbs.{verb or 'dashboard'}")
     own, script = _split(arguments) if verb == "run" else (arguments, None)
     parsed = _parser(verb, command).parse_args(own)
     parsed.arguments = script
@@ -48,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if _interrupted(error):
             saved = "nothing was saved" if _identity(parsed) == before else f"{parsed.output} was saved before"
             # The server has said that this is how to stop it.
-            return _fail(f"stopped before it was done; {saved}", INTERRUPTED) if verb else INTERRUPTED
+            return _fail(f"stopped before it was done; {saved}", INTERRUPTED) if verb not in _SERVERS else INTERRUPTED
         if isinstance(error, OSError):
             return _refused(error)
         raise

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any
 
-from smemviz.engines.backend import Engine, Progress, assembled, chosen, gpu_engine
+from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.recorder import Progress, Recorder
 from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.errors import InputError, KernelFileError
@@ -22,14 +23,6 @@ from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.recording import EngineName, Recording
 
 _running: list[EngineName] = []  # the engine of each recording that is under way, the innermost last
-
-
-class Recorder(Protocol):
-    """What an engine has seen so far."""
-
-    launches: list[Launch]
-    findings: list[Finding]
-    picker: Picker
 
 
 def run_script(
@@ -48,7 +41,8 @@ def run_script(
         InputError: when no launch is of those that ``picker`` is asked for.
         KernelFileError: when it fails before it launches anything, later that is a finding; or launches nothing.
         MissingError: when the engine, or the script, needs what this machine lacks.
-        UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
+        UnsupportedError: for a kernel that is not followed, or not executed in lockstep, where it is the first that is
+            launched; later that is a finding.
     """
     kind = chosen(engine)
 
@@ -56,29 +50,19 @@ def run_script(
         same_file = kernel.__code__.co_filename == program.file
         return function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
 
-    with _seeing(kind, find, progress, log_bytes, picker or Picker()) as recorder:
-        try:
-            execute(program, arguments, has_gpu=kind == "gpu")
-        except KernelFileError as error:
-            if not recorder.launches and not recorder.findings:
-                raise
-            recorder.findings.append(
-                replace(main_failed(error), message=said("the script ended with {what}", what=error.what))
-            )
-    recorder.picker.check()
-    if not recorder.launches and not recorder.findings:
+    seeing = _seeing(kind, find, progress, log_bytes, picker or Picker())
+    with seeing as recorder, recorder.recording(_script_failed):
+        execute(program, arguments, has_gpu=kind == "gpu")
+    launches, findings = recorder.result()
+    if recorder.is_empty:
         raise KernelFileError(
             program.file, 1, said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
         )
-    return assembled(
-        program.file,
-        program.source,
-        program.values,
-        kind,
-        recorder.launches,
-        recorder.findings,
-        recorder.picker.skipped,
-    )
+    return assembled(program.file, program.source, program.values, kind, launches, findings, recorder.picker.skipped)
+
+
+def _script_failed(error: KernelFileError) -> Finding:
+    return replace(main_failed(error), message=said("the script ended with {what}", what=error.what))
 
 
 @contextmanager
@@ -93,7 +77,7 @@ def _seeing(
     recorder: Any
     seeing: AbstractContextManager[None]
     if kind == "gpu":
-        recorder = gpu_engine().Recorder(log_bytes, progress, picker)
+        recorder = gpu_engine().Recorder(progress, log_bytes, picker)
         seeing = importlib.import_module("smemviz.engines.gpu.intercept").intercepted(recorder, find)
     else:
         from smemviz.engines.lockstep.host import running, stand_in
@@ -178,7 +162,8 @@ def recording(
         try:
             yield recorded
         finally:
-            if recorder.launches or recorder.findings:
+            recorder.end()
+            if not recorder.is_empty:
                 file = recorder.launches[0].file if recorder.launches else next(iter(files))
                 recorded._recording = assembled(
                     file, files[file], {}, kind, recorder.launches, recorder.findings, picker.skipped

@@ -40,10 +40,13 @@ def source(
     spans: Sequence[tuple[int, int]],
     *,
     site: int | None = None,
+    costs: bool = True,
     hardware: Hardware = H200,
     theme: ThemeName = "light",
 ) -> go.Figure:
     """Draw the lines of a kernel's file from the first to the last of each span; what ``site`` costs is bold.
+
+    Without ``costs`` they are lines and nothing else.
 
     x counts characters from the first column of the source, y pixels from the top. An access with excess has a mark.
     """
@@ -56,6 +59,7 @@ def source(
     for number, ends in ((line, line == last) for first, last in spans for line in range(first, last + 1)):
         line = lines[number - 1].rstrip()
         here = [i for i, one in enumerate(launch.sites) if (one.line, recording.file_of(launch, one)) == (number, file)]
+        here = here if costs else []
         numbers.append(_Row(y + _LINE, str(number), 0))
         kinds = _kinds(line, launch, rows, here)
         indent = len(line) - len(line.lstrip())

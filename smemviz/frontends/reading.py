@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from smemviz.errors import InputError
-from smemviz.frontends.cuda import CudaProgram, View, is_cuda_file, parse_cuda
+from smemviz.frontends.cuda import CudaProgram, View, is_cuda_file, nvrtc, parse_cuda
+from smemviz.frontends.cuda.launches import wanted_launches
 from smemviz.frontends.numba.program import Program, parse_python
 from smemviz.messages import said
 
@@ -56,6 +57,20 @@ def read_source(path: str | Path) -> str:
 def parse_program(source: str, file: str) -> Program:
     """Read a kernel file's text; ``file`` is the name that errors show, and its ending tells the language."""
     return parse_cuda(source, file) if is_cuda_file(file) else parse_python(source, file)
+
+
+def check_runnable(program: Program) -> None:
+    """Make sure that a program has what a run needs, and that it can be run here.
+
+    Raises:
+        KernelFileError: naming what is missing.
+        MissingError: when it is CUDA C++ and NVRTC is not installed.
+    """
+    if isinstance(program, CudaProgram):
+        nvrtc.require()
+        wanted_launches(program)
+    else:
+        program.require_main()
 
 
 def recorded_program(source: str, file: str, values: Mapping[str, object]) -> Program:

@@ -1,4 +1,4 @@
-"""Ten short lessons on shared memory, whose answers are counted and never written down."""
+"""A course of sixteen short lessons on shared memory, whose answers are counted and never written down."""
 
 from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.lesson import SHOW, Knob, Lesson, Panel, Question, Said, Stage, read_answer, written

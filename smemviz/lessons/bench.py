@@ -48,17 +48,31 @@ def recorded(file: str, constants: Mapping[str, int] | None = None, kernels: tup
     return _recorded(file, tuple((constants or {}).items()), kernels)
 
 
-def look(recording: Recording, kernel: str, op: str, space: str, number: int = 0) -> Seen:
-    """Return the ``number``-th site of a launch that does ``op`` in a ``space``, at its first request."""
+def look(
+    recording: Recording, kernel: str, op: str, space: str, number: int = 0, *, warp: int | None = None, turn: int = 0
+) -> Seen:
+    """Return the ``number``-th site of a launch that does ``op`` in a ``space``, at a request of its first block.
+
+    That is the first request there, or with ``warp`` that warp's; ``turn`` counts them from 0, or back from -1.
+    """
     launch = recording[kernel]
     sites = [i for i, site in enumerate(launch.sites) if (site.op, site.space) == (op, space)]
     rows = playback_order(launch, 0)
-    return Seen(
-        recording,
-        launch,
-        sites[number],
-        RequestView(launch, 0, rows, int(np.argmax(launch.requests.site[rows] == sites[number]))),
-    )
+    here = launch.requests.site[rows] == sites[number]
+    if warp is not None:
+        here &= launch.requests.warp[rows] == warp
+    return Seen(recording, launch, sites[number], RequestView(launch, 0, rows, int(np.flatnonzero(here)[turn])))
+
+
+def writers(launch: Launch) -> dict[int, tuple[int, int]]:
+    """Return the warp and the lane of the first block that stored last to each address of shared memory."""
+    found: dict[int, tuple[int, int]] = {}
+    for row in playback_order(launch, 0).tolist():
+        site = launch.sites[launch.requests.site[row]]
+        if (site.op, site.space) == ("store", "shared"):
+            warp = int(launch.requests.warp[row])
+            found |= {int(at): (warp, lane) for lane, at in enumerate(launch.requests.addresses[row]) if at >= 0}
+    return found
 
 
 @lru_cache(maxsize=64)

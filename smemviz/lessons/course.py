@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from smemviz.errors import InputError
-from smemviz.lessons.first import BANK, COLUMN, ROW, SHARED_WORD
+from smemviz.lessons.banks import BANK, COLUMN, ROW, SHARED_WORD
+from smemviz.lessons.barriers import BARRIER, RACE
 from smemviz.lessons.lesson import Lesson
+from smemviz.lessons.mapping import REDUCTION, SWIZZLE
+from smemviz.lessons.matter import COMPILER
 from smemviz.lessons.pads import BY_HAND, PADDING, RECTANGLE
-from smemviz.lessons.traffic import COMPILER, SECTORS, TILES
+from smemviz.lessons.start import LANES, WHY
+from smemviz.lessons.traffic import SECTORS, TILES
 
-LESSONS = (BANK, ROW, COLUMN, SHARED_WORD, PADDING, RECTANGLE, BY_HAND, SECTORS, TILES, COMPILER)
+LESSONS = (
+    *(WHY, LANES, SECTORS, BARRIER, RACE, TILES),
+    *(BANK, ROW, COLUMN, SHARED_WORD, PADDING, RECTANGLE, BY_HAND, SWIZZLE, REDUCTION, COMPILER),
+)
 
 
 def lesson_of(name: str) -> Lesson:

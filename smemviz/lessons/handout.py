@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from smemviz.errors import MissingError
 from smemviz.figures.drawing.style import MONO, THEMES, font
-from smemviz.i18n import _
+from smemviz.i18n import _, ngettext
 from smemviz.lessons import LESSONS, Lesson, Question, Said, Stage
 from smemviz.reports.html.page import document, text_of
 from smemviz.reports.images import Image, draw, require_browser
@@ -23,51 +23,81 @@ from smemviz.reports.print_layout import Printed, Sheet, print_layout
 # On an A4 page, the largest first; of the smallest two pictures of 32 rows each fit a page.
 _SHEETS = (Sheet(17.0, 9.0), Sheet(15.0, 8.0), Sheet(12.5, 7.0), Sheet(9.5, 5.5))
 _ROOM = 700  # CSS pixels that pictures may take beside the answer, one below the other
+_SCENE_ROOM = 300  # and the question's
 _SECONDS = 120  # for a browser that has to start
 _LANES = 32
 
 
-def handout(lesson: Lesson, values: dict[str, str]) -> bytes:
-    """Return a lesson with its knobs as a PDF, in the spoken language.
+def handouts(lessons: Sequence[tuple[Lesson, dict[str, str]]]) -> bytes:
+    """Return lessons with their knobs as one PDF, in the spoken language.
 
     Raises:
         MissingError: when kaleido or a browser is not there, or the browser does not answer.
     """
-    stage = lesson.stage(values)
-    panels = stage.panels("light")
-    drawn = draw([Image(one, "svg") for one in printed_to_fit([panel.figure for panel in panels])])
-    pictures = [(panel.title, panel.said, svg) for panel, svg in zip(panels, drawn, strict=True)]
-    return _printed(handout_page(lesson, values, stage, pictures))
+    stages = [lesson.stage(values) for lesson, values in lessons]
+    panels = [(stage.before("light"), *stage.panels("light")) for stage in stages]
+    laid_out = [
+        [*printed_to_fit([scene.figure], _SCENE_ROOM), *printed_to_fit([panel.figure for panel in answer])]
+        for scene, *answer in panels
+    ]
+    drawn = iter(draw([Image(one, "svg") for of_lesson in laid_out for one in of_lesson]))
+    pages = [
+        handout_sections(lesson, values, stage, [(one.title, one.said, next(drawn)) for one in of_lesson])
+        for (lesson, values), stage, of_lesson in zip(lessons, stages, panels, strict=True)
+    ]
+    title = _(lessons[0][0].title) if len(lessons) == 1 else _("Shared memory, a course")
+    cover = _cover([lesson for lesson, _values in lessons]) if len(lessons) > 1 else ""
+    return _printed(handout_page(title, cover + "".join(pages)))
 
 
-def printed_to_fit(figures: Sequence[go.Figure]) -> list[Printed]:
-    """Lay out the pictures of an answer for its page, as large as fits below each other."""
-    tried = ([print_layout(figure, sheet) for figure in figures] for sheet in _SHEETS)
-    fitting = (one for one in tried if sum(each.height * each.scale for each in one) <= _ROOM)
-    return next(fitting)
+def printed_to_fit(figures: Sequence[go.Figure], room: int = _ROOM) -> list[Printed]:
+    """Lay out pictures for their page, as large as fits the room below each other; the smallest where none does."""
+    tried = [[print_layout(figure, sheet) for figure in figures] for sheet in _SHEETS]
+    fitting = (one for one in tried if sum(each.height * each.scale for each in one) <= room)
+    return next(fitting, tried[-1])
 
 
-def handout_page(
+def _cover(lessons: Sequence[Lesson]) -> str:
+    """Write the first page of a course: its lessons with their goals and minutes."""
+    rows = "".join(
+        f"<li><b>{text_of(_(one.title))}</b> ({text_of(ngettext('{n} minute', '{n} minutes', one.minutes))})<br>"
+        f"{text_of(_(one.goal))}</li>"
+        for one in lessons
+    )
+    whole = ngettext("{n} minute", "{n} minutes", sum(one.minutes for one in lessons))
+    return (
+        f'<section><p class="place">smemviz</p><h1>{text_of(_("Shared memory, a course"))}</h1>'
+        f'<p class="set">{text_of(whole)}</p><ol class="contents">{rows}</ol></section>'
+    )
+
+
+def handout_page(title: str, sections: str) -> str:
+    """Write the pages of handouts as one document."""
+    return document(title, f"<main>{sections}</main>", _style(), [], theme="light")
+
+
+def handout_sections(
     lesson: Lesson, values: dict[str, str], stage: Stage, pictures: Sequence[tuple[str, str, bytes]]
 ) -> str:
-    """Write the pages as HTML; ``pictures`` are titles, what they say, and SVG files."""
+    """Write the pages of a lesson as HTML.
+
+    ``pictures`` are titles, what they say, and SVG files: the first of the question, the others of the answer.
+    """
     number = LESSONS.index(lesson) + 1
     place = _("Lesson {number} of {count}", number=number, count=len(LESSONS))
-    drawn = "".join(
+    figures = [
         f"<figure><h2>{text_of(title)}</h2>"
         f'<img alt="{escape(said)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}"></figure>'
         for title, said, svg in pictures
-    )
-    body = f"""<main>
-<section><p class="place">smemviz · {escape(place)}</p><h1>{text_of(_(lesson.title))}</h1>
+    ]
+    return f"""<section><p class="place">smemviz · {escape(place)}</p><h1>{text_of(_(lesson.title))}</h1>
 {"".join(f"<p>{_paragraph(said)}</p>" for said in lesson.text)}
 <p class="set">{text_of(lesson.set_to(values))}</p>
 <h2>{text_of(_("Question"))}</h2><p class="question">{text_of(stage.question.text)}</p>
-<h2>{text_of(_("Your answer"))}</h2>{_room(stage.question)}</section>
+{"".join(figures[:1])}<h2>{text_of(_("Your answer"))}</h2>{_room(stage.question)}</section>
 <section><p class="place">smemviz · {escape(place)}: {escape(_(lesson.title))}</p>
 <h1>{text_of(_("It is {answer}.", answer=stage.answer))}</h1><p>{text_of(stage.because)}</p>
-{drawn}<p class="place">{text_of(stage.origin)}</p></section></main>"""
-    return document(_(lesson.title), body, _style(), [], theme="light")
+{"".join(figures[1:])}<p class="place">{text_of(stage.origin)}</p></section>"""
 
 
 def _paragraph(said: Said) -> str:
@@ -97,6 +127,7 @@ def _style() -> str:
         " body:lang(ko) { word-break: keep-all; }"
         " section { break-after: page; } section:last-child { break-after: auto; }"
         " h1 { font-size: 22pt; line-height: 1.2; margin: 4pt 0 12pt; } h2 { font-size: 11pt; margin: 16pt 0 4pt; }"
+        " .contents { padding-left: 20pt; font-size: 11pt; } .contents li { margin-bottom: 5pt; }"
         " p { margin: 0 0 8pt; } .question { font-size: 14pt; font-weight: 650; }"
         f" .place, .set {{ color: {colours.muted}; font-size: 10pt; }}"
         f" code {{ font-family: {MONO}; font-size: 0.92em; }}"

@@ -86,7 +86,8 @@ class Stage:
     """A lesson for the knobs as they stand.
 
     ``right`` are the answers that are right, as ``read_answer`` writes them; ``hint`` says what is wrong with another
-    one, ``because`` why the right one is right, ``origin`` where the numbers come from.
+    one, ``because`` why the right one is right, ``origin`` where the numbers come from. ``before`` draws what is asked
+    about and nothing of the answer, ``panels`` the answer.
     """
 
     question: Question
@@ -95,6 +96,7 @@ class Stage:
     because: str
     origin: str
     panels: Callable[[ThemeName], tuple[Panel, ...]]
+    before: Callable[[ThemeName], Panel]
 
     @property
     def answer(self) -> str:
@@ -104,15 +106,23 @@ class Stage:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One of the lessons; ``scenes`` are the knobs a presenter steps through, the first one being the question's."""
+    """One of the lessons.
+
+    ``goal`` says in a sentence what one can do after it, ``minutes`` how long it takes. ``scenes`` are the knobs that a
+    presenter steps through, the first one being the question's. ``wrong`` are answers to that question that a class
+    gives, and ``kernel`` is the query of the kernel page where one can go on.
+    """
 
     slug: str
     title: str
-    point: str
+    goal: str
+    minutes: int
     text: tuple[Said, ...]
     knobs: tuple[Knob, ...]
     stage: Callable[[Values], Stage]
-    scenes: tuple[Values, ...] = ()
+    scenes: tuple[Values, ...]
+    wrong: tuple[str, ...]
+    kernel: str
 
     def set_to(self, values: Values) -> str:
         """Write the knobs as they stand, in the spoken language."""

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from smemviz.figures.banks import banks
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lesson_bars import Bar, lesson_bars
+from smemviz.figures.lessons.bars import Bar, lesson_bars
 from smemviz.figures.tile import View, tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Said, Stage, Values
+from smemviz.lessons.scenes import asked_by, asked_of, lanes_in
 from smemviz.lessons.words import by_recording, code, wavefronts_said
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.hardware import H200
@@ -29,14 +30,15 @@ from smemviz.wording.grammar import clauses
 _MOST_PAD = 32  # words; from there on rows begin where they began before
 
 
-def _cost(seen: Seen) -> tuple[int, int]:
+def cost(seen: Seen) -> tuple[int, int]:
     """Return the wavefronts of the request, and those that would do."""
     site = seen.launch.sites[seen.site]
     found = count(seen.addresses, site.width, site.op)
     return int(found.wavefronts), int(found.ideal)
 
 
-def _pictures(seen: Seen, said: str, theme: ThemeName, view: View = "declared") -> tuple[Panel, ...]:
+def pictures(seen: Seen, said: str, theme: ThemeName, view: View = "declared") -> tuple[Panel, ...]:
+    """Draw the shared array with the lanes of a request, and the banks that serve it."""
     array = seen.launch.sites[seen.site].array
     served = _("Each column is a bank, each row a wavefront. {said}", said=said)
     return (
@@ -54,7 +56,7 @@ def _by_one(values: Values) -> Stage:
     where = bank_layout(seen.launch)
     in_bank = [int(bank) for bank in where.bank(seen.addresses)]
     pitch = int(where.word(seen.addresses)[1] - where.word(seen.addresses)[0])
-    right, ideal = _cost(seen)
+    right, ideal = cost(seen)
 
     def hint(given: str) -> str:
         number = int(given)
@@ -82,14 +84,15 @@ def _by_one(values: Values) -> Stage:
     )  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
-        lambda theme: _pictures(seen, because, theme),
+        lambda theme: pictures(seen, because, theme), lambda theme: asked_by(seen, theme, used=(WARP_SIZE, WARP_SIZE)),
     )  # fmt: skip
 
 
 PADDING = Lesson(
     "padding",
     N_("A pad of one"),
-    N_("What an unused word in each row does to a column."),
+    N_("Say what a pad does to a column, and what it costs."),
+    6,
     (
         Said(N_("A tile of 32 x 32 words has each column in one bank. Declare it as {code}, and use it as before."),
              {"code": "tile[32, 32 + IPAD]"}),
@@ -101,6 +104,8 @@ PADDING = Lesson(
     (Knob("IPAD", ("0", "1", "2", "3", "4", "8"), "1"),),
     _by_one,
     ({}, {"IPAD": "2"}, {"IPAD": "3"}, {"IPAD": "4"}),
+    ("32", "2", "33"),
+    "file=square&kernel=set_row_read_col_pad",
 )  # fmt: skip
 
 
@@ -180,15 +185,18 @@ def _rectangle(values: Values) -> Stage:
             Panel(_("Tile with the smallest pad"), tile(seen.request, "tile", theme=theme), because),
         )
 
+    plain = picture(SetUp(Layout((rows, _WIDE), "int32"), (Access("column"),), H200), 0, 0)
     return Stage(
-        Question("number", question), frozenset([str(smallest)]), hint, because, by_recording(recording), panels
-    )
+        Question("number", question), frozenset([str(smallest)]), hint, because, by_recording(recording), panels,
+        lambda theme: asked_of(plain, theme),
+    )  # fmt: skip
 
 
 RECTANGLE = Lesson(
     "rectangles",
     N_("Rectangles need another pad"),
-    N_("Where a column is shorter than a warp, a warp takes several columns at once."),
+    N_("Find the smallest pad for a tile that is not square."),
+    7,
     (
         Said(N_("In a tile with fewer than 32 rows a warp goes down one column and on with the next.")),
         Said(N_("Its lanes must then land in different banks within each column and across columns. A pad of one is no "
@@ -197,6 +205,8 @@ RECTANGLE = Lesson(
     (Knob("BDIMY", ("4", "8", "16", "32"), "16"),),
     _rectangle,
     ({}, {"BDIMY": "8"}, {"BDIMY": "32"}),
+    ("1", "0", "16"),
+    "file=rectangle&kernel=set_row_read_col_pad",
 )  # fmt: skip
 
 
@@ -230,23 +240,27 @@ def _by_hand(values: Values) -> Stage:
                  lane=lane, warp=int(warp[row]), element=code(f"[{lane}, {int(warp[row])}]"), word=int(read[row, lane]),
                  wrong=int(words[given][row, lane]))  # fmt: skip
 
-    wavefronts, ideal = _cost(seen)
+    wavefronts, ideal = cost(seen)
     because = _("Each row takes {pitch} words, its unused ones and all, so row tx begins at {start}. {said}",
                 pitch=constants["PITCH"], start=code("tx * PITCH"),
                 said=wavefronts_said(wavefronts, ideal))  # fmt: skip
     question = _("PITCH is BDIMX + IPAD. Which index reads down the columns, as {code} does with two dimensions?",
                  code=code("tile[tx, ty]"))  # fmt: skip
+    wanted = {lane: [(lane, int(warp[0]))] for lane in range(WARP_SIZE)}
+    unused = [(row, column) for row in range(WARP_SIZE) for column in range(WARP_SIZE, constants["PITCH"])]
     options = tuple(Option(key, f"tile[{text}]") for key, (text, _index) in _INDICES.items())
     return Stage(
         Question("choice", question, options), right, hint, because, by_recording(recording),
-        lambda theme: _pictures(seen, because, theme, "physical"),
+        lambda theme: pictures(seen, because, theme, "physical"),
+        lambda theme: lanes_in((WARP_SIZE, constants["PITCH"]), wanted, unused, theme=theme),
     )  # fmt: skip
 
 
 BY_HAND = Lesson(
     "by-hand",
     N_("Padding by hand"),
-    N_("Dynamic shared memory has one dimension. The pad is in the index."),
+    N_("Write a padded index for dynamic shared memory, which has one dimension."),
+    6,
     (
         Said(N_("Shared memory whose size is given at launch has no rows: the kernel computes every index itself.")),
         Said(N_("The store and the load have to skip the unused words alike. The output has none, and its own index.")),
@@ -254,4 +268,6 @@ BY_HAND = Lesson(
     (Knob("IPAD", ("1", "2", "3"), "1"),),
     _by_hand,
     ({}, {"IPAD": "2"}),
+    ("flat", "row", "after"),
+    "file=square&kernel=set_row_read_col_dyn_pad",
 )

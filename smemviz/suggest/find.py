@@ -18,8 +18,8 @@ from smemviz.model.layout.candidates import Moved, pads, row_lengths, swizzles
 from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.recording import Recording
-from smemviz.suggest.languages import Rewriter, language_of
-from smemviz.suggest.rewrites import NotRewrittenError
+from smemviz.suggest.languages import language_of
+from smemviz.suggest.rewrites import NotRewrittenError, Rewriter
 from smemviz.suggest.suggestion import Promise, Refused, Suggestion
 
 

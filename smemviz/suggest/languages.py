@@ -4,37 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from smemviz.engines import lockstep
-from smemviz.engines.backend import Progress
 from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.recorder import Progress
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.sites.loaded import loaded_sites
-from smemviz.model.layout.candidates import Moved
 from smemviz.recordings.data import ArrayInfo, Finding, Launch
 from smemviz.recordings.recording import Recording
 from smemviz.suggest.cuda.rewriting import CudaRewriting, as_declared
-from smemviz.suggest.rewrites import Rewrite
+from smemviz.suggest.rewrites import Rewriter
 from smemviz.suggest.rewriting import Rewriting
 
 After = Callable[[str, Sequence[object]], None]  # a kernel, and its arguments after a launch of it
 Ran = tuple[tuple[Launch, ...], tuple[Finding, ...]]
-
-
-class Rewriter(Protocol):
-    """A shared array of a kernel file, to be laid out anew."""
-
-    def refuses(self, layout: Moved) -> str | None:
-        """Say why a layout cannot be written, None when it can."""
-
-    def rewrite(self, layout: Moved) -> Rewrite:
-        """Write a layout.
-
-        Raises:
-            NotRewrittenError: when it cannot be; names the line and the reason.
-        """
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.reading import parse_program
 from smemviz.messages import said
+from smemviz.model.layout.candidates import Moved
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.suggest.edits import Edit, edited
 
@@ -30,6 +32,26 @@ class Rewrite:
     edits: tuple[Edit, ...]
     constants: Mapping[str, ConstantValue] = field(default_factory=dict)
     instructions: int = 0
+
+
+class Rewriter(ABC):
+    """A shared array of a kernel file, to be laid out anew."""
+
+    @abstractmethod
+    def rewrite(self, layout: Moved) -> Rewrite:
+        """Write a layout.
+
+        Raises:
+            NotRewrittenError: when it cannot be; names the line and the reason.
+        """
+
+    def refuses(self, layout: Moved) -> str | None:
+        """Say why a layout cannot be written, None when it can."""
+        try:
+            self.rewrite(layout)
+        except NotRewrittenError as error:
+            return error.said
+        return None
 
 
 def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:

@@ -14,11 +14,11 @@ from smemviz.model.layout.code import declared_shape, index_parts, operations
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.indices import new_index
 from smemviz.suggest.pitch import Change, in_one_line, longer, pad_constant, size_texts
-from smemviz.suggest.rewrites import NotRewrittenError, Rewrite
+from smemviz.suggest.rewrites import NotRewrittenError, Rewrite, Rewriter
 from smemviz.suggest.uses import check_named_once, declaration, elements, views
 
 
-class Rewriting:
+class Rewriting(Rewriter):
     """A shared array of a kernel file, to be laid out anew.
 
     Raises:
@@ -36,20 +36,7 @@ class Rewriting:
         """Every index with which the array is reached."""
         return list(elements(self.program, self.declared.function, self.declared.name))
 
-    def refuses(self, layout: Moved) -> str | None:
-        """Say why a layout cannot be written, None when it can."""
-        try:
-            self.rewrite(layout)
-        except NotRewrittenError as error:
-            return error.said
-        return None
-
     def rewrite(self, layout: Moved) -> Rewrite:
-        """Write a layout.
-
-        Raises:
-            NotRewrittenError: when it cannot be; names the line and the reason.
-        """
         if isinstance(layout, Pad):
             if len(self.array.shape) > 1:
                 return self._longer_rows(layout)

@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from smemviz.engines.backend import Progress, gpu_engine
+from smemviz.engines.backend import gpu_engine
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.output_hashes import OutputHash, hashed
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.program import Program
@@ -223,7 +224,7 @@ def _counts(launch: Launch, hardware: Hardware, blocks: frozenset[int] | None = 
 def _new_mistake(before: _Ran, after: _Ran) -> str | None:
     known = {(finding.kind, finding.kernel) for finding in before.findings}
     for finding in after.findings:
-        if (finding.kind, finding.kernel) not in known:
+        if not finding.harmless and (finding.kind, finding.kernel) not in known:
             if finding.kind == MAIN_FAILED:
                 return finding.message
             where = {"kernel": finding.kernel, "line": finding.line}

@@ -8,9 +8,8 @@ import numpy as np
 
 from smemviz.i18n import _
 from smemviz.model.counting.cache import cached
-from smemviz.model.counting.summary import TOTALS_FOR, summarize, totals_of
+from smemviz.model.counting.summary import counted_totals, summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.rules import same_rules
 from smemviz.recordings.data import Launch
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, ways
@@ -48,10 +47,8 @@ def degrees_of(launch: Launch, hardware: Hardware = H200) -> Degrees:
     """
     rows = summarize(launch, hardware)
     shared = [(i, row) for i, row in enumerate(rows) if launch.sites[i].space == "shared"]
-    totals = launch.totals
-    if totals is None or not same_rules(hardware, TOTALS_FOR):
-        totals = totals_of(launch.sites, launch.requests, hardware)
-    counted = totals.degrees[[i for i, row in shared if row.wavefronts is not None]].sum(axis=0)
+    degrees = counted_totals(launch, hardware).degrees
+    counted = degrees[[i for i, row in shared if row.wavefronts is not None]].sum(axis=0)
     return Degrees(
         {int(degree): int(counted[degree]) for degree in np.flatnonzero(counted) if degree},
         sum(row.requests for _i, row in shared if row.wavefronts is None),

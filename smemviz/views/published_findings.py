@@ -76,13 +76,18 @@ def _latencies(recording: Recording) -> tuple[Published, ...]:
 
 
 def _cycles(recording: Recording, kernel: str) -> str:
+    found = cycles(recording, kernel)
+    return _("not measured") if found is None else count(found, "cycle")
+
+
+def cycles(recording: Recording, kernel: str) -> int | None:
     """Return the cycles of a step: the short chase taken off the long one, at the clock that both ran at."""
     times = [launch.time for launch in recording.launches if launch.kernel == kernel]
     long, short = (recording.constants[name] for name in ("LONG", "SHORT"))
     match long, short, times:
         case int(), int(), [first, second] if first and second and long != short and (mhz := clock_mhz(first)):
-            return count(round((second.median_us - first.median_us) * mhz / (long - short)), "cycle")
-    return _("not measured")
+            return round((second.median_us - first.median_us) * mhz / (long - short))
+    return None
 
 
 def _square(recording: Recording) -> tuple[Published, ...]:

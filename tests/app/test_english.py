@@ -16,7 +16,7 @@ from smemviz.app.english import marked
 from smemviz.app.factory import create_app
 from smemviz.i18n import English, speaking
 from smemviz.lessons import LESSONS
-from smemviz.lessons.handout import handout_page
+from smemviz.lessons.handout import handout_page, handout_sections
 from smemviz.paths import kernels_dir
 
 
@@ -117,6 +117,6 @@ def test_a_handout_marks_its_english(left: set[str]) -> None:
     lesson = LESSONS[0]
     values = lesson.values({})
     with speaking("ko"):
-        page = handout_page(lesson, values, lesson.stage(values), [])
+        page = handout_page("", handout_sections(lesson, values, lesson.stage(values), []))
     assert '<html lang="ko">' in page
     assert '<h2><span lang="en">Question</span></h2>' in page

@@ -25,7 +25,8 @@ def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(quiet: Page) -> 
     page = quiet
     page.goto("/learn/columns")
     expect(page.locator("#learn-question")).to_contain_text("How many wavefronts does that take?")
-    expect(page.locator("#learn-waiting")).to_be_visible()
+    expect(page.locator("#learn-scene-figure .heatmaplayer image").first).to_be_visible()
+    expect(page.locator("#learn-scene-figure")).to_contain_text("L31")
     check(page, "8")
     expect(page.locator("#learn-feedback")).to_have_text(
         "Not 8. From lane to lane the address moves on by 32 words. All 32 words lie in the same bank."
@@ -38,6 +39,7 @@ def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(quiet: Page) -> 
     )
     expect(page.locator("#learn-because")).to_be_focused()
     expect(page.locator("#learn-0-figure .heatmaplayer image").first).to_be_visible()
+    expect(page.locator("#learn-scene-panel")).to_be_hidden()
     assert "ANSWER=32" in page.url
 
 
@@ -90,7 +92,7 @@ def test_lanes_are_picked_and_an_index_is_chosen(quiet: Page) -> None:
 def test_progress_stays_in_the_browser_until_it_is_forgotten(quiet: Page) -> None:
     page = quiet
     page.goto("/learn")
-    expect(page.locator("#learn-count")).to_have_text("0 of 10 done")
+    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
     expect(page.locator("#learn-forget")).to_be_hidden()
     page.goto("/learn/rows?ANSWER=1")  # who shared the link answered
     expect(page.locator("#learn-feedback")).to_contain_text("Right")
@@ -104,19 +106,19 @@ def test_progress_stays_in_the_browser_until_it_is_forgotten(quiet: Page) -> Non
     expect(page.locator(".learn-status")).to_have_text("Done")
     page.goto("/learn")
     page.reload()
-    expect(page.locator("#learn-count")).to_have_text("2 of 10 done")
+    expect(page.locator("#learn-count")).to_have_text("2 of 21 done")
     assert page.evaluate("localStorage.getItem('learn-progress')") == '["rows","columns"]'
     page.get_by_role("button", name="Forget my progress").click()
-    expect(page.locator("#learn-count")).to_have_text("0 of 10 done")
+    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
     page.reload()
-    expect(page.locator("#learn-count")).to_have_text("0 of 10 done")
+    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
 
 
 def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page) -> None:
     page = quiet
     page.set_viewport_size({"width": 1280, "height": 800})
     page.emulate_media(reduced_motion="reduce")
-    page.goto("/learn/3?theme=dark")  # by its number
+    page.goto("/learn/9?theme=dark")  # by its number
     expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
     page.keyboard.press("p")
     expect(page.locator(".site-header")).to_be_hidden()
@@ -151,8 +153,8 @@ def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page)
 def test_a_presenter_without_a_keyboard_has_buttons(quiet: Page) -> None:
     page = quiet
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto("/learn/banks")
-    expect(page.locator("#learn-question")).to_contain_text("rows of 20 words")
+    page.goto("/learn/why")
+    expect(page.locator("#learn-question")).to_contain_text("Thread i adds up")
     expect(page.get_by_role("button", name="Step on")).to_be_hidden()
     page.get_by_role("button", name="Present").click()
     expect(page.get_by_role("button", name="Step back")).to_be_disabled()
@@ -160,7 +162,7 @@ def test_a_presenter_without_a_keyboard_has_buttons(quiet: Page) -> None:
     expect(page.locator("#learn-step")).to_have_text("Step 2 of 4")
     page.keyboard.press("Space")  # presses the button, once
     expect(page.locator("#learn-step")).to_have_text("Step 3 of 4")
-    expect(page.locator("#learn-set")).to_have_text("Row of the element: 2; Words in a row: 32")
+    expect(page.locator("#learn-set")).to_have_text("RADIUS: 1")
     page.get_by_role("button", name="Step back").click()
     expect(page.locator("#learn-step")).to_have_text("Step 2 of 4")
     page.get_by_role("button", name="End the presentation").click()
@@ -241,7 +243,14 @@ def test_a_question_says_nothing_of_its_answer(quiet: Page) -> None:
 def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme: str) -> None:
     page = quiet
     page.set_viewport_size({"width": width, "height": 800})
-    pages = ("/learn?", "/learn/words?", "/learn/by-hand?", "/learn/sectors?ANSWER=show&", "/learn/tiles?ANSWER=9&")
+    pages = (
+        "/learn?",
+        "/learn/words?",
+        "/learn/by-hand?",
+        "/learn/swizzle?",
+        "/learn/sectors?ANSWER=show&",
+        "/learn/tiles?ANSWER=9&",
+    )
     for address in pages:
         page.goto(f"{address}theme={theme}")
         expect(page.locator("h1.headline")).to_be_visible()
@@ -257,7 +266,7 @@ def test_on_paper_there_is_the_lesson_and_no_button(quiet: Page) -> None:
     page.goto("/learn/columns")
     expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
     page.emulate_media(media="print")
-    for hidden in (".site-header", "#learn-check", "#learn-waiting", ".learn-ways"):
+    for hidden in (".site-header", "#learn-check", "#learn-pictures", ".learn-ways"):
         expect(page.locator(hidden)).to_be_hidden()
     expect(page.locator("#learn-question")).to_be_visible()
     expect(page.locator("#learn-set")).to_have_text("Words in a row: 32")
@@ -265,7 +274,7 @@ def test_on_paper_there_is_the_lesson_and_no_button(quiet: Page) -> None:
 
 def test_a_lesson_that_is_not_there_is_told(quiet: Page) -> None:
     quiet.goto("/learn/warps")
-    expect(quiet.locator("#page")).to_contain_text("no lesson 'warps'; there are 1 banks, 2 rows")
+    expect(quiet.locator("#page")).to_contain_text("no lesson 'warps'; there are 1 why, 2 lanes")
 
 
 def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to() -> None:
@@ -273,12 +282,15 @@ def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to() -> No
         assert learn_page(f"/learn/{lesson.slug}")
         asking = view_lesson(lesson, {}, "light")
         assert asking["learn-pictures.hidden"] is True
+        assert asking["learn-scene-panel.hidden"] is False
+        assert asking["learn-scene-title.children"]
         assert asking["learn-because.children"] == asking["learn-0-region.aria-label"] == ""
         shown = view_lesson(lesson, {"ANSWER": "show"}, "dark")
         assert shown["learn-0-panel.hidden"] is False
+        assert shown["learn-scene-panel.hidden"] is True
         assert shown["learn-outcome.data"] == {"slug": lesson.slug, "outcome": "shown"}
 
 
 def test_the_list_is_no_lesson() -> None:
     assert lesson_at("/learn") is None
-    assert lesson_at("/learn/3") is lesson_of("columns")
+    assert lesson_at("/learn/9") is lesson_of("columns")

@@ -65,6 +65,7 @@ def marked(source: object) -> list[tuple[str, str]]:
             ["        a_tile[ty, tx] = a[row, first + tx]", "        b_tile[ty, tx] = b[first + ty, column]"],
         ),
         ("barrier_in_a_branch", "barrier divergence", ["        cuda.syncthreads()"]),
+        ("count_without_atomic", "race", ["        count[0] += 1"]),
     ],
 )
 def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: str, kind: str, lines: list[str]) -> None:
@@ -103,6 +104,7 @@ def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Librar
         "corner_of_each_tileunwritten read",
         "no_second_barrierrace",
         "barrier_in_a_branchbarrier divergence",
+        "count_without_atomicrace",
         "too_many_threadsrefused",
         "too_much_static_memoryrefused",
         "too_much_dynamic_memoryrefused",
@@ -193,6 +195,6 @@ def test_a_refused_kernel_has_no_launch(served: Library) -> None:
 def test_the_card_counts_the_mistakes(served: Library) -> None:
     card, other = (part for part in parts(gallery_page(served)) if isinstance(part, html.Article))
 
-    assert "11 mistakes found while it ran" in text(card)
+    assert "12 mistakes found while it ran" in text(card)
     assert "mistake" not in text(other)
     assert "too_much_dynamic_memoryrefused" in text(card)

@@ -25,10 +25,10 @@ STOPPED = "square.py: was stopped; load the page again to run it"
 
 
 def test_a_run_in_lockstep_ends_when_it_is_told_to() -> None:
-    patience = TimeLimit("kernels/square.py")
-    patience.stop()
+    limit = TimeLimit("kernels/square.py")
+    limit.stop()
     with pytest.raises(StoppedError) as caught:
-        run(kernels_dir() / "square.py", engine="lockstep", progress=patience)
+        run(kernels_dir() / "square.py", engine="lockstep", progress=limit)
     assert str(caught.value) == STOPPED
 
 

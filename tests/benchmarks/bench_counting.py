@@ -56,9 +56,9 @@ def passes(tile):
     arrays = [cuda.to_device(rng.random((SIZE, SIZE), dtype=np.float32)) for _ in range(3)]
     grid, block = (SIZE // tile, SIZE // tile), (tile, tile)
     function = function_of(kernel.py_func, program.source, program.tree)
-    carrying = launch.instrumented_kernel(function, arrays, tile * tile)
-    configured = carrying.kernel[grid, block, 0, 0]
-    shape = classes.shape_of_counts(carrying.table.sites)
+    counting = launch.instrumented_kernel(function, arrays, tile * tile)
+    configured = counting.kernel[grid, block, 0, 0]
+    shape = classes.shape_of_counts(counting.table.sites)
     chosen = np.zeros(math.prod(grid) * -(-tile * tile // 32), np.bool_)
     chosen[: -(-tile * tile // 32)] = True
     with launch.Arguments(arrays) as held:

@@ -733,15 +733,16 @@ def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
-def test_serve_open_to_other_machines_serves_no_files_from_their_paths_and_says_so() -> None:
-    with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), "not-even-there.py") as server:
-        assert server.line().startswith("smemviz: http://0.0.0.0:")
-        server.process.send_signal(signal.SIGINT)
-        _, err = server.process.communicate(timeout=60)
-        assert err == (
-            "smemviz: 0.0.0.0 is open to other machines, so files are not served from their paths; the gallery and the "
-            "editor are, every run within the editor's limits. Nothing is measured, no revision read\n"
-        )
+def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> None:
+    for paths, served in (((), "the gallery"), ((str(KERNELS / "square.py"),), "the files named here")):
+        with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), *paths) as server:
+            assert server.line().startswith("smemviz: http://0.0.0.0:")
+            server.process.send_signal(signal.SIGINT)
+            _, err = server.process.communicate(timeout=60)
+            assert err == (
+                f"smemviz: 0.0.0.0 is open to other machines; {served} and the editor are served, every run within the "
+                "editor's limits. Nothing is measured, no revision read\n"
+            )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
@@ -753,7 +754,7 @@ def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> Non
         _, err = server.process.communicate(timeout=60)
         first, second = err.splitlines()
         assert first.endswith(
-            "; the gallery is, every run within the editor's limits. Nothing is measured, no revision read"
+            "; the gallery is served, every run within the editor's limits. Nothing is measured, no revision read"
         )
         assert second == (
             "smemviz: the editor is left out, because only Linux bounds the memory of what others write in it"

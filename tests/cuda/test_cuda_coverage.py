@@ -12,6 +12,7 @@ from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.coverage import rows
 from smemviz.engines.lockstep.ptx.instructions.table import TABLE
 from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.steps import steps_of
 from smemviz.engines.lockstep.python.functions.coverage import Row
 
 PTX = """.version 8.0
@@ -33,7 +34,7 @@ PTX = """.version 8.0
 @pytest.mark.parametrize("row", [row for row in rows() if not row.executed], ids=lambda row: row.feature)
 def test_what_is_out_is_refused_as_it_is_said(row: Row) -> None:
     with pytest.raises(PtxError) as refused:
-        Kernel(parse(PTX.format(example=row.example)), "k")
+        steps_of(Kernel(parse(PTX.format(example=row.example)), "k"))
     assert refused.value.what == row.says
 
 

@@ -1,4 +1,4 @@
-"""What the carrying kernels report on a real GPU: the same as lockstep, without changing a result."""
+"""What the instrumented kernels report on a real GPU: the same as lockstep, without changing a result."""
 
 from importlib.util import find_spec
 
@@ -54,14 +54,14 @@ def test_totals_counted_on_the_device_equal_those_of_the_log(kernel, grid, block
 
 
 @pytest.mark.parametrize(("kernel", "grid", "block", "arguments", "dynamic"), CASES)
-def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, block, arguments, dynamic):
+def test_the_instrumented_kernel_gives_the_results_of_the_clean_one(kernel, grid, block, arguments, dynamic):
     from numba import cuda
 
     from smemviz.engines.gpu import passes as launch
     from smemviz.engines.host import configuration
     from smemviz.frontends.numba.functions import function_of
 
-    clean, carried = ([cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
+    clean, given = ([cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
     kernel[grid, block, 0, dynamic](*clean)
     function = function_of(kernel.py_func)
     config = configuration(("", 1), (grid, block, 0, dynamic))
@@ -69,14 +69,14 @@ def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, bl
 
     class Arguments(launch.Arguments):
         def restore(self):
-            outputs.append([a.copy_to_host() for a in carried if hasattr(a, "copy_to_host")])
+            outputs.append([a.copy_to_host() for a in given if hasattr(a, "copy_to_host")])
             super().restore()
 
-    carrying = launch.instrumented_kernel(function, carried, config.block[0] * config.block[1] * config.block[2])
+    counting = launch.instrumented_kernel(function, given, config.block[0] * config.block[1] * config.block[2])
     original = launch.Arguments
     launch.Arguments = Arguments
     try:
-        launch.count(function, carrying, config, carried, 1 << 24)
+        launch.count(function, counting, config, given, 1 << 24)
     finally:
         launch.Arguments = original
 
@@ -85,7 +85,7 @@ def test_the_carrying_kernel_gives_the_results_of_the_clean_one(kernel, grid, bl
     for output in outputs:
         for one, other in zip(output, expected, strict=True):
             np.testing.assert_array_equal(one, other)
-    for argument, value in zip(carried, arguments, strict=True):
+    for argument, value in zip(given, arguments, strict=True):
         if isinstance(value, np.ndarray):
             np.testing.assert_array_equal(argument.copy_to_host(), value)  # put back as it was
 

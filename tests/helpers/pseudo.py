@@ -115,7 +115,7 @@ def names_in(program: Program, recording: Recording) -> list[str]:
         *recording.constants,
         *(row.family for row in known()),
     ]
-    words += [*DTYPES.values(), *("gcd", "r", "c")]  # r and c as cures write the row and column of an element
+    words += [*DTYPES.values(), *("gcd", "r", "c")]  # r and c as fixes write the row and column of an element
     words += [constant.text for constant in program.constants.values()]
     words += [constant.name for constant in program.constants.values()]
     if recording.device:

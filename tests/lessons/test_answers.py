@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from itertools import product
 from math import gcd
+from urllib.parse import parse_qsl
 
 import pytest
 from helpers.reading import written
@@ -37,6 +38,18 @@ def combinations(lesson: Lesson) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("slug", "knobs", "right"),
     [
+        ("why", {}, "7"),  # the threads at most 3 away, and the one in the middle
+        ("why", {"RADIUS": "1"}, "3"),
+        ("lanes", {}, "21"),  # (3 x 16 + 5) % 32
+        ("lanes", {"BDIMX": "32"}, "5"),
+        ("barrier", {}, "58"),  # 64 - 1 - 5
+        ("race", {}, "26-31"),  # lane + 6 > 31
+        ("swizzle", {}, "3"),  # 5 ^ 6
+        ("reduction", {}, "8"),  # 32 lanes 8 words apart: 4 banks
+        ("reduction", {"ROUND": "4"}, "8"),  # 8 lanes left, 32 words apart
+        ("reduction", {"KERNEL": "halves"}, "1"),
+        ("compiler", {"LOAD": "32"}, "6"),  # 228 KiB / 33 KiB
+        ("compiler", {"LOAD": "100"}, "2"),
         ("banks", {}, "13"),  # (2 x 20 + 5) % 32
         ("banks", {"ROW": "3", "COLUMNS": "33"}, "8"),  # (3 x 33 + 5) % 32
         ("rows", {}, "1"),
@@ -124,13 +137,48 @@ def test_a_load_moves_the_sectors_its_bytes_lie_in(knobs: dict[str, str]) -> Non
     assert int(answer("sectors", **knobs)) == len({byte // 32 for byte in bytes_of})
 
 
+@pytest.mark.parametrize("radius", [1, 2, 3, 4])
+def test_as_many_threads_load_an_element_as_have_it_within_reach(radius: int) -> None:
+    assert int(answer("why", RADIUS=str(radius))) == sum(abs(i - 12) <= radius for i in range(128))
+    assert lanes_of(answer("race", RADIUS=str(radius))) == [t for t in range(32) if t + 2 * radius >= 32]
+
+
+@pytest.mark.parametrize("knobs", combinations(lesson_of("lanes")), ids=str)
+def test_a_lane_is_the_number_of_the_thread_modulo_32(knobs: dict[str, str]) -> None:
+    assert int(answer("lanes", **knobs)) == (int(knobs["Y"]) * int(knobs["BDIMX"]) + 5) % 32
+
+
+@pytest.mark.parametrize("thread", [0, 5, 31, 40])
+def test_what_is_reversed_was_stored_from_the_other_end(thread: int) -> None:
+    assert int(answer("barrier", THREAD=str(thread))) == 63 - thread
+
+
+@pytest.mark.parametrize("column", [0, 1, 5, 12, 31])
+def test_a_swizzled_column_stands_where_column_and_row_differ(column: int) -> None:
+    assert int(answer("swizzle", WARP=str(column))) == (6 * 32 + (column ^ 6)) % 32
+
+
+@pytest.mark.parametrize("knobs", combinations(lesson_of("reduction")), ids=str)
+def test_a_round_of_a_reduction_takes_what_its_words_take(knobs: dict[str, str]) -> None:
+    step = 2 ** int(knobs["ROUND"])
+    close = [2 * step * t for t in range(32) if 2 * step * t < 256]
+    halves = [t for t in range(32) if t < 128 // step]
+    words = close if knobs["KERNEL"] == "neighbours_by_close_threads" else halves
+    assert int(answer("reduction", **knobs)) == wavefronts(words)
+
+
+@pytest.mark.parametrize("kib", [32, 100])
+def test_as_many_blocks_fit_as_share_memory_and_threads(kib: int) -> None:
+    assert int(answer("compiler", LOAD=str(kib))) == min(228 // (kib + 1), 2048 // 256)
+
+
 @pytest.mark.parametrize("tile", [8, 16, 32])
 def test_a_tile_saves_as_many_times_as_it_is_wide(tile: int) -> None:
     assert int(answer("tiles", TILE=str(tile))) == tile
 
 
 @pytest.mark.parametrize(
-    "lesson", [lesson_of(slug) for slug in ("words", "by-hand", "compiler")], ids=lambda lesson: lesson.slug
+    "lesson", [lesson_of(slug) for slug in ("race", "words", "by-hand", "compiler")], ids=lambda lesson: lesson.slug
 )
 def test_no_question_says_what_is_right(lesson: Lesson) -> None:
     for knobs in combinations(lesson):
@@ -138,7 +186,7 @@ def test_no_question_says_what_is_right(lesson: Lesson) -> None:
         told = " ".join([stage.question.text, lesson.set_to(knobs)]).replace("\N{NO-BREAK SPACE}", " ")
         if stage.question.kind != "number":
             assert stage.answer not in told
-        elif lesson.slug == "compiler":  # where nothing is merged the counts are the same
+        elif knobs["LOAD"] in ("a_tile[ty, k]", "b_tile[k, tx]"):  # where nothing is merged the counts are the same
             assert (stage.answer in told) == (knobs["LOAD"] == "b_tile[k, tx]")
 
 
@@ -229,7 +277,7 @@ def test_words_are_defined_before_they_are_used() -> None:
         "lane": "The number of a thread in its warp, 0 to 31, is its lane",
         "wavefront": "One pass through the banks is a wavefront",
         "bank conflict": "that is a bank conflict",
-        "coalesced": "an access is coalesced when",
+        "coalesced": "An access is coalesced when",
     }
     for word, definition in definitions.items():
         users = [one.slug for one in LESSONS if re.search(rf"\b{word}", f"{text_of(one.slug)} {asked(one)}")]
@@ -240,9 +288,32 @@ def asked(lesson: Lesson) -> str:
     return lesson.stage(lesson.values({})).question.text
 
 
-def test_a_point_in_the_list_does_not_give_the_answer_away() -> None:
-    assert "one wavefront" not in lesson_of("rows").point
-    assert "diagonal" not in lesson_of("padding").point
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer(lesson: Lesson) -> None:
+    assert re.fullmatch(r"[A-Z][^.!?]*\.", lesson.goal)
+    assert 3 <= lesson.minutes <= 8
+    stage = lesson.stage(lesson.values({}))
+    assert stage.answer not in lesson.goal
+    before, *after = [stage.before("light"), *stage.panels("light")]
+    assert before.figure != after[0].figure
+    # What is asked is drawn without the costs: no badge of a conflict, and no bank.
+    assert not any(meta in str(trace.text) for trace in before.figure.data for meta in ("wavefront", "sector", "▲"))
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_what_a_class_answers_wrong_is_wrong_and_each_has_its_hint(lesson: Lesson) -> None:
+    stage = lesson.stage(lesson.values({}))
+    read = [read_answer(stage.question, given) for given in lesson.wrong]
+    assert len(set(read)) == len(read) >= 3
+    assert not stage.right.intersection(read)
+    assert len({stage.hint(given) for given in read}) >= 2
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
+def test_a_lesson_goes_on_at_a_kernel_of_the_gallery(lesson: Lesson) -> None:
+    place = dict(parse_qsl(lesson.kernel))
+    source = (kernels_dir() / f"{place['file']}.py").read_text("utf-8")
+    assert f"def {place['kernel']}(" in source
 
 
 def test_what_a_pad_costs_is_said_and_true() -> None:
@@ -257,7 +328,7 @@ def test_what_a_pad_costs_is_said_and_true() -> None:
 def test_rows_matter_and_stores_broadcast_nothing() -> None:
     assert "do not matter" not in text_of("banks")
     assert "When they store to it, one of their values is kept, and which one is undefined" in text_of("words")
-    assert lesson_of("words").point.startswith("Lanes that load the same word")
+    assert "When they load it, the bank delivers it once and broadcasts it." in text_of("words")
 
 
 @pytest.mark.parametrize(
@@ -295,6 +366,17 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
             "banks", {}, "5",
             "That is its column. A row does not begin in bank 0 by itself: 40 words lie before this row.",
         ),
+        (
+            "lanes", {}, "53",
+            "53 is the number of the thread in its block. Lanes are counted from 0 again in each warp.",
+        ),
+        ("lanes", {}, "83", "There y runs first. Threads are numbered along x first, then the next y."),
+        ("why", {}, "6", "Those are its neighbours. The thread whose own it is loads it, too."),
+        ("barrier", {}, "59", "Elements are counted from 0: the last of 64 is 63."),
+        ("race", {}, "0", "Lane 0 loads held[6], which thread 6 stored, of its own warp."),
+        ("swizzle", {}, "11", "That is 5 + 6. ^ compares bit by bit: a bit of the result is 1 where the two differ."),
+        ("reduction", {}, "1", "Lane 0 asks word 0, in bank 0. Lane 4 asks word 32, in bank 0 as well."),
+        ("compiler", {"LOAD": "32"}, "7", "Each block takes 1 KiB more than it declares."),
         ("rows", {}, "32", "That is one for each lane. Banks work side by side: a wavefront serves many lanes."),
         (
             "rows", {"WIDTH": "16"}, "1",

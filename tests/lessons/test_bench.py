@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import smemviz
-from smemviz.figures.lesson_bars import Bar, lesson_bars
+from smemviz.figures.lessons.bars import Bar, lesson_bars
 from smemviz.lessons.bench import look, recorded
 from smemviz.paths import kernels_dir
 
@@ -31,7 +31,7 @@ def test_what_is_looked_at_is_the_first_request_of_a_site() -> None:
 
 
 def test_every_file_that_lessons_name_is_in_the_gallery() -> None:
-    for file in ("square", "rectangle", "transpose", "matmul"):
+    for file in ("square", "rectangle", "transpose", "matmul", "stencil", "reverse", "reduce", "latency"):
         assert (kernels_dir() / f"{file}.py").is_file()
 
 

@@ -40,7 +40,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
     out = tmp_path / "columns.pdf"
     assert cli.main(["handout", "columns", "-o", str(out)]) == 0
     first, answer = pages(out)  # two pictures of 32 rows each
-    assert "Lesson 3 of 10 Down a column" in first
+    assert "Lesson 9 of 16 Down a column" in first
     assert "Rows are 32 words long, and lane i loads tile[i, 0]. How many wavefronts does that take?" in first
     assert "32 wavefronts" not in first
     assert "It is 32." in answer
@@ -49,6 +49,21 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
     assert "Banks by wavefront" in answer
     assert all(f"L{lane}" in answer or f" {lane} " in answer for lane in range(32))
     assert all(not page.images for page in pypdf.PdfReader(out).pages)  # vectors
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("printer")
+def test_the_whole_course_is_one_file_with_its_goals_in_front(tmp_path: Path) -> None:
+    out = tmp_path / "course.pdf"
+    assert cli.main(["handout", "--all", "-o", str(out)]) == 0
+    cover, *sheets = pages(out)
+    assert len(sheets) == 2 * len(LESSONS)
+    for number, lesson in enumerate(LESSONS, 1):
+        assert f"{lesson.title} ({lesson.minutes} minutes)" in cover
+        asks, answers = sheets[2 * number - 2 : 2 * number]
+        assert f"Lesson {number} of {len(LESSONS)} {lesson.title}" in asks
+        assert "Your answer" in asks
+        assert "It is " in answers
 
 
 @pytest.mark.exhaustive
@@ -79,9 +94,10 @@ def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["11", "-o", "a.pdf"], "no lesson '11'; there are 1 banks, 2 rows, 3 columns"),
+        (["17", "-o", "a.pdf"], "no lesson '17'; there are 1 why, 2 lanes, 3 sectors"),
         (["3", "-o", "a.svg"], "a.svg: a handout ends in .pdf"),
-        (["3", "--set", "COLUMNS=7", "-o", "a.pdf"], "COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64,"),
+        (["9", "--set", "COLUMNS=7", "-o", "a.pdf"], "COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64,"),
+        (["--all", "--set", "COLUMNS=8", "-o", "a.pdf"], "--set turns a knob of one lesson; name it instead of --all"),
         (["3", "-o", "there.pdf"], "there.pdf: is there already; --force overwrites it"),
     ],
 )  # fmt: skip

@@ -45,10 +45,13 @@ def test_what_is_no_answer_is_told_in_one_line(slug: str, text: str, said: str) 
 
 
 def test_lessons_are_found_by_number_and_name() -> None:
-    assert len(LESSONS) == 10
-    assert lesson_of("3") is lesson_of("columns") is LESSONS[2]
-    with pytest.raises(InputError, match="no lesson '11'; there are 1 banks, 2 rows"):
-        lesson_of("11")
+    assert [lesson.slug for lesson in LESSONS] == [
+        *("why", "lanes", "sectors", "barrier", "race", "tiles"),
+        *("banks", "rows", "columns", "words", "padding", "rectangles", "by-hand", "swizzle", "reduction", "compiler"),
+    ]
+    assert lesson_of("9") is lesson_of("columns") is LESSONS[8]
+    with pytest.raises(InputError, match="no lesson '17'; there are 1 why, 2 lanes"):
+        lesson_of("17")
 
 
 def test_a_knob_of_the_url_that_is_not_offered_gives_way_and_one_of_the_command_line_is_refused() -> None:

@@ -240,6 +240,23 @@ def test_counts_equal_the_brute_force_twin(case: tuple[list[int], int, str, tupl
     assert tuple(triple(*case)) == brute_force.count(*case)
 
 
+@settings(deadline=None, max_examples=200)
+@given(cases(), st.lists(st.tuples(st.integers(0, 200), st.integers(-1, 31), st.booleans()), min_size=1, max_size=20))
+def test_requests_that_are_like_one_before_are_counted_as_by_themselves(
+    case: tuple[list[int], int, str, tuple[int, int], int], others: list[tuple[int, int, bool]]
+) -> None:
+    row, width, op, cc, mode = case
+    rows = [row]
+    for by, lane, off in others:
+        moved = [address + by * width if address >= 0 else -1 for address in row]
+        if lane >= 0:  # almost like it
+            moved[lane] = -1 if off else max(moved[lane], 0) + width
+        rows.append(moved)
+    together = count(rows, width, op, Hardware(cc, mode))
+    for one, *found in zip(rows, *together, strict=True):
+        assert tuple(map(int, found)) == brute_force.count(one, width, op, cc, mode)
+
+
 @settings(deadline=None, max_examples=400)
 @given(cases())
 def test_assignment_equals_the_brute_force_twin(case: tuple[list[int], int, str, tuple[int, int], int]) -> None:

@@ -1,4 +1,4 @@
-"""Pads and swizzles that cure, found by moving the recorded addresses.
+"""Pads and swizzles that fix conflicts, found by moving the recorded addresses.
 
 The reference are the gallery's own padded and swizzled kernels.
 """
@@ -36,10 +36,10 @@ def gallery(file: str, kernel: str) -> Launch:
 def fixes(one: Launch) -> tuple[LayoutFix | None, LayoutFix | None]:
     """Return the pad and the swizzle for the one shared array of a launch."""
     (index,) = (i for i, info in enumerate(one.arrays) if info.space == "shared")
-    return cures_of(one, index)
+    return fixes_of(one, index)
 
 
-def cures_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | None]:
+def fixes_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | None]:
     """Return the pad and the swizzle for an array of a launch."""
     info, found = one.arrays[index], recorded(one, index)
     return smallest_fix(info, found, pads(info, found)), smallest_fix(info, found, swizzles(info, found))
@@ -52,21 +52,21 @@ def cures_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | Non
         ("square", "set_row_read_col", Pad(32, 1), 128, Swizzle(32, 5)),
         ("square", "set_row_read_col_dyn", Pad(32, 1), 128, Swizzle(32, 5)),
         ("transpose", "tile", Pad(32, 1), 128, Swizzle(32, 5)),
-        # IPAD = 2 is the cure that the gallery's rectangle.py has: two columns side by side need two elements.
+        # IPAD = 2 is the fix that the gallery's rectangle.py has: two columns side by side need two elements.
         ("rectangle", "set_row_read_col", Pad(32, 2), 128, Swizzle(32, 4, 1)),
         ("rectangle", "set_row_read_col_dyn", Pad(32, 2), 128, Swizzle(32, 4, 1)),
         ("rectangle", "set_col_read_col", Pad(16, 1), 128, Swizzle(16, 4, 0, 1)),
         ("reduce", "neighbours_by_close_threads", Pad(32, 1), 32, Swizzle(32, 3)),
     ],
 )
-def test_the_smallest_cures_of_the_gallery(file: str, kernel: str, pad: Pad, more_bytes: int, swizzle: Swizzle) -> None:
+def test_the_smallest_fixes_of_the_gallery(file: str, kernel: str, pad: Pad, more_bytes: int, swizzle: Swizzle) -> None:
     padded, swizzled = fixes(gallery(file, kernel))
     assert padded is not None
     assert swizzled is not None
     assert (padded.layout, padded.more_bytes) == (pad, more_bytes)
     assert (swizzled.layout, swizzled.more_bytes) == (swizzle, 0)
-    for cure in (padded, swizzled):
-        assert [after.excess for after in cure.after] == [0] * len(cure.after)
+    for fix in (padded, swizzled):
+        assert [after.excess for after in fix.after] == [0] * len(fix.after)
 
 
 @pytest.mark.parametrize("ipad", [0, 1, 2, 3, 4, 8, 16, 31, 32])
@@ -92,7 +92,7 @@ def test_every_access_to_the_array_counts() -> None:
     sites = (site("tile", "shared", "store"), site("tile", "shared", "load"), site("other", "shared", "load"))
     other = array("other", "shared", (32,), 8192)
     rows = [(0, 1024 + 128 * LANES), (1, 1024 + 4 * LANES), (2, 8192 + 4 * LANES)]
-    padded, _ = cures_of(launch(sites, rows, (tile, other)), 0)
+    padded, _ = fixes_of(launch(sites, rows, (tile, other)), 0)
     assert padded is not None
     assert padded.layout == Pad(32, 1)
     assert padded.before == (Score(32, 31, 32), Score(1, 0, 1))
@@ -112,10 +112,10 @@ def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
     # Four floats a lane down a column of a 32 x 32 tile of floats: 4 words keep them aligned and 8 lanes apart.
     tile = ArrayInfo("tile", "shared", (32, 32), (128, 4), "float32", 1024, 1)
     access = Asked(0, "load", 16, (128 * LANES)[None], np.array([1]))
-    cure = smallest_fix(tile, [access], pads(tile, [access]))
-    assert cure is not None
-    assert cure.layout == Pad(32, 4)
-    assert (cure.before, cure.after) == ((Score(32, 28, 8),), (Score(4, 0, 1),))
+    fix = smallest_fix(tile, [access], pads(tile, [access]))
+    assert fix is not None
+    assert fix.layout == Pad(32, 4)
+    assert (fix.before, fix.after) == ((Score(32, 28, 8),), (Score(4, 0, 1),))
     swizzled = smallest_fix(tile, [access], swizzles(tile, [access]))
     assert swizzled is not None
     assert swizzled.layout == Swizzle(32, 3, 2)
@@ -129,13 +129,13 @@ def test_a_float64_tile_of_33_columns_needs_no_cure_because_half_warps_go_apart(
 def test_lanes_that_update_one_element_cannot_be_laid_out_apart() -> None:
     counts = array("counts", "shared", (256,), 1024)
     sites = (site("counts", "shared", "atomic_add"),)
-    assert cures_of(launch(sites, [(0, np.full(32, 1024))], (counts,)), 0) == (None, None)
+    assert fixes_of(launch(sites, [(0, np.full(32, 1024))], (counts,)), 0) == (None, None)
 
 
 def test_a_layout_that_only_helps_is_better_than_none() -> None:
     counts = array("counts", "shared", (64,), 1024)
     twice = 1024 + 4 * np.where(LANES < 2, 0, 32)  # two lanes on one element, thirty on another in the same bank
-    padded, _ = cures_of(launch((site("counts", "shared", "atomic_add"),), [(0, twice)], (counts,)), 0)
+    padded, _ = fixes_of(launch((site("counts", "shared", "atomic_add"),), [(0, twice)], (counts,)), 0)
     assert padded is not None
     assert padded.layout == Pad(32, 1)
     assert (padded.before, padded.after) == ((Score(32, 31, 32),), (Score(30, 29, 30),))
@@ -220,15 +220,15 @@ def test_no_smaller_pad_would_do(drawn: tuple[np.ndarray, np.ndarray, int, int, 
     tile = ArrayInfo("tile", "shared", (height, width), (width * itemsize, itemsize), "int32", 1024, 1)
     tile = replace(tile, dtype="int32" if itemsize == 4 else "float64")
     access = Asked(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
-    cure = smallest_fix(tile, [access], pads(tile, [access]))
+    fix = smallest_fix(tile, [access], pads(tile, [access]))
     scores = [score(access, itemsize, Pad(width, pad)) for pad in range(1, 128 // itemsize)]
     best = min(scores, key=lambda one: one.wavefronts)
-    if cure is None:
+    if fix is None:
         assert best.wavefronts >= score(access, itemsize).wavefronts
     else:
-        (after,) = cure.after
+        (after,) = fix.after
         first = next(i for i, one in enumerate(scores, 1) if one.wavefronts == best.wavefronts)
-        assert (cure.layout.pad, after) == (first, best)
+        assert (fix.layout.pad, after) == (first, best)
 
 
 def test_an_array_is_one_under_every_name_that_a_device_function_gives_it(tmp_path: Path) -> None:

@@ -262,7 +262,7 @@ def test_recorded_requests_cost_in_their_own_layout_what_was_counted(file: str) 
         ("rectangle", "set_row_read_col", 2, "row, column ^ (row << 1)"),
     ],
 )
-def test_the_gallery_is_cured_as_the_gallery_does_it(file: str, kernel: str, pad: int, index: str) -> None:
+def test_the_gallery_is_fixed_as_the_gallery_does_it(file: str, kernel: str, pad: int, index: str) -> None:
     path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
     assert path is not None
     launch = smemviz.load(path)[kernel]

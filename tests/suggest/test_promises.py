@@ -41,7 +41,7 @@ def hold_to_it(program: Program) -> list[tuple[str, int, int]]:
     return kept
 
 
-def test_the_gallery_s_naive_kernels_are_cured() -> None:
+def test_the_gallery_s_naive_kernels_are_fixed() -> None:
     # 6,336 and 384: counted by Nsight Compute for tile and padded_tile on an H200, in the recording of transpose.py
     assert hold_to_it(read_program(kernels_dir() / "transpose.py")) == [("tile", 6336, 384)] * 2
 
@@ -94,7 +94,7 @@ def test_a_constant_that_two_kernels_share_says_whom_it_changes_too() -> None:
         ("(2, 1024)", "float16", 64, 2048, Swizzle(32, 5), 2176, 256),
     ],
 )
-def test_lanes_far_apart_in_one_row_are_cured_by_cute_s_swizzle_alone(
+def test_lanes_far_apart_in_one_row_are_fixed_by_cute_s_swizzle_alone(
     shape: str, dtype: str, lanes_apart: int, elements: int, swizzle: Swizzle, before: int, after: int
 ) -> None:
     columns = int(shape.rpartition(" ")[2].removesuffix(")"))

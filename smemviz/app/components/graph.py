@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 from dash import dcc, html
 
+from smemviz.app.components.frames import scroller
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import gettext as _
 
@@ -69,13 +70,7 @@ def picture_panel(title: str, identity: str, *controls: Any) -> html.Section:
         [
             html.Div([html.H2(title, id=f"{identity}-title"), head], className="panel-head"),
             html.Ul(id=f"{identity}-key", className="key", **{"aria-hidden": "true"}),
-            html.Div(
-                html.Div(id=identity, className="own-figure"),
-                className="scroller",
-                tabIndex=0,
-                role="region",
-                **{"aria-labelledby": f"{identity}-title"},
-            ),
+            scroller(html.Div(id=identity, className="own-figure"), titled=f"{identity}-title"),
             html.P(id=f"{identity}-note", className="note"),
         ],
         className="panel picture-panel",
@@ -95,13 +90,7 @@ def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Sec
                 className="panel-head",
             ),
             html.P(note, className="note", id=f"{identity}-note"),
-            html.Div(
-                html.Div(graph(identity), className="sheet", id=f"{identity}-sheet"),
-                className="scroller",
-                tabIndex=0,
-                role="region",
-                **{"aria-labelledby": f"{identity}-title"},
-            ),
+            scroller(html.Div(graph(identity), className="sheet", id=f"{identity}-sheet"), titled=f"{identity}-title"),
         ],
         className="panel",
         id=f"{identity}-panel",

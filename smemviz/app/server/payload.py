@@ -11,7 +11,7 @@ from dash import Dash
 from dash.exceptions import DependencyException
 from flask import Response, request
 
-_CALLBACKS = "/_dash-update-component"
+CALLBACKS = "/_dash-update-component"
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half of a letter, which no URL holds
 _LONGEST_QUERY = 1 << 14  # characters of all names and values of a URL
 
@@ -20,7 +20,7 @@ def refuse_garbage(app: Dash) -> None:
     """Have an app answer 400 to what no page of it sends, and 404 to a script or a style that no page has."""
 
     def refuse() -> Response | None:
-        if request.path != _CALLBACKS or request.method != "POST":
+        if request.path != CALLBACKS or request.method != "POST":
             return None
         try:
             body = request.get_json()

@@ -16,24 +16,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from smemviz.cli.settings import add_file_and_settings, main_output, require_output
+from smemviz.cli.settings import add_engine, add_file_and_settings, add_view, main_output, require_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.usage = "%(prog)s FILE [OPTION...] [-- ARGUMENT...]"
     add_file_and_settings(parser)
-    parser.add_argument(
-        "--engine",
-        choices=("auto", "gpu", "lockstep"),
-        default="auto",
-        help="what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)",
+    add_engine(
+        parser, "what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)"
     )
-    parser.add_argument(
-        "--view",
-        choices=("source", "compiled"),
-        help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
-    )
+    add_view(parser)
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="save the recording (*.smem.npz)")
     parser.add_argument(
         "--blocks",
@@ -74,4 +67,4 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.output:
         recording.save(arguments.output)
     print_recording(recording, Hardware.of(recording), as_json=arguments.json)
-    return 1 if recording.findings and not arguments.no_fail else 0
+    return 1 if recording.mistakes and not arguments.no_fail else 0

@@ -1,31 +1,33 @@
-"""Show kernels in the browser: the gallery, or the kernel files and recordings named here."""
+"""Serve a class or a team: the gallery, or the kernel files and recordings named here, by several processes."""
 
 from __future__ import annotations
 
 import argparse
-import errno
+import os
 import signal
 import socket
 import sys
-import threading
-from collections.abc import Sequence
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlencode
 
-from smemviz.app.server.loopback import is_loopback
-from smemviz.errors import InputError
+from smemviz.app.server.settings import REQUESTS, Settings, prefix_of
+from smemviz.cli.verbs.dashboard import check, listen, memory_is_bounded, port, say_what_is_off
+from smemviz.errors import MissingError
 
-TERMINATED = 143  # as a shell reports SIGTERM
-
-_PORTS_TRIED = 100
-_HIGHEST_PORT = 65535
+_MOST_WORKERS = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="a kernel file or a *.smem.npz recording")
-    parser.add_argument("--port", metavar="N", type=_port, default=8050, help="first port to try (default: 8050)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
+    parser.add_argument("--port", metavar="N", type=port, default=8050, help="port to listen on (default: 8050)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, for a proxy here)"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=_workers, default=_cores(), help="processes that answer (default: one a core)"
+    )
     parser.add_argument(
         "--allow-host",
         metavar="NAME",
@@ -33,100 +35,77 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="answer who asks for this name too, besides localhost and addresses; repeatable",
     )
+    parser.add_argument("--prefix", metavar="PATH", default="", help="path under which a proxy shows it, like /smemviz")
+    parser.add_argument(
+        "--proxy", metavar="ADDRESS", default="", help="take from the proxy at this address who asks, and by which name"
+    )
     parser.add_argument("--no-editor", action="store_true", help="leave out the page on which kernels are written")
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
+    parser.add_argument("--no-log", action="store_true", help="write no line of JSON for each request")
+    parser.add_argument(
+        "--requests",
+        metavar="N",
+        type=float,
+        default=REQUESTS,
+        help=f"requests a second of one visitor in each process; 0: as many as come (default: {REQUESTS:g})",
+    )
+    parser.add_argument(
+        "--runs", metavar="N", type=_workers, default=_cores(), help="runs at once (default: one a core)"
+    )
+    parser.add_argument(
+        "--memory", metavar="GB", type=float, default=None, help="memory of all runs together (default: 3 GB a run)"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Check the inputs, take a port, then load the server and serve until Ctrl-C."""
-    local = is_loopback(arguments.host)
-    # Whoever reaches the port could have the files run, and read what they say of this machine.
-    paths = arguments.paths if local else []
-    for path in paths:
-        _check(path)
-    editor = not arguments.no_editor and (local or _memory_is_bounded())
-    listening = _listen(arguments.host, arguments.port)
-    with listening:
-        if not local:
-            _say_what_is_off(arguments, editor)
-        import logging
-        import webbrowser
-
-        from smemviz.app.factory import create_app
-        from smemviz.app.server.serving import server_on
-
-        names = (arguments.host, *arguments.allow_host)
-        app = create_app(paths, editor=editor, follow=bool(paths), local=local, names=names)
-        server = server_on(listening, arguments.host, app.server)
-        logging.getLogger("werkzeug").setLevel(logging.WARNING)
-        url = f"http://{arguments.host}:{listening.getsockname()[1]}/{_page(paths)}"
-        print(f"smemviz: {url} (Ctrl-C to stop)", flush=True)
-        if not arguments.no_browser:
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-        # Being told to stop is a reason to stop what was started from the dashboard too.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-        server.serve_forever()
+    """Check the inputs, listen, and keep the processes running until SIGTERM or Ctrl-C."""
+    if find_spec("waitress") is None:
+        raise MissingError("smemviz serve needs Waitress; pip install 'smemviz[serve]'")
+    if sys.platform == "win32":
+        raise MissingError("Windows has no processes that share a port; run waitress-serve smemviz.wsgi:app")
+    for path in arguments.paths:
+        check(path)
+    memory = 3.0 * arguments.runs if arguments.memory is None else arguments.memory
+    editor = not arguments.no_editor and memory_is_bounded()
+    with listen(arguments.host, arguments.port, tries=1) as listening, tempfile.TemporaryDirectory() as shared:
+        settings = Settings(
+            tuple(arguments.paths),
+            (arguments.host, *arguments.allow_host),
+            prefix_of(arguments.prefix),
+            arguments.proxy,
+            editor,
+            not arguments.no_log,
+            arguments.requests,
+            arguments.runs,
+            memory,
+            shared,
+        )
+        Settings.read(settings.environment())  # says what makes no sense before anything starts
+        say_what_is_off(arguments.host, arguments.paths, editor=editor, wanted=not arguments.no_editor)
+        url = f"http://{arguments.host}:{listening.getsockname()[1]}{settings.prefix}/"
+        _serve(arguments.workers, listening, settings, url)
     return 0
 
 
-def _memory_is_bounded() -> bool:
-    from smemviz.engines.sandbox.limits import memory_is_bounded
+def _serve(count: int, listening: socket.socket, settings: Settings, url: str) -> None:
+    from smemviz.app.server.workers import Workers
 
-    return memory_is_bounded()
+    def ready() -> None:
+        print(f"smemviz: {url} (Ctrl-C to stop)", flush=True)
 
-
-def _say_what_is_off(arguments: argparse.Namespace, editor: bool) -> None:
-    served = "the gallery and the editor are" if editor else "the gallery is"
-    lines = [
-        f"{arguments.host} is open to other machines, so files are not served from their paths; {served}, every run "
-        "within the editor's limits. Nothing is measured, no revision read"
-    ]
-    if not editor and not arguments.no_editor:
-        lines.append("the editor is left out, because only Linux bounds the memory of what others write in it")
-    for line in lines:
-        print(f"smemviz: {line}", file=sys.stderr, flush=True)
+    # They find modules where this process does, and not in the folder that it happens to stand in.
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-P", "-m", "smemviz.wsgi"]
+    workers = Workers(command, count, listening, {**os.environ, **path, **settings.environment()})
+    for told in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(told, workers.stop)
+    workers.run(ready)
 
 
-def _check(path: Path) -> None:
-    """Read a path as the dashboard will, so that what is wrong with it is said before anything starts."""
-    if path.suffix == ".npz":
-        from smemviz.recordings.file import load
-
-        load(path)
-    else:
-        from smemviz.frontends.reading import read_program
-
-        program = read_program(path)
-        if program.kernels and not program.has_main:
-            saved = path.with_suffix(".smem.npz").name
-            raise InputError(f"{path}: has no main() to run; record it, smemviz run {path} -o {saved}, and show that")
-        program.check_runnable()
+def _cores() -> int:
+    return min(len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1, _MOST_WORKERS)
 
 
-def _page(paths: Sequence[Path]) -> str:
-    """Return the page to open: the kernels' own where one file is named, else the gallery of all."""
-    from smemviz.paths import plain_name
-
-    return f"kernel?{urlencode({'file': plain_name(paths[0])})}" if len(paths) == 1 else ""
-
-
-def _port(text: str) -> int:
-    if not (text.isdecimal() and int(text) <= _HIGHEST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port, a number from 0 to {_HIGHEST_PORT}")
+def _workers(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text) <= _MOST_WORKERS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST_WORKERS}")
     return int(text)
-
-
-def _listen(host: str, first: int) -> socket.socket:
-    """Listen on the first free port from ``first`` on.
-
-    Raises:
-        InputError: when the address is not one of this machine, or no port is free.
-    """
-    last = min(first + _PORTS_TRIED - 1, _HIGHEST_PORT)
-    for port in range(first, last + 1):
-        try:
-            return socket.create_server((host, port))
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise InputError(f"cannot listen on {host}: {error.strerror}") from None
-    raise InputError(f"no free port on {host} from {first} to {last}; choose others with --port")

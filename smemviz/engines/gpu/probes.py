@@ -40,7 +40,7 @@ from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Site
 SITE, EPOCH, WARP, STEP = range(4)
 FACTS = 4
 
-# What a run of the carrying kernel does.
+# What a run of the instrumented kernel does.
 COUNT, WRITE = range(2)
 
 _ADDRESS_OF = {"shared": element_offset, "global": element_address}
@@ -358,7 +358,7 @@ def _built(action: str, kind: _Kind) -> Any:
 
 
 def probes(sites: Sequence[Site]) -> dict[str, Any]:
-    """Return every device function that carrying kernels of these sites may call, by name."""
+    """Return every device function that the instrumented kernels of these sites may call, by name."""
     found: dict[str, Any] = {BEGIN: _begin, DECLARE: _declare, BARRIER: _barrier}
     found |= {f"{PREFIX}cuda": cuda, f"{PREFIX}uint32": numba.uint32, f"{PREFIX}int64": numba.int64}
     found |= {PREFIX + name: _counting_barrier(name) for name in COUNTING_BARRIERS}

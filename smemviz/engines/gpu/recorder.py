@@ -20,31 +20,32 @@ from typing import Any, Protocol
 import numba
 import numpy as np
 from numba import cuda
+from numba.core.errors import NumbaError as CoreError
 from numba.cuda.core import config
-from numba.cuda.core.errors import NumbaPerformanceWarning  # not the class of the same name in numba.core
+from numba.cuda.core.errors import NumbaError, NumbaPerformanceWarning  # not the classes of these names in numba.core
 from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
+from smemviz.engines import recorder
 from smemviz.engines.gpu.passes import ROW_BYTES, InstrumentedKernel, count, instrumented_kernel, most_registers
 from smemviz.engines.gpu.preflight import UNSAFE, Preflight
 from smemviz.engines.host import (
     Configuration,
     configuration,
     launch_place,
-    launch_refused,
-    main_failed,
+    not_recorded,
+    one_line,
     run_main,
 )
-from smemviz.engines.limits import check_launch, check_shared
+from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker
-from smemviz.errors import KernelFileError, LaunchError, MissingError, RefusedLaunchError
+from smemviz.errors import LaunchError, MissingError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import known
 from smemviz.recordings.data import Device, Finding, Launch
-
-Progress = Callable[[int, int, str], None]
 
 # Options of @cuda.jit that change what a kernel computes; the others do not matter to its addresses.
 _CARRIED_OPTIONS = ("fastmath", "extensions", "max_registers")
@@ -89,17 +90,16 @@ class Watcher(Protocol):
         """See one launch; the arguments must end as they began. False keeps it from happening."""
 
 
-class Recorder:
-    """Counts launches as they happen and keeps what they saw. ``log_bytes`` bounds the logs of all of them."""
+class Recorder(recorder.Recorder):
+    """Counts launches as they happen and keeps what they saw."""
 
-    def __init__(self, log_bytes: int, progress: Progress | None, picker: Picker | None = None) -> None:
-        self.launches: list[Launch] = []
-        self.findings: list[Finding] = []
-        self.log_bytes = log_bytes
-        self.picker = picker or Picker()
-        self.progress = progress
+    def __init__(
+        self, progress: Progress | None = None, log_bytes: int = LOG_BYTES, picker: Picker | None = None
+    ) -> None:
+        super().__init__(progress, log_bytes, picker)
         self._preflight = Preflight()
         self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
+        self._not_recorded: dict[str, UnsupportedError] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -113,20 +113,38 @@ class Recorder:
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
         threads = math.prod(config.block)
         key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
-        if key not in self._instrumented:
-            options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
-            kept = {name: value for name, value in options.items() if value}
-            self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
-        launch = count(
-            function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
-        )
-        self.log_bytes -= len(launch.requests) * ROW_BYTES
-        self.launches.append(replace(launch, file=function.file))
+        try:
+            if key not in self._instrumented:
+                options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
+                kept = {name: value for name, value in options.items() if value}
+                self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
+            launch = count(
+                function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
+            )
+        except (UnsupportedError, CoreError, NumbaError) as error:
+            self._leave_out(function, error)
+            return True
+        self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
 
-    def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
-        """Note that a launch was refused."""
-        self.findings.append(launch_refused(kernel, error))
+    def end(self) -> None:
+        """Note which kernels ran without being recorded.
+
+        Raises:
+            UnsupportedError: when there is nothing else to tell.
+        """
+        if self.is_empty:
+            for error in self._not_recorded.values():
+                raise error
+        self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
+
+    def _leave_out(self, function: Function, error: Exception) -> None:
+        """Note that a kernel runs without being recorded; one that Numba refuses with counters may compile without."""
+        if not isinstance(error, UnsupportedError):
+            what = said("with counters Numba does not compile it ({what})", what=one_line(error))
+            error = UnsupportedError(function.file, function.node.lineno, what)
+        error.kernel = function.name
+        self._not_recorded.setdefault(function.name, error)
 
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
@@ -136,11 +154,12 @@ class Recorder:
             self.refuse(function.name, error)
             return False
         safe = not any(finding.kind in UNSAFE for finding in found)
-        self.findings += found if safe else map(_not_run, found)
+        self.findings += found if safe else map(not_run, found)
         return safe
 
 
-def _not_run(finding: Finding) -> Finding:
+def not_run(finding: Finding) -> Finding:
+    """Return a mistake for which a launch was not made."""
     message = said("{what} It was not run on the GPU.", what=finding.message)
     return replace(finding, launch=None, message=message)
 
@@ -160,15 +179,10 @@ def run(
     Raises:
         InputError: when no launch is of those that ``picker`` is asked for.
     """
-    recorder = Recorder(log_bytes, progress, picker)
-    try:
-        watch(program, recorder)
-    except KernelFileError as error:
-        if not recorder.launches and not recorder.findings:
-            raise
-        recorder.findings.append(main_failed(error))
-    recorder.picker.check()
-    return tuple(recorder.launches), tuple(recorder.findings)
+    seen = Recorder(progress, log_bytes, picker)
+    with seen.recording():
+        watch(program, seen)
+    return seen.result()
 
 
 def watch(program: Program, watcher: Watcher) -> None:

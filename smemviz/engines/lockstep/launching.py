@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,15 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
+from smemviz.engines.lockstep.hazards.watched import watched_memories
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits, Machine
 from smemviz.engines.lockstep.memory.arguments import Arguments, described, global_arrays, parameters
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.memory.shared import place as place_shared
 from smemviz.engines.lockstep.python import interpreter
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError
 from smemviz.frontends.numba.functions import Function
@@ -26,7 +29,6 @@ from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch
 
-Progress = Callable[[int, int, str], None]
 Place = tuple[str, int]
 
 # The device that lockstep stands in for: shared memory starts and ends where it does there.
@@ -84,7 +86,10 @@ def launch(
     chosen = logged.of(place, kernel.name, blocks) if logged and recorded else None
     log = (Log if recorded else NoLog)(table.sites, blocks, warps, log_bytes, chosen)
     findings = Findings(kernel.name, configuration, number, tree=kernel.node)
-    machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings)
+    arrays = global_arrays(kernel, names, values)
+    seen = watched_memories(table.sites, values, arrays, blocks * warps * WARP_SIZE)
+    races = GlobalRaces(table.sites, seen, blocks, warps * WARP_SIZE, findings)
+    machine = Machine(kernel.name, table, configuration, layout, log, limits, place, findings, races)
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
@@ -99,7 +104,6 @@ def launch(
             if progress is not None:
                 progress(first + count, blocks, kernel.name)
     given.copy_back()
-    arrays = global_arrays(kernel, names, values)
     made = Launch(
         kernel=kernel.name,
         line=kernel.node.lineno,

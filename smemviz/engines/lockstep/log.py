@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.model.counting.summary import add_totals, totals_of
+from smemviz.model.counting.summary import add_requests, add_totals, totals_of
 from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
 
 ROW_BYTES = 550
@@ -142,6 +142,7 @@ class Log:
 
     def _count(self) -> None:
         """Add what is pending to the totals and keep the chosen blocks' part of it."""
+        assert self.totals is not None
         by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
         for execution in self._pending:
             rows, times = _distinct_rows(execution)
@@ -153,18 +154,9 @@ class Log:
                 if len(chosen.step) and self._kept_rows * ROW_BYTES <= self._limit:
                     self._kept.append(chosen)
         for (site, times), tables in by_site.items():
-            self._add_to_totals(site, np.concatenate(tables), times)
+            add_requests(self.totals, site, self.sites[site], tables, times)
         self._pending = []
         self._pending_rows = 0
-
-    def _add_to_totals(self, site: int, addresses: NDArray[np.int64], times: int) -> None:
-        """Count the requests of a site, each ``times`` over."""
-        assert self.totals is not None
-        none = np.zeros(len(addresses), np.int32)
-        rows = Requests(addresses, none, none.astype(np.int64), none, none, none, np.empty(addresses.shape))
-        counted = totals_of((self.sites[site],), rows)
-        for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"):
-            getattr(self.totals, name)[site] += getattr(counted, name)[0] * times
 
     def _restricted(self, execution: _Execution) -> _Execution:
         """Return the part that belongs to the chosen blocks."""

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.hazards.divergence import divergence
 from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES, Hazards
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.log import Log
-from smemviz.engines.lockstep.memory.memory import LocalMemory, SharedMemory, View, c_strides
+from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, SharedMemory, View, c_strides
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
@@ -41,7 +43,7 @@ class Limits:
     iterations: int = 10_000_000
     memory_bytes: int = 4 * 1024**3
     threads: int = 1 << 30
-    threads_at_once: int = 1 << 15
+    threads_at_once: int = 1 << 16
     shared_at_once: int = 1 << 25
 
 
@@ -64,6 +66,7 @@ class Machine:
     limits: Limits
     place: tuple[str, int]
     findings: Findings
+    in_global: GlobalRaces
     constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
     iterations: int = 0
     printed: int = 0
@@ -94,8 +97,11 @@ class Machine:
         cells = Cells(self.table.sites, self.layout.start, pitch, blocks, self.slots, rows)
         self.reserve(cells.count * CELL_BYTES)
         threads = math.prod(self.configuration.block)
-        self.hazards = Hazards(self.table.sites, self.layout.placed, cells, blocks, threads, self.findings)
+        self.hazards = Hazards(
+            self.table.sites, self.layout.placed, cells, blocks, threads, self.findings, self.in_global
+        )
         self.findings.first_block = first_block
+        self.in_global.begin(first_block, blocks)
         self.log.begin(first_block, blocks)
 
     def end(self) -> None:
@@ -163,11 +169,15 @@ class Machine:
 
     # -- requests, barriers, findings and limits
 
-    def request(self, site: int, addresses: Any, mask: Mask, stored: Value = None) -> None:
-        """Note that the threads of a mask execute a site; ``stored`` is what a store stores."""
+    def request(self, site: int, memory: Memory, addresses: Any, mask: Mask, stored: Value = None) -> None:
+        """Note that the threads of a mask execute a site; ``stored`` is what a store is about to store."""
         values = None
         made = self.table.sites[site]
-        if made.space == "shared":
+        if made.space == "global":
+            watched = self.in_global.watched.get(memory)
+            if watched is not None:
+                self.hazards.add_global(watched, site, addresses, mask, stored)
+        else:
             self.hazards.add(site, addresses, mask, stored)
             if made.op == "store" and np.dtype(made.dtype).kind != "c":
                 values = np.asarray(stored).astype(np.float64)
@@ -181,15 +191,9 @@ class Machine:
             absent = self.live.lanes.reshape(self.blocks, -1) & ~here & here.any(axis=1, keepdims=True)
             if absent.any():
                 row = int(np.flatnonzero(absent.any(axis=1))[0])
-                present, missing = np.count_nonzero(here[row]), np.count_nonzero(absent[row])
-                message = said(
-                    "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
-                    "Move it to a place that every thread of the block reaches.",
-                    code=ast.unparse(node),
-                    present=present,
-                    missing=missing,
-                )
-                self.find("barrier_divergence", node.lineno, node.col_offset, absent.reshape(-1), message)
+                present, missing = int(np.count_nonzero(here[row])), int(np.count_nonzero(absent[row]))
+                kind, message = divergence(self.findings.tree, node, present, missing)
+                self.find(kind, node.lineno, node.col_offset, absent.reshape(-1), message)
         self.hazards.barrier(mask, self.live)
         self.log.barrier(mask)
 

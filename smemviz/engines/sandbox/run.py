@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
 from smemviz.engines.backend import assembled
-from smemviz.engines.host import Configuration, main_failed
+from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.host.running import Recorder
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.sandbox.language.checks import parse_text
@@ -54,15 +54,10 @@ def run_text(
         recorder.launch(kernel, configuration, args, place, space)
 
     host = host_of(program, limits, start)
-    try:
-        with redirect_stdout(cast(TextIO, host)):  # what kernels print
-            run_module(host, program)
-    except KernelFileError as error:
-        if not recorder.launches and not recorder.findings:
-            raise
-        recorder.findings.append(main_failed(error))
-    if not recorder.launches and not recorder.findings:
+    with recorder.recording(), redirect_stdout(cast(TextIO, host)):  # what kernels print
+        run_module(host, program)
+    if recorder.is_empty:
         main = program.require_main()
         raise KernelFileError(file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)"))
-    recording = assembled(file, source, program.values, "lockstep", tuple(recorder.launches), tuple(recorder.findings))
+    recording = assembled(file, source, program.values, "lockstep", recorder.launches, recorder.findings)
     return Ran(recording, "".join(host.printed))

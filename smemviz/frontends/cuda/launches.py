@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.cuda.functions import Function
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
+from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.cuda.values import UnreadableError, parse, value_of
 from smemviz.messages import said
 from smemviz.recordings.dtypes import ConstantValue
-
-if TYPE_CHECKING:
-    from smemviz.frontends.cuda.program import CudaProgram
 
 _NOTE = re.compile(r"//\s*smemviz:\s*(.*)", re.DOTALL)
 _LAUNCH = re.compile(

@@ -9,10 +9,8 @@ from functools import cached_property
 from typing import Literal
 
 from smemviz.errors import KernelFileError
-from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.constants import read_constants, with_values
 from smemviz.frontends.cuda.functions import Function, find_functions, without_host
-from smemviz.frontends.cuda.launches import wanted_launches
 from smemviz.frontends.numba.constants import Constant
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
@@ -20,8 +18,6 @@ from smemviz.recordings.dtypes import ConstantValue
 
 View = Literal["source", "compiled"]
 VIEWS: tuple[View, ...] = ("source", "compiled")
-
-_ENDINGS = (".cu", ".cuh")
 
 
 @dataclass(frozen=True)
@@ -57,16 +53,6 @@ class CudaProgram(Program):
     def has_main(self) -> bool:
         """Whether it can be run: it says what to launch."""
         return bool(self.kernel_functions)
-
-    def check_runnable(self) -> None:
-        """Make sure that it can be run here.
-
-        Raises:
-            KernelFileError: when it asks for no launch.
-            MissingError: when NVRTC is not installed.
-        """
-        nvrtc.require()
-        wanted_launches(self)
 
     def require_main(self) -> ast.FunctionDef:
         """Refuse: what asks for Python's ``main()`` does not work for CUDA C++.
@@ -118,11 +104,6 @@ class CudaProgram(Program):
 
     def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
         return read_constants(self.source, overrides)
-
-
-def is_cuda_file(file: str) -> bool:
-    """Whether a file is one of CUDA C++, by its name."""
-    return file.endswith(_ENDINGS)
 
 
 def parse_cuda(source: str, file: str) -> CudaProgram:

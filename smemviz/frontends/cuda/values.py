@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from smemviz.frontends.operators import BINARY, COMPARE, UNARY
+from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
 from smemviz.recordings.dtypes import ConstantValue
 
 _SUFFIX = re.compile(

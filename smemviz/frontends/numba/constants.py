@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from smemviz.errors import ConstantError
-from smemviz.frontends.operators import BINARY, COMPARE, UNARY
 from smemviz.messages import said
+from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
 from smemviz.recordings.dtypes import DTYPES, ConstantValue
 
 # Numba's scalar types by name, and the NumPy type each stands for.

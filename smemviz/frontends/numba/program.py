@@ -85,14 +85,6 @@ class Program:
         """What the file says of itself, in the first paragraph of its docstring."""
         return (ast.get_docstring(self.tree) or "").partition("\n\n")[0].replace("\n", " ")
 
-    def check_runnable(self) -> None:
-        """Make sure that it has what a run needs.
-
-        Raises:
-            KernelFileError: naming what is missing.
-        """
-        self.require_main()
-
     @property
     def language(self) -> str:
         """What the file is written in, by the name that highlighters know."""
@@ -103,6 +95,12 @@ class Program:
         """Whether the file has a kernel and a ``main()`` that can be called; any other is a script."""
         main = _find_main(self.tree)
         return bool(self.kernels) and main is not None and _arguments_needed(main) == 0
+
+    @property
+    def runs_itself(self) -> bool:
+        """Whether the file does something when Python runs it, that is under ``if __name__ == "__main__"``."""
+        tests = (node.test for node in self.tree.body if isinstance(node, ast.If))
+        return any(isinstance(one, ast.Name) and one.id == "__name__" for test in tests for one in ast.walk(test))
 
     def require_main(self) -> ast.FunctionDef:
         """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from smemviz.engines.recorder import Progress
 from smemviz.measure.calibration import patterns
 from smemviz.measure.calibration.patterns import Pattern
 from smemviz.model.counting.banks import wavefronts
@@ -15,7 +16,6 @@ from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import WARP_SIZE, Calibration, CalibrationRow, Device
 
 Cycles = Callable[[Sequence[Pattern]], list[float]]
-Progress = Callable[[int, int, str], None]
 
 OPERATIONS = (
     *((op, width) for op in ("load", "store") for width in (1, 2, 4, 8, 16)),

@@ -12,15 +12,14 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from smemviz.engines.recorder import Progress
 from smemviz.errors import InputError, MissingError
 from smemviz.measure.ncu.sass import Instruction, function_name, read_listings
 from smemviz.messages import said
-
-Progress = Callable[[int, int, str], None]
 
 MAX_SECONDS = 1800.0
 _WAVEFRONTS = "data_pipe_lsu_wavefronts_mem_shared_op"

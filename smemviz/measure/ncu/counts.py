@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from smemviz.measure.ncu.sass import Instruction
+from smemviz.model.counting.summary import added
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,7 @@ class Counts:
     sectors: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.requests + other.requests,
-            self.lanes + other.lanes,
-            self.wavefronts + other.wavefronts,
-            self.ideal + other.ideal,
-            self.sectors + other.sectors,
-        )
+        return added(self, other)
 
     @property
     def cost(self) -> tuple[int, int, int]:

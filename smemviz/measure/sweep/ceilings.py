@@ -12,12 +12,11 @@ import numpy as np
 from numba import cuda, float32, uint64
 
 from smemviz.engines.gpu.recorder import quiet
+from smemviz.engines.recorder import Progress
 from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import replayed
 from smemviz.messages import said
 from smemviz.recordings.sweep import Ceiling
-
-Progress = Callable[[int, int, str], None]
 
 _THREADS = 256
 _LARGE_BYTES = 1 << 30  # many times any L2 cache

@@ -23,6 +23,7 @@ from smemviz.engines.gpu.passes import Arguments, count, instrumented_kernel
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.recorder import Progress
 from smemviz.errors import KernelFileError
 from smemviz.frontends.numba.digests import digests
 from smemviz.frontends.numba.functions import Function
@@ -38,8 +39,6 @@ from smemviz.model.counting.matmul import Counted, filled, scaled, traffic
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, SIZE_CONSTANTS, Clocked, Point, Size, Sweep, Traffic
 from smemviz.version import __version__
-
-Progress = Callable[[int, int, str], None]
 
 _LAUNCHES_OF_A_POINT = 6  # at the least: one to compile, the pilots, the samples
 _LOG_NOTHING = 0

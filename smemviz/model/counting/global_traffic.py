@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.counting.cache import cached
 from smemviz.model.counting.sectors import bytes_used, fewest_sectors, sectors
-from smemviz.model.counting.summary import summarize
+from smemviz.model.counting.summary import added, summarize
 from smemviz.recordings.data import SECTOR_BYTES, Launch
 
 
@@ -79,18 +80,7 @@ def traffic_of(launch: Launch, site: int) -> Traffic | None:
 
 def add_traffic(several: Iterable[Traffic]) -> Traffic:
     """Return the traffic of several sites together."""
-    total = Traffic(0, 0, 0, 0, 0, 0, np.zeros(33, np.int64))
-    for one in several:
-        total = Traffic(
-            total.requests + one.requests,
-            total.sectors + one.sectors,
-            total.logged + one.logged,
-            total.logged_sectors + one.logged_sectors,
-            total.used + one.used,
-            total.fewest + one.fewest,
-            total.spread + one.spread,
-        )
-    return total
+    return reduce(added, several, Traffic(0, 0, 0, 0, 0, 0, np.zeros(33, np.int64)))
 
 
 def same_accesses(launch: Launch, others: Sequence[Launch]) -> list[Launch]:

@@ -14,6 +14,8 @@ from smemviz.model.hardware.rules import Rule
 MISTAKE = -1
 
 _SLOTS = 512  # of a hash table that holds the words of a phase: at most 4 for each lane of a warp
+_PATTERNS = 64  # rows kept, as most requests are like one before that lies elsewhere
+_PATIENCE = 64  # rows in vain, more than not, before none is kept any more
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -42,6 +44,35 @@ def _lanes_pair_up(row: NDArray[np.int64], distance: int) -> bool:
 
 
 @compiled
+def _first_active(row: NDArray[np.int64]) -> int:
+    """Return the address of the first lane that is on, -1 where all are off."""
+    for lane in range(32):
+        if row[lane] >= 0:
+            return int(row[lane])
+    return -1
+
+
+@compiled
+def _slot(row: NDArray[np.int64], start: int, unit: int) -> int:
+    """Return where a row would be kept, the same for one that lies as far from whole units elsewhere."""
+    found = start & ((1 << unit) - 1)
+    for lane in (1, 7, 31):
+        if row[lane] >= 0:
+            found = 5 * found + row[lane] - start
+    return int((found ^ found >> 5) & (_PATTERNS - 1))
+
+
+@compiled
+def _is_moved(row: NDArray[np.int64], kept: NDArray[np.int64], by: int, lanes: int) -> bool:
+    """Whether a row is another one, all of whose addresses are so much higher."""
+    other = 0
+    for lane in range(lanes):  # without a way out, so that it becomes vector code
+        a, b = row[lane], kept[lane]
+        other |= (a - b != by) | ((a ^ b) < 0) if (a & b) >= 0 else 0
+    return other == 0
+
+
+@compiled
 def serve_rows(
     rows: NDArray[np.int64],
     rule: Rule,
@@ -55,9 +86,17 @@ def serve_rows(
     A row with a negative or misaligned address gets ``MISTAKE`` wavefronts. ``assignment`` is (n, 32, words) filled
     with -1, or empty when nobody asks for it. A wavefront that a phase takes more has, by convention, the second half
     of what its last lanes ask for.
+
+    A row that is one of those kept, moved by whole words, takes as much: every bank becomes another. Where words of
+    several rows of banks are served together it has to be moved by as much as these.
     """
     power_of_two = rule.banks & (rule.banks - 1) == 0  # a division is slow, and only a drawing needs it
     keep = assignment.size > 0
+    kept = np.zeros((_PATTERNS, 32), np.int64)
+    kept_first = np.full(_PATTERNS, -1, np.int64)
+    kept_at = np.zeros(_PATTERNS, np.int64)
+    memory = _PATIENCE if power_of_two and not keep else 0
+    unit = rule.word_shift if (rule.banks << rule.word_shift) == (1 << rule.row_shift) else rule.row_shift
     keys = np.zeros(_SLOTS, np.int64)
     phase_of = np.zeros(_SLOTS, np.int64)
     turn = np.zeros(_SLOTS, np.int64)
@@ -73,6 +112,19 @@ def serve_rows(
         if lowest < -1 or bits & (rule.width - 1):
             wavefronts[r] = MISTAKE
             continue
+        start = _first_active(row)
+        if memory > 0 and start >= 0:
+            slot = _slot(row, start, unit)
+            by = start - kept_first[slot]
+            if kept_first[slot] >= 0 and by & ((1 << unit) - 1) == 0 and _is_moved(row, kept[slot], by, rule.lanes):
+                at = kept_at[slot]
+                wavefronts[r], ideal[r], degree[r] = wavefronts[at], ideal[at], degree[at]
+                memory = min(memory + 1, _PATIENCE)
+                continue
+            kept_first[slot] = start
+            kept_at[slot] = r
+            kept[slot] = row
+            memory -= 1
         lanes = rule.phase_lanes
         if rule.merges and (_lanes_pair_up(row, 1) or _lanes_pair_up(row, 2)):
             lanes *= 2

@@ -21,7 +21,12 @@ def sectors(addresses: ArrayLike, width: int) -> NDArray[np.int64]:
     Raises:
         InputError: for a wrong shape or width, a negative or misaligned address.
     """
-    return serve(addresses, _rule(width, SECTOR_BYTES)).wavefronts
+    return serve(addresses, sector_rule(width)).wavefronts
+
+
+def sector_rule(width: int) -> Rule:
+    """Return the rule by which a request's sectors are its wavefronts."""
+    return _rule(width, SECTOR_BYTES)
 
 
 def bytes_used(addresses: ArrayLike, width: int) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -30,30 +31,67 @@ def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Service:
     Raises:
         InputError: for addresses of another shape or kind, negative ones, misaligned ones.
     """
-    from smemviz.model.counting.jit import MISTAKE, serve_rows
+    from smemviz.model.counting.jit import MISTAKE
 
     given = _checked(addresses)
     shape = given.shape[:-1]
     rows = given.reshape(-1, WARP)
-    n = len(rows)
-    counts = np.zeros((3, n), np.int64)
-    assignment = np.full((n if assign else 0, WARP, rule.words), -1, np.int64)
-
-    def work(start: int) -> None:
-        part = slice(start, start + _CHUNK)
-        # One type of array only, or Numba compiles the loop once for each.
-        chunk = np.require(rows[part], np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
-        serve_rows(chunk, rule, counts[0, part], counts[1, part], counts[2, part], assignment[part])
-
-    if n <= _CHUNK:
-        work(0)
-    else:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(work, range(0, n, _CHUNK)))
+    counts = np.zeros((3, len(rows)), np.int64)
+    assignment = np.full((len(rows) if assign else 0, WARP, rule.words), -1, np.int64)
+    _serve([rows], rule, counts, assignment)
     if counts[0].min(initial=0) == MISTAKE:
         raise _mistake(given, int(np.argmin(counts[0])), rule)
     wavefronts, ideal, degree = (column.reshape(shape) for column in counts)
     return Service(wavefronts, ideal, degree, assignment.reshape(*shape, WARP, rule.words) if assign else assignment)
+
+
+def serve_tables(tables: Sequence[NDArray[np.int64]], rule: Rule) -> NDArray[np.int64]:
+    """Return wavefronts, ideal and degree, (3, n), of the well-formed requests of several tables, one after the other.
+
+    No more than a chunk is ever copied.
+    """
+    counts = np.zeros((3, sum(map(len, tables))), np.int64)
+    _serve(tables, rule, counts, np.zeros((0, WARP, rule.words), np.int64))
+    return counts
+
+
+def _serve(
+    tables: Sequence[NDArray[np.integer]], rule: Rule, counts: NDArray[np.int64], assignment: NDArray[np.int64]
+) -> None:
+    """Serve the rows of tables, in parts by threads of our own."""
+    from smemviz.model.counting.jit import serve_rows
+
+    def work(part: tuple[list[NDArray[np.integer]], int]) -> None:
+        these, first = part
+        rows = these[0] if len(these) == 1 else np.concatenate(these)
+        to = slice(first, first + len(rows))
+        # One type of array only, or Numba compiles the loop once for each.
+        chunk = np.require(rows, np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
+        serve_rows(chunk, rule, counts[0, to], counts[1, to], counts[2, to], assignment[to])
+
+    parts = list(_chunks(tables))
+    if len(parts) <= 1:
+        list(map(work, parts))
+        return
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(work, parts))
+
+
+def _chunks(tables: Sequence[NDArray[np.integer]]) -> Iterator[tuple[list[NDArray[np.integer]], int]]:
+    """Divide tables, one after the other, into chunks; gives the pieces of each, and the number of its first row."""
+    pieces: list[NDArray[np.integer]] = []
+    first = held = 0
+    for table in tables:
+        at = 0
+        while at < len(table):
+            pieces.append(table[at : at + _CHUNK - held])
+            at += len(pieces[-1])
+            held += len(pieces[-1])
+            if held == _CHUNK:
+                yield pieces, first
+                pieces, first, held = [], first + held, 0
+    if pieces:
+        yield pieces, first
 
 
 def _checked(addresses: ArrayLike) -> NDArray[np.integer]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.model.counting.banks import count
+from smemviz.model.counting.banks import Counts, count
 from smemviz.model.counting.cache import cached
-from smemviz.model.counting.sectors import sectors
+from smemviz.model.counting.sectors import sector_rule, sectors
+from smemviz.model.counting.service import serve_tables
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import unpredictable
 from smemviz.model.hardware.rules import same_rules, shared_rule
 from smemviz.recordings.data import WARP_SIZE, Launch, Requests, Site, Totals
+
+_Counts = TypeVar("_Counts")
 
 # Totals are counted by the rules of this hardware, whatever card ran the kernel; all since 5.0 have the same.
 TOTALS_FOR = H200
@@ -47,17 +51,13 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
         InputError: for an unknown compute capability or bank mode.
     """
     shared_rule(4, "load", hardware)  # refuses what does not exist, even where there is nothing to count
-    totals = launch.totals
-    if totals is not None and same_rules(hardware, TOTALS_FOR):
-        return tuple(_row(site, totals, i, hardware.cc) for i, site in enumerate(launch.sites))
-    logged = totals_of(launch.sites, launch.requests, hardware)
-    if totals is None:
-        return tuple(_row(site, logged, i, hardware.cc) for i, site in enumerate(launch.sites))
+    counted = counted_totals(launch, hardware)
+    whole = launch.totals or counted
     return tuple(
         # A sector is a sector everywhere; wavefronts by other rules need the addresses.
-        _row(site, totals, i, hardware.cc)
+        _row(site, whole, i, hardware.cc)
         if site.space == "global"
-        else _row(site, logged, i, hardware.cc, complete=bool(logged.requests[i] == totals.requests[i]))
+        else _row(site, counted, i, hardware.cc, complete=bool(counted.requests[i] == whole.requests[i]))
         for i, site in enumerate(launch.sites)
     )
 
@@ -65,6 +65,13 @@ def summarize(launch: Launch, hardware: Hardware = H200) -> tuple[SiteSummary, .
 def summarize_for(launch: Launch, cc: tuple[int, int]) -> tuple[SiteSummary, ...]:
     """Count each site of a launch as a compute capability would serve it in its default bank mode."""
     return summarize(launch, Hardware(cc))
+
+
+def counted_totals(launch: Launch, hardware: Hardware = H200) -> Totals:
+    """Return the totals of a launch: of the whole grid where it was counted by these rules, else of what was logged."""
+    if launch.totals is not None and same_rules(hardware, TOTALS_FOR):
+        return launch.totals
+    return totals_of(launch.sites, launch.requests, hardware)
 
 
 def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H200) -> Totals:
@@ -80,22 +87,34 @@ def totals_of(sites: Sequence[Site], requests: Requests, hardware: Hardware = H2
         if site.space == "global":
             totals.sectors[i] = sectors(addresses, site.width).sum()
         elif unpredictable(site.op, site.dtype, hardware.cc) is None:
-            counts = count(addresses, site.width, site.op, hardware)
-            totals.wavefronts[i] = counts.wavefronts.sum()
-            totals.ideal[i] = counts.ideal.sum()
-            totals.degrees[i] = np.bincount(counts.degree, minlength=WARP_SIZE + 1)
+            _add_counts(totals, i, count(addresses, site.width, site.op, hardware))
     return totals
+
+
+def added(one: _Counts, other: _Counts) -> _Counts:
+    """Return the sum of two dataclasses of counts, field by field."""
+    return type(one)(*(getattr(one, field.name) + getattr(other, field.name) for field in fields(cast(Any, one))))
+
+
+def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np.int64]], times: int) -> None:
+    """Add the requests of some tables to one site, each ``times`` over; they are known to be well formed."""
+    totals.requests[i] += sum(map(len, tables)) * times
+    if site.space == "global":
+        totals.sectors[i] += serve_tables(tables, sector_rule(site.width))[0].sum() * times
+    elif unpredictable(site.op, site.dtype, TOTALS_FOR.cc) is None:
+        rule = shared_rule(site.width, site.op, TOTALS_FOR)
+        _add_counts(totals, i, Counts(*serve_tables(tables, rule)), times)
+
+
+def _add_counts(totals: Totals, i: int, counts: Counts, times: int = 1) -> None:
+    totals.wavefronts[i] += counts.wavefronts.sum() * times
+    totals.ideal[i] += counts.ideal.sum() * times
+    totals.degrees[i] += np.bincount(counts.degree, minlength=WARP_SIZE + 1) * times
 
 
 def add_totals(one: Totals, other: Totals) -> Totals:
     """Return the totals of two lots of requests to the same sites."""
-    return Totals(
-        one.requests + other.requests,
-        one.wavefronts + other.wavefronts,
-        one.ideal + other.ideal,
-        one.sectors + other.sectors,
-        one.degrees + other.degrees,
-    )
+    return added(one, other)
 
 
 def _zeros(n: int) -> Totals:

@@ -17,23 +17,17 @@ from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.messages import said
+from smemviz.model.layout.operators import BINARY, COMPARE, UNARY
 
 Integers = NDArray[np.int64]
 
 _MOST_CHARACTERS = 200  # also bounds how deeply a formula nests
 _LARGEST = 2.0**62
 
-_ARITHMETIC: dict[type[ast.operator], Callable[[Integers, Integers], Integers]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+_ARITHMETIC: dict[type[ast.operator], Callable[[Integers, Integers], Integers]] = BINARY | {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
 }
 # What can outgrow 64 bits, and the same in floating point, where that shows.
 _GROWS: dict[type[ast.operator], Callable[[NDArray[np.float64], Integers], NDArray[np.float64]]] = {
@@ -41,19 +35,6 @@ _GROWS: dict[type[ast.operator], Callable[[NDArray[np.float64], Integers], NDArr
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.LShift: lambda left, right: left * 2.0**right,
-}
-_UNARY: dict[type[ast.unaryop], Callable[[Integers], Integers]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Invert: operator.invert,
-}
-_COMPARE: dict[type[ast.cmpop], Callable[[Integers, Integers], NDArray[np.bool_]]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
 }
 _CALLS: dict[str, Callable[[Integers, Integers], Integers]] = {"min": np.minimum, "max": np.maximum}
 
@@ -122,11 +103,12 @@ class _Walk:
             case ast.UnaryOp(op=ast.Not()):
                 return _as_number(self.value(node.operand) == 0)
             case ast.UnaryOp():
-                return _UNARY[type(node.op)](self.value(node.operand))
+                of_all: Callable[[Integers], Integers] = UNARY[type(node.op)]
+                return of_all(self.value(node.operand))
             case ast.Compare():
                 sides = [self.value(side) for side in (node.left, *node.comparators)]
-                if all(type(op) in _COMPARE for op in node.ops):
-                    held = [_COMPARE[type(op)](*sides[i : i + 2]) for i, op in enumerate(node.ops)]
+                if all(type(op) in COMPARE for op in node.ops):
+                    held = [COMPARE[type(op)](*sides[i : i + 2]) for i, op in enumerate(node.ops)]
                     return _as_number(reduce(np.logical_and, held))
             case ast.BoolOp():
                 ends = isinstance(node.op, ast.Or)

@@ -27,7 +27,7 @@ from smemviz.recordings.text import lines_of
 from smemviz.views.grid import Grid, declared, physical
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.labels import number
-from smemviz.wording.sentences import access_kind, badge, cost, headline_of, operation
+from smemviz.wording.sentences import action, badge, cost, headline_of
 
 Played = dict[str, Any]
 
@@ -166,7 +166,7 @@ def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
     return [
         {
             "source": site.source,
-            "does": access_kind(site) if site.space == "global" else operation(site),
+            "does": action(site),
             "badge": badge(site, row),
             "excess": bool(row.excess),
             "shared": site.space == "shared",

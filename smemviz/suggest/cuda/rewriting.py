@@ -18,7 +18,7 @@ from smemviz.suggest.cuda.indices import new_index
 from smemviz.suggest.cuda.pitch import Change, is_term, longer, more_text, pad_constant, row_factor
 from smemviz.suggest.cuda.text import Declaration, SourceText, Use
 from smemviz.suggest.edits import Edit
-from smemviz.suggest.rewrites import NotRewrittenError, Rewrite
+from smemviz.suggest.rewrites import NotRewrittenError, Rewrite, Rewriter
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
@@ -35,7 +35,7 @@ def as_declared(program: CudaProgram, array: ArrayInfo) -> ArrayInfo:
     return replace(array, shape=(*outer, last * lanes), strides=(*array.strides[: len(outer)], array.itemsize))
 
 
-class CudaRewriting:
+class CudaRewriting(Rewriter):
     """A shared array of a ``.cu`` file, to be laid out anew.
 
     Raises:
@@ -53,20 +53,7 @@ class CudaRewriting:
     def _uses(self) -> list[Use]:
         return list(self._text.uses(self.declared))
 
-    def refuses(self, layout: Moved) -> str | None:
-        """Say why a layout cannot be written, None when it can."""
-        try:
-            self.rewrite(layout)
-        except NotRewrittenError as error:
-            return error.said
-        return None
-
     def rewrite(self, layout: Moved) -> Rewrite:
-        """Write a layout.
-
-        Raises:
-            NotRewrittenError: when it cannot be; names the line and the reason.
-        """
         self._check_uses(layout)
         if isinstance(layout, Pad):
             if len(self.array.shape) > 1:

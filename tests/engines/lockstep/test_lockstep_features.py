@@ -136,6 +136,7 @@ def test_enumerate_and_zip_stop_with_the_shortest_and_take_a_start():
         total += k * b
         if k == 11 and cuda.laneid < 2:
             break
+    cuda.syncwarp()
     out[cuda.laneid] = total
     """
     assert result(text).tolist() == [10 + 22] * 2 + [10 + 22 + 36] * 30

@@ -482,7 +482,7 @@ t = cuda.threadIdx.x
 held[t] = t
 cuda.syncthreads()
 for k in range(20):
-    out[t] = held[(t + k) % 64]
+    out[cuda.grid(1)] = held[(t + k) % 64]
 BARRIER
 held[t] = 1
 """

@@ -98,9 +98,9 @@ def test_what_one_block_wrote_is_not_written_in_another(threads):
         t = cuda.threadIdx.x
         if cuda.blockIdx.x != 3:
             held[t] = t
-        out[t] = held[t]
+        out[cuda.grid(1)] = held[t]
         """,
-        np.zeros(32, np.int64),
+        np.zeros(160, np.int64),
         grid=5,
         limits=Limits(threads_at_once=threads),
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import panel, picture_panel
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
@@ -151,13 +152,7 @@ def _source() -> Component:
     return html.Section(
         [
             html.Div([html.H2(_("Source"), id="source-title"), keys], className="panel-head"),
-            html.Div(
-                html.Ol(id="source", className="source"),
-                className="scroller",
-                tabIndex=0,
-                role="region",
-                **{"aria-labelledby": "source-title"},
-            ),
+            scroller(html.Ol(id="source", className="source"), titled="source-title"),
         ],
         className="panel source-panel",
         id="source-panel",

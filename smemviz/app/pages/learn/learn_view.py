@@ -9,7 +9,7 @@ from dash import html
 from smemviz.app.addresses import LEARN
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich
-from smemviz.app.pages.learn.learn_page import PANELS
+from smemviz.app.pages.learn.learn_page import PANELS, SCENE
 from smemviz.app.state import LookState
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import THEMES, empty
@@ -31,7 +31,7 @@ LEARN_PROPERTIES = (
     "learn-show.hidden",
     "learn-again.hidden",
     "learn-outcome.data",
-    *(f"learn-{at}-{name}" for at in PANELS for name in _OF_PANEL),
+    *(f"learn-{at}-{name}" for at in (*PANELS, SCENE) for name in _OF_PANEL),
 )
 
 
@@ -64,8 +64,10 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
         "learn-again.hidden": not shown,
         "learn-outcome.data": {"slug": lesson.slug, "outcome": outcome},
     }
-    panels = stage.panels(LookState.read({"theme": theme}).theme) if shown else ()
-    return filling | {key: value for at in PANELS for key, value in _panel(at, panels[at : at + 1]).items()}
+    colours = LookState.read({"theme": theme}).theme
+    panels = stage.panels(colours) if shown else ()
+    filling |= _panel(SCENE, () if shown else (stage.before(colours),))
+    return filling | {key: value for at in PANELS for key, value in _panel(str(at), panels[at : at + 1]).items()}
 
 
 def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
@@ -85,7 +87,7 @@ def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
     return "wrong", rich("{before} {after}", before=html.Strong(said), after=stage.hint(answer))
 
 
-def _panel(at: int, panels: tuple[Panel, ...]) -> Filling:
+def _panel(at: str, panels: tuple[Panel, ...]) -> Filling:
     name = f"learn-{at}"
     if not panels:  # and nothing stays behind that tells the answer
         nothing = empty(THEMES["light"], "")

@@ -1,4 +1,4 @@
-"""What a GPU does not tell of shared memory: elements read before they are written, and races between threads.
+"""What a GPU does not tell: shared elements read before they are written, and races between threads.
 
 Site executions are kept until a barrier and then looked at together, which costs little: what only loads, from memory
 that has been written, cannot go wrong.
@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.races import Races
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
+from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.hazards.written import Written
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
@@ -37,9 +39,11 @@ class Hazards:
         blocks: int,
         threads: int,
         findings: Findings,
+        in_global: GlobalRaces,
     ) -> None:
         """``threads`` is how many a block has."""
         self._sites = sites
+        self._in_global = in_global
         self._cells = cells
         self._blocks = blocks
         self._written = Written(cells, placed, threads, findings)
@@ -59,8 +63,23 @@ class Hazards:
         if self._kept > _KEPT:
             self._settle(unfinished=True)
 
+    def add_global(
+        self, watched: Watched, site: int, addresses: Any, mask: Mask, stored: Value, *, strong: bool = False
+    ) -> None:
+        """Note one execution of a site in global memory; it is looked at before what it stores is stored."""
+        self._in_global.add(watched, site, addresses, mask, stored, strong=strong)
+
+    def fence(self, mask: Mask) -> None:
+        """Let threads pass a fence of global memory."""
+        self._in_global.fence(mask)
+
+    def grid_barrier(self) -> None:
+        """Let every block pass a barrier of the grid."""
+        self._in_global.grid_barrier()
+
     def syncwarp(self, mask: Mask, live: Mask) -> None:
         """Let threads pass a barrier of their warp."""
+        self._in_global.syncwarp(mask)
         if mask.count == live.count:
             self._phase = self._phase + 1
         else:
@@ -68,6 +87,7 @@ class Hazards:
 
     def barrier(self, mask: Mask, live: Mask) -> None:
         """Let the blocks of the threads of a mask pass a barrier."""
+        self._in_global.barrier(mask)
         if mask.count != live.count:
             here, running = self._blocks_of(mask), self._blocks_of(live)
             if (running & ~here).any():

@@ -4,25 +4,23 @@ Two accesses of a cell by two threads race when at least one writes, not both ar
 Threads of one warp are ordered by ``syncwarp`` too, but not by the order of instructions, as since compute capability
 7.0 and as Compute Sanitizer's racecheck has it. Two stores of the same value do no harm and are no race. Which threads
 had passed how many ``syncwarp`` is counted for each; masks that name part of a warp are not told apart.
-
-Races between blocks in global memory are not looked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.findings import Findings, RaceKey, Who
 from smemviz.engines.lockstep.hazards.marks import Marks
 from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
 from smemviz.engines.lockstep.memory.shared import array_at, element_name
 from smemviz.messages import said
 from smemviz.model.hardware.operations import effect_of
-from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Site
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Dim3, Site
 
 _NOBODY, _ATOMIC = -1, -2
 
@@ -134,8 +132,8 @@ class Races:
         pair = [(site, marker), (access.site, thread)]
         (one, first), (two, second) = pair if mark_first else pair[::-1]
         address = self._cells.address(cell)
-        element = element_name(array_at(self._placed, access.site.array, address), address)
-        what = _what(element, one, self._findings.thread(first), two, self._findings.thread(second))
+        element = element_name(array_at(self._placed, access.site.array, address), address, self._findings.spelling)
+        what = what_was_done(element, one, self._findings.who(first), two, self._findings.who(second))
         race = Race(
             what,
             one.line,
@@ -144,12 +142,12 @@ class Races:
             apart=first // WARP_SIZE != second // WARP_SIZE,
             at_once=at_once,
             loop=loop_between(self._findings.tree, one, two),
-            idiom=self._findings.idiom,
+            spelling=self._findings.spelling,
         )
         self._findings.add_race(_key(one, two), race, np.array([first, second]))
 
 
-def _key(one: Site, other: Site) -> Hashable:
+def _key(one: Site, other: Site) -> RaceKey:
     places = frozenset((site.function, site.line, site.column) for site in (one, other))
     return "race", places
 
@@ -158,24 +156,45 @@ def _has(access: SharedAccess, cell: int, thread: int) -> bool:
     return bool(((access.cells == cell) & (access.threads == thread)).any())
 
 
-def _what(element: str, one: Site, first: tuple[int, ...], two: Site, second: tuple[int, ...]) -> str:
-    """Say which threads did what to an element, and where."""
+def what_was_done(element: str, one: Site, first: Who, two: Site, second: Who) -> str:
+    """Say which threads did what to an element, and where; of which blocks, where that is given."""
     did, does = (str(effect_of(op)) for op in (one.op, two.op))
     if (did, one.line) != (does, two.line):
         did, does = _by_thread(did, first, one.line), _by_thread(does, second, two.line)
         return said("{element} is {did} and {does}", element=element, did=did, does=does)
-    values = {"element": element, "first": first, "second": second, "line": one.line}
+    (thread, block), (other, other_block) = first, second
+    values = {"element": element, "first": thread, "second": other, "line": one.line}
+    if block is not None:
+        return said(
+            "{element} is stored by thread {first} of block {block} and thread {second} of block {other} "
+            "at line {line}",
+            block=block,
+            other=other_block,
+            **values,
+        )
     if did == "store":
         return said("{element} is stored by threads {first} and {second} at line {line}", **values)
     return said("{element} is updated by threads {first} and {second} at line {line}", **values)
 
 
-def _by_thread(did: str, thread: tuple[int, ...], line: int) -> str:
+def _by_thread(did: str, who: Who, line: int) -> str:
+    thread, block = who
+    if block is not None:
+        return _by_thread_of_block(did, thread, block, line)
     if did == "load":
         return said("loaded by thread {thread} at line {line}", thread=thread, line=line)
     if did == "store":
         return said("stored by thread {thread} at line {line}", thread=thread, line=line)
     return said("updated by thread {thread} at line {line}", thread=thread, line=line)
+
+
+def _by_thread_of_block(did: str, thread: Dim3, block: Dim3, line: int) -> str:
+    values = {"thread": thread, "block": block, "line": line}
+    if did == "load":
+        return said("loaded by thread {thread} of block {block} at line {line}", **values)
+    if did == "store":
+        return said("stored by thread {thread} of block {block} at line {line}", **values)
+    return said("updated by thread {thread} of block {block} at line {line}", **values)
 
 
 def _by_phase(accesses: Sequence[SharedAccess]) -> Iterator[list[SharedAccess]]:

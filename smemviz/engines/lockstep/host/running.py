@@ -7,23 +7,26 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from smemviz.engines.host import Configuration, launch_refused, main_failed, run_main
+from smemviz.engines import recorder
+from smemviz.engines.host import Configuration, run_main
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
-from smemviz.engines.lockstep.launching import Progress, launch
+from smemviz.engines.lockstep.host.vectorize import decorators
+from smemviz.engines.lockstep.launching import launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker
-from smemviz.errors import KernelFileError, RefusedLaunchError
+from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Finding, Launch
 
 
-class Recorder:
-    """Runs launches as they happen and keeps what they did. ``log_bytes`` bounds the logs of all of them."""
+class Recorder(recorder.Recorder):
+    """Runs launches as they happen and keeps what they did; ``limits`` are those of one launch."""
 
     def __init__(
         self,
@@ -32,11 +35,7 @@ class Recorder:
         limits: Limits = DEFAULT_LIMITS,
         picker: Picker | None = None,
     ) -> None:
-        self.launches: list[Launch] = []
-        self.findings: list[Finding] = []
-        self.log_bytes = log_bytes
-        self.picker = picker or Picker()
-        self._progress = progress
+        super().__init__(progress, log_bytes, picker)
         self._limits = limits
 
     def launch(
@@ -55,7 +54,7 @@ class Recorder:
                 configuration,
                 args,
                 place,
-                self._progress,
+                self.progress,
                 self.log_bytes,
                 self._limits,
                 space,
@@ -64,13 +63,13 @@ class Recorder:
                 recorded=recorded,
             )
         except RefusedLaunchError as error:
-            self.findings.append(launch_refused(function.name, error))
+            self.refuse(function.name, error)
             return
-        if not recorded:
-            return
-        self.log_bytes -= len(made.requests) * ROW_BYTES
-        self.launches.append(replace(made, file=function.file))
-        self.findings.extend(found)
+        except (LaunchError, UnsupportedError) as error:
+            error.kernel = function.name
+            raise
+        if recorded:
+            self.keep(replace(made, file=function.file), ROW_BYTES, found)
 
 
 def run(
@@ -94,27 +93,23 @@ def run(
     Raises:
         InputError: when no launch is of those asked for.
         KernelFileError: when ``main()`` raises before it launches anything; later that is a finding.
-        LaunchError: for a launch whose arguments do not fit; one that no device would start is a finding.
-        UnsupportedError: for a construct that is not executed in lockstep.
+        LaunchError: for a first launch whose arguments do not fit; a later one, and one that no device would start,
+            is a finding.
+        UnsupportedError: for a construct that is not executed in lockstep, in the first launch; later it is a finding.
     """
-    recorder = Recorder(progress, log_bytes, limits, picker)
+    seen = Recorder(progress, log_bytes, limits, picker)
 
     def start(
         kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]
     ) -> None:
         same_file = kernel.__code__.co_filename == program.file
         function = function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
-        recorder.launch(function, configuration, args, place, cuda.addresses)
+        seen.launch(function, configuration, args, place, cuda.addresses)
         if after is not None:
             after(kernel.__name__, args)
 
     cuda = Cuda(program.file, start)
-    try:
-        with bounded():
-            run_main(program, cuda)
-    except KernelFileError as error:
-        if not recorder.launches and not recorder.findings:
-            raise
-        recorder.findings.append(main_failed(error))
-    recorder.picker.check()
-    return tuple(recorder.launches), tuple(recorder.findings)
+    cuda.in_numba = decorators(cuda)
+    with seen.recording(), bounded():
+        run_main(program, cuda)
+    return seen.result()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.ptx.dtypes import UNSIGNED, Value
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, space_at, spaces
-from smemviz.engines.lockstep.ptx.registers import UNSIGNED, Value
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.machine import Machine
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 
@@ -64,7 +62,7 @@ def update(
     change: Callable[[Any, NDArray[np.int64], list[Any]], Any],
 ) -> Value:
     """Change elements with ``change(elements, numbers, values)``, which returns what was there before."""
-    at, flat = m.one_each(address.astype(np.int64)), [m.one_each(value) for value in values]
+    at, flat = address.astype(np.int64), [m.one_each(value) for value in values]
     old = np.zeros(m.active, UNSIGNED[width])
     for where, lanes, inner in _parts(m, site, space, at, width):
         with m.only(lanes):

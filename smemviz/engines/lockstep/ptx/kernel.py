@@ -1,4 +1,4 @@
-"""One entry of a module made ready to run: its blocks with a function for each instruction."""
+"""One entry of a module: its blocks, registers and variables, and what is known of them before it runs."""
 
 from __future__ import annotations
 
@@ -6,31 +6,25 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smemviz.engines.lockstep.ptx.barriers import Barrier, barrier_of
-from smemviz.engines.lockstep.ptx.code.blocks import Block, find_blocks
+from smemviz.engines.lockstep.ptx.code.blocks import find_blocks
 from smemviz.engines.lockstep.ptx.code.flatten import flatten
 from smemviz.engines.lockstep.ptx.code.module import (
     Address,
-    Changed,
     Function,
-    Group,
     Instruction,
     Module,
     Number,
     Operand,
-    Pair,
     Place,
     Register,
     Symbol,
     Variable,
+    leaves,
 )
 from smemviz.engines.lockstep.ptx.code.promote import promote
-from smemviz.engines.lockstep.ptx.instructions.table import action_of
-from smemviz.engines.lockstep.ptx.registers import Action, Read, read
 
-_WAITING = ("nanosleep", "mbarrier")
+_STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
 _CARRY = "%carry"  # of add.cc and its kin
-_ORDERED = ("volatile", "relaxed", "acquire", "cas", "exch", "try_wait", "test_wait")
 
 
 @dataclass(frozen=True)
@@ -42,27 +36,11 @@ class MemoryInstruction:
     op: str
     width: int
     dtype: str
-
-
-@dataclass(frozen=True)
-class Step:
-    """A block made ready: what to do, and the guard of its end; ``waits`` tells that it may wait for other threads."""
-
-    actions: tuple[Action, ...]
-    block: Block
-    guard: Read | None
-    index: Read | None
-    barrier: Barrier | None
-    waits: bool
-    place: Place
+    strong: bool = False  # what others see at once, as ``volatile`` and ``acquire`` do
 
 
 class Kernel:
-    """One entry function.
-
-    Raises:
-        PtxError: for an instruction that is not executed.
-    """
+    """One entry function; ``memory`` lists the instructions that touch memory, once its steps are made."""
 
     def __init__(self, module: Module, name: str) -> None:
         self.function: Function = module.functions[name]
@@ -74,17 +52,20 @@ class Kernel:
         self._slots: dict[str, int] = {}
         self.registers[_CARRY] = "pred"
         self.carry_slot = self.slot(_CARRY)
-        self._body = flat.body
+        self.flat = flat
+        self._sites_of: dict[int, list[int]] = {}
+        self.body = flat.body
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
-        used = {symbol for one in flat.body for operand in one.operands for symbol in _symbols(operand)}
-        outer = [v for v in module.variables.values() if v.name in used]
+        used = {leaf for one in flat.body for operand in one.operands for leaf in leaves(operand)}
+        names = {leaf.name for leaf in used if isinstance(leaf, Symbol)}
+        outer = [v for v in module.variables.values() if v.name in names]
         self.shared: tuple[Variable, ...] = tuple(
             {v.name: v for v in (*flat.variables, *outer) if v.space == "shared"}.values()
         )
         self.constants = tuple(v for v in outer if v.space in ("global", "const"))
         self.local, self.local_size = _placed([v for v in flat.variables if v.space in ("local", "param")])
-        self.steps = tuple(self._step(block) for block in find_blocks(flat))
+        self.blocks = find_blocks(flat)
 
     def slot(self, register: str) -> int:
         """Return the number of a register."""
@@ -95,10 +76,16 @@ class Kernel:
         """The types of registers, by number."""
         return [self.registers[name] for name in self._slots]
 
-    def touches(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
+    def memory_site(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
-        self.memory.append(MemoryInstruction(one.place, space, op, width, dtype))
-        return len(self.memory) - 1
+        self.memory.append(MemoryInstruction(one.place, space, op, width, dtype, one.has(*_STRONG)))
+        number = len(self.memory) - 1
+        self._sites_of.setdefault(id(one), []).append(number)
+        return number
+
+    def sites_of(self, one: Instruction) -> list[int]:
+        """Return the numbers of the places that an instruction of the body touches memory in, in their order."""
+        return self._sites_of.get(id(one), [])
 
     def is_read(self, operand: Operand) -> bool:
         """Tell whether anything reads what an instruction leaves in a destination."""
@@ -110,17 +97,6 @@ class Kernel:
             return operand.value
         return self._numbers.get(operand.name) if isinstance(operand, Register) else None
 
-    def _step(self, block: Block) -> Step:
-        actions = tuple(action_of(self, one) for one in block.body)
-        guard = read(self, block.end.guard.register, "pred") if block.end and block.end.guard else None
-        index = read(self, block.end.operands[0], "u32") if block.end and block.end.opcode == "brx" else None
-        barrier = barrier_of(self, block.end) if block.end and block.end.opcode in ("bar", "barrier") else None
-        everything = (*block.body, *((block.end,) if block.end else ()))
-        waits = any(
-            one.opcode in _WAITING or (one.opcode in ("ld", "atom") and one.has(*_ORDERED)) for one in block.body
-        )
-        return Step(actions, block, guard, index, barrier, waits, everything[0].place if everything else Place())
-
 
 def _placed(variables: list[Variable]) -> tuple[dict[str, int], int]:
     """Return where variables lie in the local memory of a thread, and how large that is."""
@@ -131,29 +107,11 @@ def _placed(variables: list[Variable]) -> tuple[dict[str, int], int]:
     return found, -(-end // 16) * 16
 
 
-def _symbols(operand: Operand) -> Iterator[str]:
-    match operand:
-        case Symbol(name=name) | Address(base=Symbol(name=name)):
-            yield name
-        case Group(items=items):
-            for item in items:
-                yield from _symbols(item)
-
-
 def _registers(operand: Operand) -> Iterator[str]:
-    match operand:
-        case Register(name=name) | Address(base=Register(name=name)):
-            yield name
-        case Group(items=items):
-            for item in items:
-                yield from _registers(item)
-        case Pair(first=first, second=second):
-            yield from (*_registers(first), *_registers(second))
-        case Changed(inner=inner):
-            yield from _registers(inner)
+    return (leaf.name for leaf in leaves(operand) if isinstance(leaf, Register))
 
 
-def _read_by(one: Instruction) -> Iterator[str]:
+def read_by(one: Instruction) -> Iterator[str]:
     """Give the registers that an instruction reads."""
     if one.guard:
         yield one.guard.register.name
@@ -182,7 +140,7 @@ def _needed(body: list[Instruction]) -> set[str]:
         if one.opcode == "mov" and isinstance(one.operands[0], Register) and isinstance(one.operands[1], Register):
             moved.setdefault(one.operands[0].name, set()).add(one.operands[1].name)
         else:
-            needed.update(_read_by(one))
+            needed.update(read_by(one))
     waiting = list(needed)
     while waiting:
         for source in moved.get(waiting.pop(), set()) - needed:

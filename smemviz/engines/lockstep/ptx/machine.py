@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import Hazards
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.log import Log
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import PtxError
-from smemviz.engines.lockstep.ptx.errors import StoppedError
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.engines.lockstep.ptx.registers import DTYPES, UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.engines.lockstep.values.masks import Mask
@@ -34,6 +34,10 @@ _CLOCKS: dict[str, Any] = {
     **dict.fromkeys(("clock", "globaltimer_lo"), np.uint32),
     **dict.fromkeys(("clock64", "globaltimer"), np.uint64),
 }
+
+
+class StoppedError(Exception):
+    """The launch ends here: a device would have stopped it, and a finding says why."""
 
 
 @dataclass
@@ -49,6 +53,7 @@ class Machine:
     sites: SiteMap
     log: Log
     findings: Findings
+    in_global: GlobalRaces
     memory: GlobalMemory
     parameters: dict[str, NDArray[np.uint8]]
     symbols: dict[str, int]
@@ -59,6 +64,7 @@ class Machine:
     changes: int = 0  # how often memory that others see has changed
     lanes: NDArray[np.intp] | None = None
     values: list[Value] = field(default_factory=list)
+    remembered: dict[object, tuple[list[tuple[int, Value]], Value]] = field(default_factory=dict)
 
     @property
     def slots(self) -> int:
@@ -76,11 +82,15 @@ class Machine:
         alive = np.tile(np.arange(slots) < threads, blocks)
         self.live = Mask(alive, threads * blocks)
         self.values = [np.bool_(False) if kind == "pred" else _zero(kind) for kind in self.kernel.held]
+        self.remembered = {}
         self._set_memories(blocks)
         rows = None if blocks == 1 else np.repeat(np.arange(blocks), slots)
         cells = Cells(self.sites.sites, self.layout.start, self._pitch, blocks, self.count, rows)
-        self.hazards = Hazards(self.sites.sites, self.layout.placed, cells, blocks, threads, self.findings)
+        self.hazards = Hazards(
+            self.sites.sites, self.layout.placed, cells, blocks, threads, self.findings, self.in_global
+        )
         self.findings.first_block = first_block
+        self.in_global.begin(first_block, blocks)
         self.log.begin(first_block, blocks)
         self.run_all()
 
@@ -113,6 +123,8 @@ class Machine:
 
     def set_lanes(self, lanes: NDArray[np.intp] | None, mask: Mask | None = None) -> None:
         """Let some threads run, None for all of the batch; ``mask`` are the same threads, where that is known."""
+        if lanes is not None and self.remembered:
+            self.remembered = {}
         self.lanes = lanes
         self._columns: NDArray[np.intp] | None = None
         self._mask = mask
@@ -215,7 +227,11 @@ class Machine:
         self, site: int | None, space: str, at: Value, size: int, stored: Sequence[Value] = (), *, logged: bool = True
     ) -> None:
         """Note that the active threads touch memory; what is not ``logged`` belongs to the request before."""
-        if site is None or space == "local" or (space == "global" and self._in_workspace(at)):
+        if site is None or space == "local":
+            return
+        strong = self.kernel.memory[site].strong
+        if space == "global" and self._in_workspace(at):
+            self.in_global.exchange(self.mask, returns=not stored)
             return
         number = self.sites.number(site, space)
         mask = self.mask
@@ -226,8 +242,31 @@ class Machine:
             self.hazards.add(number, addresses, mask, bits)
             if len(stored) == 1 and logged:
                 values = self._numbers(number, addresses, bits)
+        else:
+            self._watch(number, at, addresses, size, stored, strong=strong)
         if logged:
             self.log.add(number, addresses, mask, values)
+
+    def _watch(self, site: int, at: Value, addresses: Any, size: int, stored: Sequence[Value], *, strong: bool) -> None:
+        """Note an execution of a site in global memory for races in each allocation that the launch may write."""
+        watched, mask = self.in_global.watched, self.mask
+        if self.same_allocation(at):
+            one = watched.get(int(self.memory.numbers(at.reshape(-1)[:1])[0]))
+            if one is not None:
+                bits = self._bits(stored, size) if stored else None
+                self.hazards.add_global(one, site, addresses, mask, bits, strong=strong)
+            return
+        addresses = (
+            np.broadcast_to(addresses, self.count)
+            if len(addresses) == self.count
+            else self._of_all(np.broadcast_to(at, self.shape))
+        )
+        numbers = self.memory.numbers(addresses)
+        for number in np.unique(numbers[mask.lanes]):
+            part = mask.narrow(numbers == number)
+            if number in watched:
+                bits = self._bits(stored, size) if stored else None
+                self.hazards.add_global(watched[number], site, addresses, part, bits, strong=strong)
 
     def _in_workspace(self, at: Value) -> bool:
         """Tell whether an access is one of a barrier of the grid: how often it waits is nothing that a kernel says."""
@@ -295,10 +334,11 @@ class Machine:
             itemsize = np.dtype(array.dtype).itemsize
             elements = math.prod(array.shape)
             message = said(
-                "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.",
+                "{array}[{index}] is outside the {elements:,} elements of {array}. "
+                "Check the index with an if before it is used.",
                 array=array.name,
                 index=(first - array.address) // itemsize,
-                shape=(elements,),
+                elements=elements,
             )
         self._find("out_of_bounds", site, space, message)
 

@@ -7,7 +7,7 @@ Else it is an array over (blocks, threads) of the batch while every thread runs,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,27 +22,13 @@ from smemviz.engines.lockstep.ptx.code.module import (
     Special,
     Symbol,
 )
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
-
-Value = Any  # a NumPy scalar or array
-Read = Callable[["Machine"], Value]
-Write = Callable[["Machine", Value], None]
-Action = Callable[["Machine"], None]
-
-UNSIGNED: dict[int, Any] = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8")}
-_KINDS = {"b": "u", "u": "u", "s": "i", "f": "f"}
-DTYPES: dict[str, Any] = {
-    name: np.dtype(f"{_KINDS[name[0]]}{size}") for name, size in SIZES.items() if name not in ("pred", "b128", "tf32")
-} | {
-    "pred": np.dtype(bool),
-    "tf32": np.dtype("f4"),
-    "bf16": np.dtype("u2"),
-    "bf16x2": np.dtype("u4"),
-    "f16x2": np.dtype("u4"),
-}
+Read = Callable[[Machine], Value]
+Write = Callable[[Machine, Value], None]
+Action = Callable[[Machine], None]
 
 
 def own(value: Value) -> Value:

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.endless import FIRST_STEP, Cycle
-from smemviz.engines.lockstep.ptx.errors import StoppedError
-from smemviz.engines.lockstep.ptx.kernel import Step
-from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.machine import Machine, StoppedError
+from smemviz.engines.lockstep.ptx.steps import Step
 from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.messages import said
 
-_PATIENCE = 64  # visits of a block that may wait for others, before those others go first
+_VISITS_BEFORE_OTHERS = 64  # visits of a block that may wait for others, before those others go first
 _MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
 
 
@@ -27,9 +26,9 @@ class Scheduler:
     Threads that wait for others in a loop, on memory, let these go first after a while.
     """
 
-    def __init__(self, machine: Machine, most_steps: int) -> None:
+    def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int) -> None:
         self._machine = machine
-        self._steps = machine.kernel.steps
+        self._steps = steps
         self._end = len(self._steps)
         self._most_steps = most_steps
         self._returns = _returning(self._steps)
@@ -123,7 +122,7 @@ class Scheduler:
             self._in_vain += 1
             if self._in_vain > _MOST_VISITS:
                 self._deadlock(step)
-            if self._together is None and self._visits[number] % _PATIENCE == 0:
+            if self._together is None and self._visits[number] % _VISITS_BEFORE_OTHERS == 0:
                 self._waiting.let_others_go(self._machine.lanes)
         if self.steps > self._most_steps:
             raise PtxError(

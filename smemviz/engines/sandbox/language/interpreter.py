@@ -27,6 +27,7 @@ from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.errors import KernelFileError, UnsupportedError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
+from smemviz.model.layout.operators import UNARY
 
 _REFUSED_EXPRESSIONS: dict[type[ast.AST], str] = {
     ast.Await: "await",
@@ -93,7 +94,7 @@ def _value(host: Host, node: ast.expr) -> Any:
         case ast.UnaryOp(op=ast.Not()):
             return not expressions.truth(host, node.operand)
         case ast.UnaryOp():
-            return host.guarded(operators.UNARY[type(node.op)], expressions.data(host, node.operand))
+            return host.guarded(UNARY[type(node.op)], expressions.data(host, node.operand))
         case ast.BoolOp():
             return expressions.either(host, node)
         case ast.Compare():

@@ -12,34 +12,17 @@ import numpy as np
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.engines.sandbox.language.sizes import product, together
 from smemviz.messages import said
+from smemviz.model.layout import operators
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = operators.BINARY | {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
     ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
     ast.MatMult: operator.matmul,
 }
-UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Invert: operator.invert,
-}
-COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = operators.COMPARE | {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
     ast.In: lambda one, other: one in other,

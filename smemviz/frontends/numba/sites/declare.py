@@ -88,8 +88,6 @@ def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
     sizes: list[int] = []
     for part in parts:
         value = names.literal(part)
-        if value is None and isinstance(part, ast.Name):
-            value = names.once(part.id)
         values = value if isinstance(value, tuple) and part is expression else (value,)
         if not values or not all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values):
             return part

@@ -47,6 +47,12 @@ def indices(visit: Visit, node: ast.expr) -> int:
     return picked
 
 
+def wrong_indices(visit: Visit, node: ast.expr, picked: int, base: ArrayRef) -> Exception:
+    """Return the error of as many indices as an array has no axes."""
+    what = said("{code} has {indices} indices for {axes} axes", code=ast.unparse(node), indices=picked, axes=base.ndim)
+    return visit.unsupported(node, what)
+
+
 def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) -> Ref:
     """Note a site where a subscript reaches an element; return the view where it does not."""
     if not isinstance(base, ArrayRef):
@@ -54,15 +60,7 @@ def element(visit: Visit, node: ast.Subscript, base: Ref, picked: int, op: str) 
             raise visit.unsupported(node, said("it is not known which array {code} is", code=ast.unparse(node.value)))
         return None
     if picked > base.ndim:
-        raise visit.unsupported(
-            node,
-            said(
-                "{code} has {indices} indices for {axes} axes",
-                code=ast.unparse(node),
-                indices=picked,
-                axes=base.ndim,
-            ),
-        )
+        raise wrong_indices(visit, node, picked, base)
     if base.is_record or (picked < base.ndim and op == "load"):
         if op == "store":
             raise visit.unsupported(node, said("a record that is stored whole is not followed; store its fields"))
@@ -99,15 +97,25 @@ def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str
     return None
 
 
-def bind(visit: Visit, target: ast.expr, value: Ref) -> None:
-    """Let a target stand for a value; note the site where it is an element."""
+def along(visit: Visit, node: ast.expr, value: Ref) -> Ref:
+    """Return an item along the first axis of an array, None for an element of it; those are loaded at ``node``."""
+    if not isinstance(value, ArrayRef) or not value.ndim:
+        return None
+    if value.ndim == 1 and not value.is_record:
+        visit.site(node, value, "load")
+        return None
+    return replace(value, ndim=value.ndim - 1)
+
+
+def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
+    """Let a target stand for the value of ``source``; note the site where it is an element."""
     match target:
         case ast.Name():
-            visit.refs[target.id] = visit.join(target, visit.refs.get(target.id), value)
+            visit.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
-            items = value.items if isinstance(value, TupleRef) else (None,) * len(target.elts)
+            items = value.items if isinstance(value, TupleRef) else (along(visit, source, value),) * len(target.elts)
             for one, item in zip(target.elts, items, strict=False):
-                bind(visit, one, item)
+                bind(visit, one, item, source)
         case ast.Subscript(slice=ast.Constant(value=str() as name)):
             part(visit, target, visit.value(target.value), name, "store")
         case ast.Subscript():

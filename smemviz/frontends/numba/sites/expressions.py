@@ -45,7 +45,7 @@ def value_of(visit: Visit, node: ast.expr) -> Ref:
         case ast.NamedExpr():
             note_names(visit, node.target, node.value)
             value = visit.value(node.value)
-            elements.bind(visit, node.target, value)
+            elements.bind(visit, node.target, value, node.value)
             return value
         case _ if isinstance(node, _REFUSED):
             raise visit.unsupported(node, refusal(node))
@@ -80,7 +80,7 @@ def _values(visit: Visit, nodes: list[ast.expr]) -> list[Ref]:
 
 def _name(visit: Visit, node: ast.Name) -> Ref:
     if node.id in visit.names.locals:
-        return visit.refs.get(node.id)
+        return visit.ref(node.id)
     return _of_module(visit, node.id, visit.names.constant(node))
 
 
@@ -226,15 +226,7 @@ def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> No
         text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
         raise visit.unsupported(node, said("it is not known which array {code} is", code=text))
     if indices != array.ndim:
-        raise visit.unsupported(
-            node,
-            said(
-                "{code} has {indices} indices for {axes} axes",
-                code=ast.unparse(node),
-                indices=indices,
-                axes=array.ndim,
-            ),
-        )
+        raise elements.wrong_indices(visit, node, indices, array)
 
 
 def _declare(visit: Visit, node: ast.Call, space: str) -> ArrayRef:

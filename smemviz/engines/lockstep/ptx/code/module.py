@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 # Bytes of every type that an instruction may name.
@@ -102,6 +102,25 @@ class Nowhere:
 Operand = Register | Number | Special | Symbol | Address | Group | Pair | Changed | Nowhere
 
 
+def items_of(operand: Operand) -> tuple[Operand, ...]:
+    """Return the operands that one between braces holds, or itself."""
+    return operand.items if isinstance(operand, Group) else (operand,)
+
+
+def leaves(operand: Operand) -> Iterator[Operand]:
+    """Give what an operand is made of: the registers, symbols and numbers in it."""
+    match operand:
+        case Group(items=items):
+            for item in items:
+                yield from leaves(item)
+        case Pair(first=first, second=second):
+            yield from (*leaves(first), *leaves(second))
+        case Address(base=inner) | Changed(inner=inner):
+            yield from leaves(inner)
+        case _:
+            yield operand
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """``@p`` or ``@!p``."""
@@ -177,7 +196,6 @@ class Function:
     """
 
     name: str
-    is_entry: bool
     parameters: tuple[Variable, ...]
     results: tuple[Variable, ...]
     has_body: bool = False

@@ -103,7 +103,7 @@ def _function(head: str) -> Function:
         tuple(found for part in split(match[what] or "") if (found := _variable(part)))
         for what in ("parameters", "results")
     )
-    return Function(match["name"], match["kind"] == "entry", parameters, results)
+    return Function(match["name"], parameters, results)
 
 
 def _variable(text: str) -> Variable | None:

@@ -5,11 +5,10 @@ So it is known of an atomic in a function called whether anybody reads what it r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from smemviz.engines.lockstep.ptx.code.flatten import Flat
-from smemviz.engines.lockstep.ptx.code.module import SIZES, Address, Group, Instruction, Operand, Register, Symbol
+from smemviz.engines.lockstep.ptx.code.module import SIZES, Address, Group, Instruction, Register, Symbol, leaves
 
 
 def promote(flat: Flat) -> None:
@@ -19,13 +18,13 @@ def promote(flat: Flat) -> None:
     for one in flat.body:
         plain = one.opcode in ("ld", "st") and one.has("param") and not any(isinstance(o, Group) for o in one.operands)
         for operand in one.operands:
-            for name in _names(operand):
-                if name not in pieces:
+            for leaf in leaves(operand):
+                if not isinstance(leaf, Symbol) or leaf.name not in pieces:
                     continue
-                size = SIZES[one.type]
-                if plain and isinstance(operand, Address) and pieces[name].setdefault(operand.offset, size) == size:
+                size, found = SIZES[one.type], pieces[leaf.name]
+                if plain and isinstance(operand, Address) and found.setdefault(operand.offset, size) == size:
                     continue
-                del pieces[name]
+                del pieces[leaf.name]
     pieces = {name: found for name, found in pieces.items() if not _overlap(found)}
     for name, found in pieces.items():
         flat.registers |= {_register(name, offset): f"b{8 * size}" for offset, size in found.items()}
@@ -53,12 +52,3 @@ def _overlap(pieces: dict[int, int]) -> bool:
             return True
         ends = offset + size
     return False
-
-
-def _names(operand: Operand) -> Iterator[str]:
-    match operand:
-        case Symbol(name=name) | Address(base=Symbol(name=name)):
-            yield name
-        case Group(items=items):
-            for item in items:
-                yield from _names(item)

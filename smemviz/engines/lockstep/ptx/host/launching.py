@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,54 +14,79 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
-from smemviz.engines.lockstep.hazards.remedies import CPP
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, Progress
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
-from smemviz.engines.lockstep.ptx.errors import StoppedError
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
-from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.layout import Placed, initial_bytes, place_shared
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
+from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine, StoppedError
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
+from smemviz.engines.lockstep.ptx.steps import Step, steps_of
+from smemviz.engines.lockstep.ptx.written import watched_allocations
+from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError, UnsupportedError
-from smemviz.frontends.cuda.compiling import Compiled
-from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.cuda.sources import Sources
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import WARP_SIZE, Finding, Launch
-
-_COOPERATIVE = re.compile(r"\bthis_grid\b")
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch, Requests, Totals
+from smemviz.recordings.spelling import CPP
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A kernel ready to be launched: its name as it was asked for, and what was made of it."""
+class Prepared:
+    """A kernel made ready for launches of one shape: its code, where its shared arrays lie, its sites."""
 
-    program: CudaProgram
-    compiled: Compiled
-    name: str
+    entry: Entry
+    kernel: Kernel
+    steps: tuple[Step, ...]
+    sources: Sources
+    layout: Placed
+    sites: SiteMap
 
-    @property
-    def symbol(self) -> str:
-        """Its name in the PTX."""
-        return self.compiled.names[self.name]
+    def launch(
+        self, configuration: Configuration, requests: Requests, totals: Totals | None, arrays: tuple[ArrayInfo, ...]
+    ) -> Launch:
+        """Return what a launch did as a recording has it."""
+        named, requests, totals = finished(self.sites.sites, requests, totals, arrays)
+        return Launch(
+            kernel=self.entry.name,
+            line=self.entry.line,
+            grid=configuration.grid,
+            block=configuration.block,
+            dynamic_shared=configuration.dynamic_shared,
+            shared_bytes=self.layout.shared.nbytes,
+            sites=named,
+            arrays=arrays,
+            requests=requests,
+            totals=totals,
+        )
 
-    @property
-    def plain(self) -> str:
-        """Its name without a template's arguments."""
-        return self.name.partition("<")[0].strip().rpartition("::")[2]
 
-    @property
-    def line(self) -> int:
-        """Where it is defined."""
-        return self.program.kernel(self.name, 1).line
+def prepare(entry: Entry, configuration: Configuration, place: Place) -> Prepared:
+    """Make a kernel ready to be launched.
+
+    Raises:
+        RefusedLaunchError: for a launch that no device would start.
+        UnsupportedError: for an instruction that is not followed, at the line that it comes from.
+    """
+    target = device(COMPUTE_CAPABILITY)
+    check_launch(place, configuration.grid, configuration.block, target)
+    sources = Sources(entry.compiled, dict(_parsed(entry.compiled.ptx).files))
+    try:
+        kernel, steps = _made_ready(entry.compiled.ptx, entry.symbol)
+    except PtxError as error:
+        raise unsupported(error, entry, sources) from None
+    layout = place_shared(kernel, entry, configuration.dynamic_shared)
+    check_shared(place, layout.static, configuration.dynamic_shared, target)
+    return Prepared(entry, kernel, steps, sources, layout, SiteMap(kernel, entry.plain, sources))
 
 
 def launch(
@@ -86,30 +110,24 @@ def launch(
         LaunchError: for one whose arguments do not fit, or that is larger than lockstep's limits.
         UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
     """
-    target = device(COMPUTE_CAPABILITY)
-    check_launch(place, configuration.grid, configuration.block, target)
+    ready = prepare(entry, configuration, place)
     _check_threads(place, configuration, limits.threads)
-    sources, module = _module(entry.compiled)
-    try:
-        kernel = _kernel(entry.compiled, entry.symbol)
-    except PtxError as error:
-        raise _unsupported(error, entry, sources) from None
-    layout = place_shared(kernel, entry, configuration.dynamic_shared)
-    check_shared(place, layout.static, configuration.dynamic_shared, target)
-    given = given_arguments(entry, kernel, args, place)
-    memory, symbols = _memory(kernel, module, given)
+    kernel, layout, sites = ready.kernel, ready.layout, ready.sites
+    given = given_arguments(entry, kernel, args, place, GlobalMemory())
+    memory, symbols = _memory(kernel, kernel.module, given)
     symbols |= layout.symbols
-    cooperative = _COOPERATIVE.search(entry.program.device_text) is not None
+    cooperative = entry.is_cooperative
     if cooperative:
         _check_threads(place, configuration, MOST_COOPERATING, together=True)
     workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
-    sites = SiteMap(kernel, entry.plain, sources)
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
     chosen = logged.of(place, entry.name, blocks) if logged and recorded else None
     log = (Log if recorded else NoLog)(sites.sites, blocks, warps, log_bytes, chosen)
     findings = Findings(entry.name, configuration, number, CPP)
     arrays = given.arrays(entry.line)
+    threads = blocks * warps * WARP_SIZE
+    seen = watched_allocations(kernel, memory, given.parameters, symbols, arrays, threads)
     machine = Machine(
         kernel,
         configuration,
@@ -117,6 +135,7 @@ def launch(
         sites,
         log,
         findings,
+        GlobalRaces(sites.sites, seen, blocks, warps * WARP_SIZE, findings),
         memory,
         given.parameters,
         symbols,
@@ -125,33 +144,28 @@ def launch(
     )
     try:
         with np.errstate(all="ignore"):
-            _run(machine, blocks, limits, entry, progress)
+            _run(machine, ready.steps, blocks, limits, entry, progress)
     except PtxError as error:
-        raise _unsupported(error, entry, sources) from None
+        raise unsupported(error, entry, ready.sources) from None
     given.copy_back()
-    named, requests, totals = finished(sites.sites, log.requests(), log.totals, (*layout.placed, *arrays))
-    made = Launch(
-        kernel=entry.name,
-        line=entry.line,
-        grid=configuration.grid,
-        block=configuration.block,
-        dynamic_shared=configuration.dynamic_shared,
-        shared_bytes=layout.shared.nbytes,
-        sites=named,
-        arrays=(*layout.placed, *arrays),
-        requests=requests,
-        totals=totals,
-    )
+    made = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
     return made, findings.all()
 
 
-def _run(machine: Machine, blocks: int, limits: Limits, entry: Entry, progress: Progress | None) -> None:
+def _run(
+    machine: Machine,
+    steps: Sequence[Step],
+    blocks: int,
+    limits: Limits,
+    entry: Entry,
+    progress: Progress | None,
+) -> None:
     at_once = max(
         1, min(limits.threads_at_once // machine.slots, limits.shared_at_once // max(1, machine.layout.nbytes))
     )
     # Blocks that wait for each other run together.
     together = ((0, blocks),) if machine.grid_workspace is not None else None
-    scheduler = Scheduler(machine, limits.iterations)
+    scheduler = Scheduler(machine, steps, limits.iterations)
     for first, count in together or batches(blocks, at_once, announcing(progress, entry.name)):
         machine.begin(first, count)
         try:
@@ -169,21 +183,13 @@ def _parsed(ptx: str) -> Module:
     return parse(ptx)
 
 
-def _module(compiled: Compiled) -> tuple[Sources, Module]:
-    module = _parsed(compiled.ptx)
-    return Sources(compiled, dict(module.files)), module
-
-
-def _kernel(compiled: Compiled, symbol: str) -> Kernel:
-    return _made_kernel(compiled.ptx, symbol)
-
-
 @lru_cache(maxsize=64)
-def _made_kernel(ptx: str, symbol: str) -> Kernel:
-    return Kernel(_parsed(ptx), symbol)
+def _made_ready(ptx: str, symbol: str) -> tuple[Kernel, tuple[Step, ...]]:
+    kernel = Kernel(_parsed(ptx), symbol)
+    return kernel, steps_of(kernel)
 
 
-def _memory(kernel: Kernel, module: Module, given: Given) -> tuple[GlobalMemory, dict[str, int]]:
+def _memory(kernel: Kernel, module: Module, given: Given[GlobalMemory]) -> tuple[GlobalMemory, dict[str, int]]:
     """Return global memory with everything in it, and the addresses of variables."""
     memory = given.memory
     symbols: dict[str, int] = {}
@@ -227,7 +233,7 @@ def _check_threads(place: Place, configuration: Configuration, most: int, *, tog
     raise LaunchError(*place, what)
 
 
-def _unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
+def unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
     """Return the error at the line of the text that an instruction comes from."""
     place = error.place
     while place is not None and sources.file(place.file) is None and place.outer is not None:

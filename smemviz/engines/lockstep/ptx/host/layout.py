@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,10 @@ from smemviz.engines.lockstep.memory.memory import c_strides
 from smemviz.engines.lockstep.memory.shared import WINDOW_START, SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import SIZES, PtxError, Variable
 from smemviz.engines.lockstep.ptx.code.operands import integer, split
+from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.frontends.cuda.shapes import SharedDeclaration
 from smemviz.recordings.data import ArrayInfo
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.host.launching import Entry
 
 _DYNAMIC_ALIGNMENT = 16
 _NUMBER = re.compile(r"(\d+)")

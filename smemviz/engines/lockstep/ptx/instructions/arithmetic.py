@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError
-from smemviz.engines.lockstep.ptx.floats import as_bf16, from_bf16
-from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, Value, read, write
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES, Value, as_bf16, from_bf16
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.registers import Action, read, write
 
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
-
-Family = dict[str, Callable[["Kernel", Instruction], Action]]
+Family = dict[str, Callable[[Kernel, Instruction], Action]]
 
 
 def simple(

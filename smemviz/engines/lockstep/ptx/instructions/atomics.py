@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx import access
 from smemviz.engines.lockstep.ptx.code.module import SIZES, Group, Instruction, PtxError
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
-from smemviz.engines.lockstep.ptx.instructions.loads import address_of, dtype_name, space_of
-from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, read, write
+from smemviz.engines.lockstep.ptx.instructions.loads import RELEASING, address_of, dtype_name, space_of
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.registers import Action, read, write
 from smemviz.engines.lockstep.python.functions.atomics import ATOMICS, in_turn, swap
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
 
 _NAMES = ("add", "min", "max", "exch", "cas", "inc", "dec", "and", "or", "xor")
 _OF_OTHERS = {"and": "and_", "or": "or_"}
@@ -35,10 +34,14 @@ def _atomic(kernel: Kernel, one: Instruction) -> Action:
     where = address_of(kernel, operands[0])
     values = [read(kernel, operand, kind) for operand in operands[1:]]
     put = write(kernel, one.operands[0], kind) if returns else None
-    site = kernel.touches(one, space_of(one), _op(kernel, one, name, returns), width, dtype_name(kind))
+    site = kernel.memory_site(one, space_of(one), _op(kernel, one, name, returns), width, dtype_name(kind))
     space, change = space_of(one), _change(name, dtype, returns)
 
+    releases = one.has(*RELEASING)
+
     def run(m: Machine) -> None:
+        if releases:
+            m.hazards.fence(m.mask)
         old = access.update(m, site, space, where(m), width, [value(m) for value in values], change)
         if put:
             put(m, old.view(dtype))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smemviz.engines.lockstep.ptx.code.module import SIZES, Group, Instruction, Number, PtxError
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES, UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family, simple
-from smemviz.engines.lockstep.ptx.registers import DTYPES, UNSIGNED, Action, Value, own, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.registers import Action, own, read, write
 
 
 def _move(kernel: Kernel, one: Instruction) -> Action:

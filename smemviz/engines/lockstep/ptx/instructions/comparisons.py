@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.ptx.code.module import Instruction, Pair, PtxError
-from smemviz.engines.lockstep.ptx.floats import as_bf16, as_tf32, from_bf16
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES, Value, as_bf16, as_tf32, from_bf16
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family, simple
-from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, Value, own, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.registers import Action, own, read, write
 
 _COMPARE: dict[str, Callable[[Value, Value], Value]] = {
     "eq": np.equal,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from smemviz.engines.lockstep.ptx import access
@@ -11,11 +9,9 @@ from smemviz.engines.lockstep.ptx.code.module import Instruction, Number, PtxErr
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of
 from smemviz.engines.lockstep.ptx.instructions.mbarriers import arrive_without_count
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
 
 
 def _copy(kernel: Kernel, one: Instruction) -> Action:
@@ -32,8 +28,8 @@ def _copy(kernel: Kernel, one: Instruction) -> Action:
         raise PtxError(f"{one.text} is not executed", one.place)
     to, source = address_of(kernel, one.operands[0]), address_of(kernel, one.operands[1])
     used = read(kernel, one.operands[3], "u32") if len(one.operands) > 3 else None
-    loads = kernel.touches(one, "global", "load", size.value, "uint32")
-    stores = kernel.touches(one, "shared", "store", size.value, "uint32")
+    loads = kernel.memory_site(one, "global", "load", size.value, "uint32")
+    stores = kernel.memory_site(one, "shared", "store", size.value, "uint32")
     words = size.value // 4
 
     def run(m: Machine) -> None:

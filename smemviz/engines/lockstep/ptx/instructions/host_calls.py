@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.ptx import access
 from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Operand, PtxError, Symbol
-from smemviz.engines.lockstep.ptx.errors import StoppedError
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine, StoppedError
+from smemviz.engines.lockstep.ptx.registers import Action
 from smemviz.engines.lockstep.python.functions.output import MOST_LINES
 from smemviz.messages import said
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
-    from smemviz.engines.lockstep.ptx.registers import Action
 
 _FORMAT = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXfFeEgGaAcsp%])")
 _LONGEST = 4096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,21 +10,21 @@ from smemviz.engines.lockstep.ptx import access
 from smemviz.engines.lockstep.ptx.code.module import (
     SIZES,
     Address,
-    Group,
     Instruction,
     Operand,
     PtxError,
     Register,
     Symbol,
+    items_of,
 )
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, spaces
-from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, Read, Write, own, read, write
+from smemviz.engines.lockstep.ptx.registers import Action, Read, Write, own, read, write
 
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
-
+RELEASING = ("release", "acq_rel")  # a fence comes before these
 _BITS = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}
 
 
@@ -74,8 +74,7 @@ def _parameter(kernel: Kernel, operand: Operand) -> str:
 def _load(kernel: Kernel, one: Instruction) -> Action:
     kind = _BITS.get(one.type, one.type)
     width, dtype, space = SIZES[kind], DTYPES[kind], space_of(one)
-    destinations = one.operands[0].items if isinstance(one.operands[0], Group) else (one.operands[0],)
-    puts = [write(kernel, destination, kind) for destination in destinations]
+    puts = [write(kernel, destination, kind) for destination in items_of(one.operands[0])]
     if space == "param":
         if isinstance(one.operands[1], Register | Symbol):  # a parameter that is a register
             value = read(kernel, one.operands[1], kind)
@@ -89,7 +88,7 @@ def _load(kernel: Kernel, one: Instruction) -> Action:
         )
     where = address_of(kernel, one.operands[1])
     logged = space in ("shared", "global", "generic") and not one.has("param")
-    site = kernel.touches(one, space, "load", width * len(puts), dtype_name(kind)) if logged else None
+    site = kernel.memory_site(one, space, "load", width * len(puts), dtype_name(kind)) if logged else None
     space = "global" if space == "const" else space
 
     def run(m: Machine) -> None:
@@ -110,15 +109,21 @@ def _load_parameter(name: str, offset: int, width: int, dtype: Any, puts: list[W
 
 def _store(kernel: Kernel, one: Instruction) -> Action:
     width, space = SIZES[one.type], space_of(one)
-    sources = one.operands[1].items if isinstance(one.operands[1], Group) else (one.operands[1],)
-    values = [read(kernel, source, f"b{8 * width}") for source in sources]
+    values = [read(kernel, source, f"b{8 * width}") for source in items_of(one.operands[1])]
     if space == "param":
         space = "local"
     where = address_of(kernel, one.operands[0])
     logged = space in ("shared", "global", "generic")
     kind = _BITS.get(one.type, one.type)
-    site = kernel.touches(one, space, "store", width * len(values), dtype_name(kind)) if logged else None
-    return lambda m: access.store(m, site, space, where(m), [value(m) for value in values], width)
+    site = kernel.memory_site(one, space, "store", width * len(values), dtype_name(kind)) if logged else None
+    releases = one.has(*RELEASING)
+
+    def run(m: Machine) -> None:
+        if releases:
+            m.hazards.fence(m.mask)
+        access.store(m, site, space, where(m), [value(m) for value in values], width)
+
+    return run
 
 
 def _convert_address(kernel: Kernel, one: Instruction) -> Action:
@@ -147,15 +152,22 @@ def _alloca(kernel: Kernel, one: Instruction) -> Action:
     raise PtxError(f"{one.opcode} is not executed", one.place)
 
 
+def _fence(kernel: Kernel, one: Instruction) -> Action:
+    if one.has("cta", "proxy", "mbarrier_init"):
+        return _nothing(kernel, one)
+    return lambda m: m.hazards.fence(m.mask)
+
+
 FAMILY: Family = {
     **dict.fromkeys(("ld", "ldu"), _load),
     "st": _store,
+    **dict.fromkeys(("membar", "fence"), _fence),
     "cvta": _convert_address,
     "isspacep": _is_in_space,
     "alloca": _alloca,
     **dict.fromkeys(
         (
-            *("membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "createpolicy"),
+            *("nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "createpolicy"),
             *("griddepcontrol", "setmaxnreg", "pmevent", "brkpt"),
         ),
         _nothing,

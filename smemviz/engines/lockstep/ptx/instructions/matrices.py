@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.ptx.code.module import Group, Instruction, PtxError
+from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError, items_of
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of, space_of
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW
 from smemviz.engines.lockstep.ptx.registers import Action, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
 
 _LANE = np.arange(32)
 _ROW_BYTES = 16
@@ -37,10 +35,10 @@ def _matrix(kernel: Kernel, one: Instruction) -> Action:
     count, transposed = int(size[1]), one.has("trans")
     registers, place = one.operands if loads else one.operands[::-1]
     where = address_of(kernel, place)
-    items = registers.items if isinstance(registers, Group) else (registers,)
+    items = items_of(registers)
     puts = [write(kernel, item, "b32") for item in items] if loads else []
     values = [read(kernel, item, "b32") for item in items] if not loads else []
-    site = kernel.touches(one, "shared", f"{one.opcode}_{size}", _ROW_BYTES, "uint16")
+    site = kernel.memory_site(one, "shared", f"{one.opcode}_{size}", _ROW_BYTES, "uint16")
     generic = space_of(one) == "generic"
 
     def run(m: Machine) -> None:

@@ -6,7 +6,7 @@ transaction is to bring are there at once, as every copy is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,9 @@ from smemviz.engines.lockstep.ptx import access
 from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Nowhere, PtxError
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of, space_of
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
 
 _COUNT_BITS = 20
 _COUNT = (1 << _COUNT_BITS) - 1
@@ -58,7 +56,7 @@ def _space(one: Instruction) -> str:
 
 def _init(kernel: Kernel, one: Instruction) -> Action:
     where, count = address_of(kernel, one.operands[0]), read(kernel, one.operands[1], "u32")
-    site = kernel.touches(one, _space(one), "store", 8, "uint64")
+    site = kernel.memory_site(one, _space(one), "store", 8, "uint64")
 
     def run(m: Machine) -> None:
         wanted = count(m).astype(np.uint64)
@@ -86,7 +84,7 @@ def arrive_without_count(kernel: Kernel, one: Instruction) -> Action:
 
 
 def _arriving(kernel: Kernel, one: Instruction, where: Any, count: Any, put: Any) -> Action:
-    site = kernel.touches(one, _space(one), "atomic_add", 8, "uint64")
+    site = kernel.memory_site(one, _space(one), "atomic_add", 8, "uint64")
     one_each = np.uint32(1)
 
     def run(m: Machine) -> None:
@@ -112,7 +110,7 @@ def _arrived(elements: Any, numbers: NDArray[np.int64], values: list[Any]) -> An
 
 def _test(kernel: Kernel, one: Instruction) -> Action:
     put, where = write(kernel, one.operands[0], "pred"), address_of(kernel, one.operands[1])
-    site = kernel.touches(one, _space(one), "load", 8, "uint64")
+    site = kernel.memory_site(one, _space(one), "load", 8, "uint64")
     by_parity = one.has("parity")
     wanted = read(kernel, one.operands[2], "u32" if by_parity else "u64")
 

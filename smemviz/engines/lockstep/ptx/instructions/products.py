@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.code.module import Group, Instruction, Operand, PtxError
-from smemviz.engines.lockstep.ptx.floats import as_tf32, from_bf16
+from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError, items_of
+from smemviz.engines.lockstep.ptx.dtypes import as_tf32, from_bf16
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.matrices import whole_warps
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
 
 _LANE = np.arange(32)
 _GROUP, _IN_GROUP = _LANE // 4, _LANE % 4
@@ -30,8 +28,8 @@ def _product(kernel: Kernel, one: Instruction) -> Action:
     if shape is None or len(kinds) < 4 or int(shape[1]) not in _DEEP.get(kinds[1], ()) or _is_sparse(one):
         raise PtxError(f"{'.'.join(one.words)} is not executed", one.place)
     depth, (d_kind, a_kind, b_kind, c_kind) = int(shape[1]), kinds
-    sources = [[read(kernel, item, "b32") for item in _items(operand)] for operand in one.operands[1:4]]
-    puts = [write(kernel, item, "b32") for item in _items(one.operands[0])]
+    sources = [[read(kernel, item, "b32") for item in items_of(operand)] for operand in one.operands[1:4]]
+    puts = [write(kernel, item, "b32") for item in items_of(one.operands[0])]
     whole = a_kind in ("s8", "u8")
     dtype = np.dtype(np.int32 if whole else np.float32)
 
@@ -96,10 +94,6 @@ def _pieces(m: Machine, source: Read, kind: str) -> list[tuple[int, NDArray[Any]
 
 def _width(kind: str) -> int:
     return {"tf32": 4, "s8": 1, "u8": 1}.get(kind, 2)
-
-
-def _items(operand: Operand) -> tuple[Operand, ...]:
-    return operand.items if isinstance(operand, Group) else (operand,)
 
 
 FAMILY: Family = {"mma": _product}

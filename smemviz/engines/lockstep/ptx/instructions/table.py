@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError
 from smemviz.engines.lockstep.ptx.instructions import (
     arithmetic,
@@ -19,11 +17,9 @@ from smemviz.engines.lockstep.ptx.instructions import (
     warps,
     wmma,
 )
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
 
 FAMILIES: dict[str, arithmetic.Family] = {
     "arithmetic": arithmetic.FAMILY,

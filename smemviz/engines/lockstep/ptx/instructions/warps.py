@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.code.module import Instruction, Pair, PtxError
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
-from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.registers import Action, read, write
 
 _LANES = np.arange(32)
 _BITS = np.uint32(1) << np.arange(32, dtype=np.uint32)

@@ -7,23 +7,21 @@ requests are counted and their wavefronts are not.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.access import places
-from smemviz.engines.lockstep.ptx.code.module import SIZES, Group, Instruction, Operand, PtxError
-from smemviz.engines.lockstep.ptx.floats import as_bf16, as_tf32, from_bf16
+from smemviz.engines.lockstep.ptx.code.module import SIZES, Instruction, Operand, PtxError, items_of
+from smemviz.engines.lockstep.ptx.dtypes import DTYPES, as_bf16, as_tf32, from_bf16
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of, dtype_name, space_of
 from smemviz.engines.lockstep.ptx.instructions.matrices import whole_warps
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, spaces
-from smemviz.engines.lockstep.ptx.registers import DTYPES, Action, Read, read, write
-
-if TYPE_CHECKING:
-    from smemviz.engines.lockstep.ptx.kernel import Kernel
-    from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.registers import Action, Read, read, write
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
@@ -44,7 +42,7 @@ def _wmma(kernel: Kernel, one: Instruction) -> Action:
     registers, place, stride = one.operands if loads else (one.operands[1], one.operands[0], one.operands[2])
     where, step = address_of(kernel, place), read(kernel, stride, "u32")
     space, width, by_rows = space_of(one), SIZES[kind], one.one_of("row", "col") == "row"
-    site = kernel.touches(one, space, f"wmma_{what}", width, dtype_name("b16" if kind == "bf16" else kind))
+    site = kernel.memory_site(one, space, f"wmma_{what}", width, dtype_name("b16" if kind == "bf16" else kind))
     held = _Fragment(kernel, registers, kind, part)
     row, column = np.divmod(np.arange(rows * columns), columns)
 
@@ -86,7 +84,7 @@ class _Fragment:
     """The registers of a fragment: element e of the matrix is in lane e % 32, in order."""
 
     def __init__(self, kernel: Kernel, operand: Operand, kind: str, part: str) -> None:
-        items = operand.items if isinstance(operand, Group) else (operand,)
+        items = items_of(operand)
         self._reads: list[Read] = [read(kernel, item, "b32") for item in items]
         self._puts = [write(kernel, item, "b32") for item in items]
         self._width = SIZES[kind]

@@ -99,7 +99,7 @@ def _run(
         return slots
     site = frame.tree.atomics.get(node)
     if site is not None:
-        frame.machine.request(site, array.address(element), reached)
+        frame.machine.request(site, array.memory, array.address(element), reached)
     flat = array.memory.elements(dtype)
     at = np.broadcast_to(np.asarray(array.memory.place(element, dtype)), slots.shape)[lanes]
     given = [np.broadcast_to(np.asarray(cast(v, dtype)), slots.shape)[lanes] for v in operands]

@@ -37,12 +37,7 @@ def _of_math(name: str) -> _Function:
 
 
 _UNARY: dict[str, _Function] = {
-    "acos": np.arccos,
-    "acosh": np.arccosh,
-    "asin": np.arcsin,
-    "asinh": np.arcsinh,
-    "atan": np.arctan,
-    "atanh": np.arctanh,
+    **mathematics.INVERSE,
     "cbrt": np.cbrt,
     "ceil": np.ceil,
     "cos": np.cos,

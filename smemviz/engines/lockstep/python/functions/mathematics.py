@@ -113,13 +113,16 @@ def _ldexp(x: Value, exponent: Value) -> Value:
     return np.ldexp(cast(x, _pair(_real(x), FLOAT16)), cast(exponent, INT32))
 
 
+INVERSE: dict[str, Function] = {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+}
 UNARY: dict[str, Function] = {
-    "math.acos": _unary(np.arccos),
-    "math.acosh": _unary(np.arccosh),
-    "math.asin": _unary(np.arcsin),
-    "math.asinh": _unary(np.arcsinh),
-    "math.atan": _unary(np.arctan),
-    "math.atanh": _unary(np.arctanh),
+    **{f"math.{name}": _unary(function) for name, function in INVERSE.items()},
     "math.ceil": _unary(np.ceil, half=True),
     "math.cos": _unary(np.cos, half=True),
     "math.cosh": _unary(np.cosh),

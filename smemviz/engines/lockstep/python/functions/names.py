@@ -51,6 +51,8 @@ def conversion(target: object, dtype: Dtype) -> Rule:
     """Return the rule of a type's name as a function; ``int`` and ``float`` leave what is one already."""
 
     def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+        if target is float and isinstance(arguments[0], str):
+            return _float_of(frame, node, arguments[0])
         own = dtype_of(arguments[0])
         if dtype == BOOL:
             return truth(arguments[0])
@@ -63,6 +65,13 @@ def conversion(target: object, dtype: Dtype) -> Rule:
         return cast(arguments[0], dtype)
 
     return Rule(run, 1, 1)
+
+
+def _float_of(frame: Frame, node: ast.Call, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise frame.wrong(node, said("{code} is no number", code=ast.unparse(node))) from None
 
 
 # -- builtins
@@ -154,6 +163,11 @@ def _nothing(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     return None
 
 
+def _fence(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+    frame.machine.hazards.fence(frame.mask)
+    return None
+
+
 def _array_like(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     if not isinstance(arguments[0], View):
         raise frame.wrong(node, said("{code}: name a NumPy array of the module", code=ast.unparse(node)))
@@ -201,9 +215,9 @@ CALLS: dict[str, Rule] = {
     "cuda.grid": Rule(_grid, 1, 1),
     "cuda.gridsize": Rule(_gridsize, 1, 1),
     "cuda.syncthreads": Rule(_syncthreads, 0, 0),
-    "cuda.threadfence": Rule(_nothing, 0, 0),
+    "cuda.threadfence": Rule(_fence, 0, 0),
     "cuda.threadfence_block": Rule(_nothing, 0, 0),
-    "cuda.threadfence_system": Rule(_nothing, 0, 0),
+    "cuda.threadfence_system": Rule(_fence, 0, 0),
     "cuda.const.array_like": Rule(_array_like, 1, 1),
     "cuda.cg.this_grid": Rule(_this_grid, 0, 0),
     "cuda.literal_unroll": Rule(_unrolled, 1, 1),

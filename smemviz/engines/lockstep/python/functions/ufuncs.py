@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
+from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
 from smemviz.engines.lockstep.values.operators import NoRuleError, binary, power, unary
 from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
@@ -55,12 +56,7 @@ _OPERATORS |= {
 _UNARY: dict[str, type[ast.unaryop]] = {"invert": ast.Invert, "neg": ast.USub, "not_": ast.Not, "pos": ast.UAdd}
 
 _COMPLEX: dict[str, Callable[[Any], Any]] = {
-    "acos": np.arccos,
-    "acosh": np.arccosh,
-    "asin": np.arcsin,
-    "asinh": np.arcsinh,
-    "atan": np.arctan,
-    "atanh": np.arctanh,
+    **mathematics.INVERSE,
     "cos": np.cos,
     "cosh": np.cosh,
     "exp": lambda z: _exp(z),

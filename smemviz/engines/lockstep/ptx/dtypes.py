@@ -1,4 +1,4 @@
-"""Floats that NumPy does not have."""
+"""The types of PTX as NumPy has them, and the floats that it has not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,21 @@ from typing import Any
 
 import numpy as np
 
-Value = Any
+from smemviz.engines.lockstep.ptx.code.module import SIZES
+
+Value = Any  # a NumPy scalar or array
+
+UNSIGNED: dict[int, Any] = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8")}
+_KINDS = {"b": "u", "u": "u", "s": "i", "f": "f"}
+DTYPES: dict[str, Any] = {
+    name: np.dtype(f"{_KINDS[name[0]]}{size}") for name, size in SIZES.items() if name not in ("pred", "b128", "tf32")
+} | {
+    "pred": np.dtype(bool),
+    "tf32": np.dtype("f4"),
+    "bf16": np.dtype("u2"),
+    "bf16x2": np.dtype("u4"),
+    "f16x2": np.dtype("u4"),
+}
 
 
 def from_bf16(bits: Value) -> Value:

@@ -1,4 +1,4 @@
-"""The operators that Python and C++ read alike in a constant expression."""
+"""The operators that Python and C++ read alike: in constants, in formulas, in the host part of a kernel file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Invert: operator.invert,
     ast.Not: operator.not_,
 }
-COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,

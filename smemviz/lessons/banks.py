@@ -1,4 +1,4 @@
-"""The first lessons: banks, rows, columns and words that lanes share, each counted by the model."""
+"""The lessons on banks: rows, columns and words that lanes share, each counted by the model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from smemviz.figures.drawing.text import PLOT_WIDTH
 from smemviz.figures.layout_tile import lab_banks, lab_tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
+from smemviz.lessons.scenes import asked_of
 from smemviz.lessons.words import by_model, code, wavefronts_said
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.hardware.rules import WARP
@@ -86,15 +87,18 @@ def _bank(values: Values) -> Stage:
     question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. "
                  "Which bank answers?",
                  element=element, columns=columns)  # fmt: skip
-    return Stage(Question("number", question), frozenset([str(bank)]), hint, because, by_model(), panels)
+    return Stage(
+        Question("number", question), frozenset([str(bank)]), hint, because, by_model(), panels,
+        lambda theme: asked_of(shown, theme),
+    )  # fmt: skip
 
 
 BANK = Lesson(
     "banks",
     N_("What a bank is"),
-    N_("Shared memory is 32 banks side by side. A word lives in one of them."),
+    N_("Find the bank of an element."),
+    4,
     (
-        Said(N_("A GPU runs threads in warps of 32. The number of a thread in its warp, 0 to 31, is its lane.")),
         Said(N_("Shared memory is cut into words of 4 bytes, and the words are dealt out to 32 banks like cards.")),
         Said(N_("Word 0 goes to bank 0, word 31 to bank 31, word 32 to bank 0 again. The rows of an array lie there "
                 "one after the other.")),
@@ -105,6 +109,8 @@ BANK = Lesson(
     ),
     _bank,
     ({}, {"COLUMNS": "32"}, {"COLUMNS": "33"}),
+    ("5", "45", "2"),
+    "file=square&kernel=set_row_read_row",
 )  # fmt: skip
 
 
@@ -132,14 +138,15 @@ def _row(values: Values) -> Stage:
                  width=width)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_model(),
-        lambda theme: _pictures(shown, because, theme),
+        lambda theme: _pictures(shown, because, theme), lambda theme: asked_of(shown, theme),
     )  # fmt: skip
 
 
 ROW = Lesson(
     "rows",
     N_("A warp asks at once"),
-    N_("How many wavefronts, passes through the banks, one request takes."),
+    N_("Count the wavefronts that a request along a row takes."),
+    4,
     (
         Said(N_("The 32 lanes of a warp make one request together. The banks work side by side.")),
         Said(N_("One pass through the banks is a wavefront: in it each bank delivers at most one word. Lanes that walk "
@@ -148,6 +155,8 @@ ROW = Lesson(
     (Knob("WIDTH", ("4", "8", "16"), "4", N_("Bytes a lane")),),
     _row,
     ({}, {"WIDTH": "8"}, {"WIDTH": "16"}),
+    ("32", "4", "128"),
+    "file=square&kernel=set_row_read_row",
 )  # fmt: skip
 
 
@@ -186,14 +195,15 @@ def _column(values: Values) -> Stage:
                  columns=columns, code=code("tile[i, 0]"))  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_model(),
-        lambda theme: _pictures(shown, because, theme),
+        lambda theme: _pictures(shown, because, theme), lambda theme: asked_of(shown, theme),
     )  # fmt: skip
 
 
 COLUMN = Lesson(
     "columns",
     N_("Down a column"),
-    N_("Different words in one bank wait for each other: a bank conflict."),
+    N_("Count the wavefronts that a request down a column takes."),
+    5,
     (
         Said(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank wait in turn: "
                 "that is a bank conflict, n-way where n words wait.")),
@@ -202,6 +212,8 @@ COLUMN = Lesson(
     (Knob("COLUMNS", ("8", "12", "16", "24", "32", "64"), "32", N_("Words in a row")),),
     _column,
     ({}, {"COLUMNS": "16"}, {"COLUMNS": "8"}, {"COLUMNS": "12"}),
+    ("1", "16", "31"),
+    "file=square&kernel=set_row_read_col",
 )  # fmt: skip
 
 
@@ -249,7 +261,7 @@ def _share(values: Values) -> Stage:
                  columns=columns, code=code(f"tile[{row}, 0]"), asked=_ASKED)  # fmt: skip
     return Stage(
         Question("lanes", question), frozenset([lanes_answer(colliding)]), hint, because, by_model(),
-        lambda theme: _pictures(shown, because, theme),
+        lambda theme: _pictures(shown, because, theme), lambda theme: asked_of(shown, theme),
     )  # fmt: skip
 
 
@@ -260,7 +272,8 @@ def _lanes(lane: NDArray[np.int64], where: NDArray[np.bool_]) -> list[int]:
 SHARED_WORD = Lesson(
     "words",
     N_("One word for many lanes"),
-    N_("Lanes that load the same word do not collide: it is broadcast."),
+    N_("Tell lanes that collide from lanes that share a word, which is broadcast to them."),
+    5,
     (
         Said(N_("A conflict takes two different words of one bank. Any number of lanes may want the same word.")),
         Said(N_("When they load it, the bank delivers it once and broadcasts it. When they store to it, one of their "
@@ -272,4 +285,6 @@ SHARED_WORD = Lesson(
     ),
     _share,
     ({}, {"SHARE": "1"}, {"SHARE": "32"}),
+    ("0-2", "none", "16"),
+    "file=matmul&kernel=tiled",
 )  # fmt: skip

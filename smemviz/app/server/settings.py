@@ -1,0 +1,107 @@
+"""What a server open to others is told: by the command line, or by variables of its environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from smemviz.errors import InputError
+
+REQUESTS = 50.0  # a second of one visitor; who holds a key down to step asks for about as many
+
+
+class Settings(NamedTuple):
+    """What is served to others, under which names and within which bounds; each has a variable ``SMEMVIZ_...``.
+
+    ``prefix`` is the path under which a proxy shows the server, ``proxy`` the address of that proxy, whose word is
+    taken for who asks. ``shared`` is a folder in which the processes of one server keep what all of them need.
+    """
+
+    files: tuple[Path, ...] = ()
+    names: tuple[str, ...] = ()
+    prefix: str = ""
+    proxy: str = ""
+    editor: bool = True
+    log: bool = True
+    requests: float = REQUESTS
+    runs: int = 2
+    memory_gb: float = 6.0
+    shared: str = ""
+
+    @staticmethod
+    def read(environment: Mapping[str, str]) -> Settings:
+        """Read the variables; what is not there is as it is without.
+
+        Raises:
+            InputError: for a value that makes no sense.
+        """
+        told = {name: environment.get(variable, "") for name, variable in _VARIABLES.items()}
+        return Settings(
+            tuple(Path(one) for one in told["files"].split(os.pathsep) if one),
+            tuple(one.strip() for one in told["names"].split(",") if one.strip()),
+            prefix_of(told["prefix"]),
+            told["proxy"],
+            told["editor"] != "0",
+            told["log"] != "0",
+            _number(told, "requests", REQUESTS),
+            int(_number(told, "runs", 2, least=1)),
+            _number(told, "memory_gb", 6.0, least=0.25),
+            told["shared"],
+        )
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables from which these settings are read."""
+        told = {
+            "files": os.pathsep.join(str(one.resolve()) for one in self.files),
+            "names": ",".join(self.names),
+            "editor": "1" if self.editor else "0",
+            "log": "1" if self.log else "0",
+            "requests": f"{self.requests:g}",
+            "runs": str(self.runs),
+            "memory_gb": f"{self.memory_gb:g}",
+        }
+        told |= {name: getattr(self, name) for name in ("prefix", "proxy", "shared")}
+        return {_VARIABLES[name]: value for name, value in told.items()}
+
+
+_VARIABLES = {
+    "files": "SMEMVIZ_FILES",
+    "names": "SMEMVIZ_ALLOW_HOST",
+    "prefix": "SMEMVIZ_PREFIX",
+    "proxy": "SMEMVIZ_PROXY",
+    "editor": "SMEMVIZ_EDITOR",
+    "log": "SMEMVIZ_LOG",
+    "requests": "SMEMVIZ_REQUESTS",
+    "runs": "SMEMVIZ_RUNS",
+    "memory_gb": "SMEMVIZ_MEMORY",
+    "shared": "SMEMVIZ_SHARED",
+}
+
+
+def prefix_of(text: str) -> str:
+    """Return a path to put before every path: ``/`` and names, or nothing.
+
+    Raises:
+        InputError: when it is no path.
+    """
+    path = text.strip("/")
+    if not all(part and all(letter.isalnum() or letter in "-_.~" for letter in part) for part in path.split("/")):
+        if not path:
+            return ""
+        raise InputError(f"{text!r} is no path to serve under; write it like /smemviz")
+    return f"/{path}"
+
+
+def _number(told: Mapping[str, str], name: str, default: float, least: float = 0) -> float:
+    text = told[name]
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not least <= value < float("inf"):
+        raise InputError(f"{_VARIABLES[name]}={text} is no number from {least:g} on")
+    return value

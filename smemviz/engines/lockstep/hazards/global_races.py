@@ -1,0 +1,297 @@
+"""Threads that touch the same global memory in one launch with nothing that orders them.
+
+Threads of a block are ordered as in shared memory: by barriers, those of a warp by ``syncwarp`` too. Threads of two
+blocks are ordered by nothing in a launch but a barrier of the grid and what a block says to another: it stores, passes
+a fence, then updates with an atomic, and the other updates with one that returns a value afterwards. Which element the
+two update is not asked. So the last block may add up what all have stored. Updates among themselves are no race, and
+neither are stores of the value that is there.
+
+Only arrays that the launch writes are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.hazards.findings import Findings, Place, RaceKey
+from smemviz.engines.lockstep.hazards.messages import Messages
+from smemviz.engines.lockstep.hazards.races import what_was_done
+from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for, loop_between
+from smemviz.engines.lockstep.hazards.watched import Threads, Watched
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.typing import Value
+from smemviz.messages import said
+from smemviz.model.hardware.operations import Effect, effect_of
+from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Site
+
+_OTHERS: dict[Effect, tuple[Effect, ...]] = {
+    "load": ("store", "update"),
+    "store": ("store", "load", "update"),
+    "update": ("store", "load"),
+}
+
+
+class GlobalRaces:
+    """The races in global memory of a launch, batch by batch."""
+
+    def __init__(
+        self,
+        sites: Sequence[Site],
+        watched: Mapping[Any, Watched],
+        blocks: int,
+        slots_per_block: int,
+        findings: Findings,
+    ) -> None:
+        """``watched`` are allocations by what an engine tells them by.
+
+        ``blocks`` is how many the grid has, ``slots_per_block`` the threads of their warps.
+        """
+        self.watched = watched
+        self._sites = sites
+        self._grid_blocks = blocks
+        self._slots = slots_per_block
+        self._findings = findings
+        self._executed: list[int] = [0]  # the site of each execution, by its number
+        self._grid_synced = 0
+        self._ordered = False  # whether anything ordered threads
+        self._messages: Messages | None = None
+
+    @property
+    def _number(self) -> int:
+        return len(self._executed) - 1
+
+    def begin(self, first_block: int, blocks: int) -> None:
+        """Start a batch of blocks."""
+        for watched in self.watched.values():
+            watched.begin()
+        self._first = first_block * self._slots
+        self._threads: Threads = np.arange(self._first + 1, self._first + 1 + blocks * self._slots).astype(
+            np.int32 if self._grid_blocks * self._slots < np.iinfo(np.int32).max else np.int64
+        )
+        # The number of the last execution before the barrier that each block, or each thread of a warp, passed last.
+        self._synced = np.zeros(blocks, np.int32)
+        self._warp_synced: NDArray[np.int32] | None = None
+
+    def add(
+        self, watched: Watched, number: int, addresses: Any, mask: Mask, stored: Value, *, strong: bool = False
+    ) -> None:
+        """Note one execution of a global site; ``stored`` is what a store is about to store.
+
+        A ``strong`` load or store, a volatile one for instance, races as little as an atomic does.
+        """
+        site = self._sites[number]
+        effect: Effect = "update" if strong else effect_of(site.op)
+        self._executed.append(number)
+        if effect == "update":
+            self.exchange(mask, returns=effect_of(site.op) != "store" and not site.op.startswith("reduce"))
+        if watched.repeats(effect, addresses, mask, site.width, self._number):
+            return
+        lanes = None if mask.full else np.flatnonzero(mask.lanes)
+        cells = watched.cells(addresses, lanes, len(self._threads), site.width)
+        threads = self._threads if lanes is None else self._threads[lanes]
+        if len(cells) > len(threads):
+            threads = np.repeat(threads, len(cells) // len(threads))
+        several = watched.take(effect, addresses, mask, site.width, cells, threads, self._number)
+        if not len(several):
+            return
+        bits = None
+        if effect == "store":
+            bits = _bits(stored, len(self._threads), lanes, watched.nbytes)[several]
+        self._meet(watched, site, effect, cells[several], threads[several], bits)
+
+    def syncwarp(self, mask: Mask) -> None:
+        """Let threads pass a barrier of their warp."""
+        if self._warp_synced is None:
+            self._warp_synced = np.zeros(len(self._threads), np.int32)
+        self._ordered = True
+        self._warp_synced[mask.lanes] = self._number
+
+    def barrier(self, mask: Mask) -> None:
+        """Let the blocks of the threads of a mask pass a barrier."""
+        self._ordered = True
+        self._synced[self._blocks_of(mask) - self._first // self._slots] = self._number
+
+    def grid_barrier(self) -> None:
+        """Let every block pass a barrier of the grid."""
+        self._grid_synced = self._number
+        self._ordered = True
+
+    def exchange(self, mask: Mask, *, returns: bool) -> None:
+        """Let threads update what other blocks look at; one that ``returns`` a value hears from them."""
+        if self._messages is not None:
+            self._messages.update(self._blocks_of(mask), self._number, returns=returns)
+
+    def fence(self, mask: Mask) -> None:
+        """Let threads pass a fence: what their blocks did comes before what they do now, for every block."""
+        if self._messages is None:
+            self._messages = Messages(self._grid_blocks)
+        self._ordered = True
+        self._messages.fence(self._blocks_of(mask), self._number)
+
+    def _blocks_of(self, mask: Mask) -> NDArray[np.intp]:
+        """Return the blocks of the grid that have threads in a mask."""
+        return np.flatnonzero(mask.lanes.reshape(len(self._synced), -1).any(axis=1)) + self._first // self._slots
+
+    # -- several threads
+
+    def _meet(
+        self,
+        watched: Watched,
+        site: Site,
+        effect: Effect,
+        cells: NDArray[np.int64],
+        threads: Threads,
+        bits: NDArray[Any] | None,
+    ) -> None:
+        """Hold what threads do to cells against what others did, and note it."""
+        for other in (one for one in _OTHERS[effect] if one in watched.shared):
+            self._compare(watched, site, cells, threads, other, bits if other == "store" else None)
+        if bits is not None:
+            self._compare_at_once(watched, site, cells, threads, bits)
+            changed = cells[watched.contents.take(cells) != bits]
+            watched.forget("load", changed)
+            watched.forget("update", changed)
+        elif self._ordered and effect in watched.shared:
+            low, high = watched.loading if effect == "load" else watched.updating
+            then = watched.last(effect, cells)
+            open_ = self._unordered(low.take(cells), then, threads) | self._unordered(high.take(cells), then, threads)
+            watched.forget(effect, cells[~open_])
+        watched.mark(effect, cells, threads, self._number)
+
+    def _compare(
+        self,
+        watched: Watched,
+        site: Site,
+        cells: NDArray[np.int64],
+        threads: Threads,
+        effect: Effect,
+        bits: NDArray[Any] | None,
+    ) -> None:
+        marks = {"store": (watched.storing,), "load": watched.loading, "update": watched.updating}[effect]
+        then = watched.last(effect, cells)
+        for mark in marks:
+            others = mark.take(cells)
+            meets = (others != 0) & (others != threads)
+            if bits is not None:
+                same = watched.contents.take(cells) == bits
+                apart = (others - 1) // WARP_SIZE != (threads - 1) // WARP_SIZE
+                unharmed = meets & same & apart & self._unordered(others, then, threads)
+                if unharmed.any():
+                    at = int(unharmed.argmax())
+                    earlier = self._sites[self._executed[then[at]]]
+                    self._note_same(watched, int(cells[at]), (earlier, int(others[at])), (site, int(threads[at])))
+                meets &= ~same
+            elif effect == "store":
+                meets[meets] = ~watched.stored_too(cells[meets], threads[meets], then[meets])
+            if not meets.any():
+                continue
+            meets &= self._unordered(others, then, threads)
+            if not meets.any():
+                continue
+            for place in self._worst_of_each(then, meets, others, threads):
+                earlier = self._sites[self._executed[then[place]]]
+                self._tell(watched, int(cells[place]), (earlier, int(others[place])), (site, int(threads[place])))
+
+    def _note_same(self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int]) -> None:
+        """Note, once for a site, threads of two warps that store the same value."""
+        (first, early), (second, late) = one, two
+        key = BENIGN_RACE, _place(second)
+        if key in self._findings:
+            return
+        slots = np.array([early, late]) - 1 - self._first
+        apart = int(slots[0]) // self._slots != int(slots[1]) // self._slots
+        who, whom = (self._findings.who(int(slot), with_block=apart) for slot in slots)
+        what = what_was_done(watched.element(cell, second.array), first, who, second, whom)
+        message = said("{what}, the same value: it does no harm that nothing orders them.", what=what)
+        self._findings.add(key, BENIGN_RACE, second.line, slots, message)
+
+    def _compare_at_once(
+        self, watched: Watched, site: Site, cells: NDArray[np.int64], threads: Threads, bits: NDArray[Any]
+    ) -> None:
+        """Find threads that store in one cell by one execution of a site."""
+        order = np.argsort(cells, kind="stable")
+        cells, threads, bits = cells[order], threads[order], bits[order]
+        together, differ = cells[1:] == cells[:-1], bits[1:] != bits[:-1]
+        apart = (threads[1:] - 1) // WARP_SIZE != (threads[:-1] - 1) // WARP_SIZE
+        for places, tell in ((together & differ, self._tell_at_once), (together & apart & ~differ, self._note_same)):
+            if places.any():
+                first = int(places.argmax())
+                tell(watched, int(cells[first]), (site, int(threads[first])), (site, int(threads[first + 1])))
+
+    def _tell_at_once(self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int]) -> None:
+        self._tell(watched, cell, one, two, at_once=True)
+
+    def _unordered(self, others: Threads, then: NDArray[np.int32], threads: Threads) -> NDArray[np.bool_]:
+        """Tell which threads do something now that nothing orders after what others did by executions ``then``."""
+        blocks, others_blocks = (threads - 1) // self._slots, (others - 1) // self._slots
+        same = others_blocks == blocks
+        here = then > self._synced[blocks - self._first // self._slots]
+        if self._warp_synced is not None:
+            in_warp = same & ((others - 1) // WARP_SIZE == (threads - 1) // WARP_SIZE)
+            both = np.minimum(
+                self._warp_synced[np.where(in_warp, others - 1 - self._first, 0)],
+                self._warp_synced[threads - 1 - self._first],
+            )
+            here &= ~(in_warp & (then <= both))
+        apart = ~same
+        if self._messages is not None:
+            apart &= ~self._messages.told(others_blocks, then, blocks)
+        return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here & same | apart))
+
+    def _worst_of_each(
+        self, then: NDArray[np.int32], meets: NDArray[np.bool_], others: Threads, threads: Threads
+    ) -> list[int]:
+        """Return a place for each earlier execution that is met: between blocks if there is one, or between warps."""
+        places = np.flatnonzero(meets)
+        near = np.zeros(len(places), np.int8)
+        for apart in (self._slots, WARP_SIZE):
+            near += (others[places] - 1) // apart == (threads[places] - 1) // apart
+        order = np.lexsort((near, then[places]))
+        return [int(place) for place in places[order[np.unique(then[places][order], return_index=True)[1]]]]
+
+    def _tell(
+        self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int], *, at_once: bool = False
+    ) -> None:
+        (first, early), (second, late) = one, two
+        early, late = early - 1, late - 1
+        key: RaceKey = ("race", frozenset((_place(first), _place(second))))
+        findings = self._findings
+        known = findings.race(key)
+        apart = early // self._slots != late // self._slots
+        # What a barrier would end between threads of a block is said of two blocks, where nothing does.
+        if known and (known.blocks or known.one_place or known.update or not apart):
+            return
+        slots = np.array([early, late]) - self._first
+        race = Race(
+            what_was_done(
+                watched.element(cell, second.array),
+                first,
+                findings.who(int(slots[0]), with_block=apart),
+                second,
+                findings.who(int(slots[1]), with_block=apart),
+            ),
+            first.line,
+            second.line,
+            one_place=(first.line, first.column) == (second.line, second.column),
+            apart=early // WARP_SIZE != late // WARP_SIZE,
+            at_once=at_once,
+            loop=loop_between(findings.tree, first, second),
+            spelling=findings.spelling,
+            blocks=apart,
+            update=atomic_for(findings.tree, first, second, findings.spelling),
+        )
+        findings.add_race(key, race, slots)
+
+
+def _place(site: Site) -> Place:
+    return site.function, site.line, site.column
+
+
+def _bits(stored: Value, slots: int, lanes: NDArray[np.intp] | None, nbytes: int) -> NDArray[Any]:
+    """Return what a store stores in each cell of each lane."""
+    each = np.broadcast_to(np.asarray(stored), slots)
+    return np.ascontiguousarray(each if lanes is None else each[lanes]).view(f"u{nbytes}")

@@ -1,0 +1,259 @@
+"""Who touched each cell of an allocation of global memory in a launch.
+
+A cell is as many bytes as the narrowest access to the allocation has. Most cells have one thread only, their owner, to
+the end of the launch. Of the others it is kept who stored last, and of those who loaded and of those who updated since,
+the lowest and the highest thread: any thread that is not the only one finds another than itself among them, and so does
+any warp and any block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.memory.device_array import DeviceArray
+from smemviz.engines.lockstep.memory.memory import Memory
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.model.hardware.operations import Effect, effect_of
+from smemviz.recordings.data import ArrayInfo, Site
+
+Threads = NDArray[np.signedinteger[Any]]  # the number of a thread in the launch and 1, so that 0 is nobody
+Numbers = NDArray[np.int32]  # of site executions
+
+_SEVERAL = -1
+_WIDEST_CELL = 8
+_MOST_PENDING = 1 << 20  # cells
+
+
+@dataclass(slots=True)
+class _Pattern:
+    """Accesses of threads to cells that are theirs alone; ``numbers`` are the last execution of each effect."""
+
+    addresses: Any
+    lanes: NDArray[np.bool_] | None
+    width: int
+    cells: NDArray[np.int64]
+    numbers: dict[Effect, int]
+
+
+class Watched:
+    """One allocation; ``data`` are its bytes as they are now, ``start`` is the address of the first."""
+
+    def __init__(
+        self, data: NDArray[np.uint8], start: int, narrowest: int, arrays: Sequence[ArrayInfo], threads: int
+    ) -> None:
+        """``narrowest`` is the bytes of the narrowest access; ``arrays`` lie in the allocation.
+
+        ``threads`` is how many the launch has, those that only fill a warp included.
+        """
+        self.arrays = arrays
+        self._number = np.int32 if threads < np.iinfo(np.int32).max else np.int64
+        self.start = start
+        self.nbytes = min(narrowest, _WIDEST_CELL)
+        self._shift = self.nbytes.bit_length() - 1
+        self.contents = data[: len(data) // self.nbytes * self.nbytes].view(f"u{self.nbytes}")
+        self._owner = self._nobody()
+        # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
+        self._numbers: dict[Effect, Numbers] = {
+            effect: np.zeros(len(self.contents), np.int32) for effect in ("load", "store", "update")
+        }
+        self._pending: list[_Pattern] = []
+        self._pending_cells = 0
+        nobody = np.zeros(0, np.int64)
+        self._last_store: tuple[int, NDArray[np.int64], Threads] = -1, nobody, nobody
+        self.shared: set[Effect] = set()  # what was done to cells of several threads
+
+    def _nobody(self) -> Threads:
+        return np.zeros(len(self.contents), self._number)
+
+    @cached_property
+    def storing(self) -> Threads:
+        """The thread that stored last, where there are several."""
+        return self._nobody()
+
+    @cached_property
+    def loading(self) -> tuple[Threads, Threads]:
+        """The lowest and the highest thread that loaded since nothing ordered them."""
+        return self._nobody(), self._nobody()
+
+    @cached_property
+    def updating(self) -> tuple[Threads, Threads]:
+        """The lowest and the highest thread that updated since nothing ordered them."""
+        return self._nobody(), self._nobody()
+
+    def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
+        """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot."""
+        if isinstance(addresses, np.ndarray):
+            if lanes is not None:
+                addresses = addresses[lanes]
+            elif len(addresses) < slots:
+                addresses = np.tile(addresses, slots // len(addresses))
+        found: Any = (addresses - self.start) >> self._shift
+        if not isinstance(found, np.ndarray):
+            found = np.full(slots if lanes is None else len(lanes), found)
+        parts = width // self.nbytes
+        return np.asarray(found if parts <= 1 else (found[:, None] + np.arange(parts)).ravel())
+
+    def begin(self) -> None:
+        """Start a batch of blocks: the same addresses are those of other threads now."""
+        for pattern in self._pending:
+            pattern.addresses = None
+
+    def repeats(self, effect: Effect, addresses: Any, mask: Mask, width: int, number: int) -> bool:
+        """Tell whether the same threads do something to the same cells of their own as last time."""
+        if not self._pending:
+            return False
+        last = self._pending[-1]
+        if last.width != width or last.addresses is None or mask.full != (last.lanes is None):
+            return False
+        if not np.array_equal(last.addresses, addresses):
+            return False
+        if last.lanes is not None and not np.array_equal(last.lanes, mask.lanes):
+            return False
+        last.numbers[effect] = number
+        return True
+
+    def take(
+        self,
+        effect: Effect,
+        addresses: Any,
+        mask: Mask,
+        width: int,
+        cells: NDArray[np.int64],
+        threads: Threads,
+        number: int,
+    ) -> NDArray[np.intp]:
+        """Let threads touch cells that nobody else touched; return the places of those that have several threads."""
+        owner = self._owner
+        seen = owner.take(cells)
+        if not np.array_equal(seen, threads):
+            free = seen == 0
+            if free.all():
+                owner[cells] = threads
+            else:
+                owner[cells[free]] = threads[free]
+                if (seen == _SEVERAL).all():
+                    return np.arange(len(cells))
+            if not np.array_equal(owner.take(cells), threads):
+                return self._share(effect, cells, threads, free, number)
+        lanes = None if mask.full else mask.lanes
+        self._pending.append(_Pattern(addresses, lanes, width, cells, {effect: number}))
+        self._pending_cells += len(cells)
+        if self._pending_cells > _MOST_PENDING:
+            self._settle()
+        return np.zeros(0, np.intp)
+
+    def _settle(self) -> None:
+        for pattern in self._pending:
+            for effect, number in pattern.numbers.items():
+                self._numbers[effect][pattern.cells] = number
+        self._pending, self._pending_cells = [], 0
+
+    def last(self, effect: Effect, cells: NDArray[np.int64]) -> Numbers:
+        """Return the last execution with an effect on each cell, 0 for none; of cells of several threads only."""
+        return self._numbers[effect].take(cells)
+
+    def _share(
+        self, effect: Effect, cells: NDArray[np.int64], threads: Threads, free: NDArray[np.bool_], number: int
+    ) -> NDArray[np.intp]:
+        """Make cells those of several threads; what their owner did is kept."""
+        self._settle()
+        owner = self._owner
+        now = owner.take(cells)
+        other = (now != threads) & (now != _SEVERAL)
+        owner[cells[other & free]] = _SEVERAL
+        moved = cells[other & ~free]
+        if len(moved):
+            self._hand_over(moved, owner.take(moved))
+            owner[moved] = _SEVERAL
+        several = owner.take(cells) == _SEVERAL
+        self._numbers[effect][cells[~several]] = number
+        return np.flatnonzero(several)
+
+    def _hand_over(self, cells: NDArray[np.int64], owners: Threads) -> None:
+        """Mark what the owners of cells did to them."""
+        marks: dict[Effect, tuple[Threads, ...]] = {
+            "store": (self.storing,),
+            "load": self.loading,
+            "update": self.updating,
+        }
+        for effect, kept in marks.items():
+            did = self._numbers[effect].take(cells) > 0
+            if did.any():
+                self.shared.add(effect)
+                for mark in kept:
+                    mark[cells] = np.where(did, owners, 0)
+
+    def mark(self, effect: Effect, cells: NDArray[np.int64], threads: Threads, number: int) -> None:
+        """Note what threads in ascending order did to cells of several threads."""
+        self.shared.add(effect)
+        self._numbers[effect][cells] = number
+        if effect == "store":
+            self._last_store = number, cells, threads
+            self.storing[cells] = threads
+            return
+        low, high = self.loading if effect == "load" else self.updating
+        before = low.take(cells)
+        # The last of several that go to one cell stays, and threads ascend.
+        lower = np.flatnonzero((before == 0) | (threads < before))[::-1]
+        higher = np.flatnonzero(threads > high.take(cells))
+        low[cells[lower]] = threads[lower]
+        high[cells[higher]] = threads[higher]
+
+    def stored_too(self, cells: NDArray[np.int64], threads: Threads, then: Numbers) -> NDArray[np.bool_]:
+        """Tell which threads took part in the execution that stored in cells, all of them the same value."""
+        number, stored, storing = self._last_store
+        told = then == number
+        if told.any():
+            most = int(max(threads.max(), storing.max())) + 1
+            told[told] = np.isin(cells[told] * most + threads[told], stored * most + storing)
+        return np.asarray(told)
+
+    def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
+        """Take the marks of loads or updates off cells of several threads."""
+        for mark in self.loading if effect == "load" else self.updating:
+            mark[cells] = 0
+
+    def element(self, cell: int, names: str) -> str:
+        """Return the element that a cell belongs to, as in ``out[3, 5]``; of several arrays, one that a site names."""
+        address = self.start + cell * self.nbytes
+        there = [array for array in self.arrays if 0 <= address - array.address < array.nbytes]
+        named = [array for array in there if array.name in names.split(" or ")]
+        array = (named or there or list(self.arrays))[0]
+        rest, index = address - array.address, [0] * len(array.shape)
+        for axis in sorted(range(len(array.shape)), key=lambda one: -array.strides[one]):
+            index[axis], rest = divmod(rest, array.strides[axis]) if array.strides[axis] > 0 else (0, rest)
+        return f"{array.name}[{', '.join(map(str, index))}]"
+
+
+def watched_memories(
+    sites: Sequence[Site], values: Sequence[Any], arrays: Sequence[ArrayInfo], threads: int
+) -> dict[Memory, Watched]:
+    """Return the memories among the arguments of a launch that its sites may write, for the races in them."""
+    written = {name for site in sites if effect_of(site.op) != "load" for name in _names(site)}
+    found: dict[Memory, Watched] = {}
+    for memory in _memories(values):
+        end = memory.base + len(memory.data)
+        inside = [array for array in arrays if memory.base <= array.address < end]
+        names = {array.name for array in inside}
+        widths = [site.width for site in sites if names & _names(site)]
+        if names & written:
+            found[memory] = Watched(memory.data, memory.base, min(widths), inside, threads)
+    return found
+
+
+def _names(site: Site) -> set[str]:
+    return set(site.array.split(" or ")) if site.space == "global" else set()
+
+
+def _memories(values: Iterable[Any]) -> Iterator[Memory]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _memories(value)
+        elif isinstance(value, DeviceArray):
+            yield value.memory

@@ -1,0 +1,97 @@
+"""Which global memory a launch may write, as the text of its entry tells: loads of the rest cannot race."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.hazards.watched import Watched
+from smemviz.engines.lockstep.ptx.code.module import SIZES, Address, Instruction, Register, Symbol, leaves
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.memory import GlobalMemory
+from smemviz.recordings.data import ArrayInfo
+
+_WRITING = ("st", "atom", "red")
+_POINTER_BYTES = 8
+
+
+def watched_allocations(
+    kernel: Kernel,
+    memory: GlobalMemory,
+    parameters: Mapping[str, NDArray[np.uint8]],
+    symbols: Mapping[str, int],
+    arrays: Sequence[ArrayInfo],
+    threads: int,
+) -> dict[int, Watched]:
+    """Return the allocations that a launch may write, by their numbers; all of them where the text does not tell."""
+    starts = {one.start: number for number, one in enumerate(memory.allocations)}
+    pointing = {name: {starts[at]} for name, at in symbols.items() if at in starts and name not in parameters}
+    for name, data in parameters.items():
+        pointers = data[: len(data) // _POINTER_BYTES * _POINTER_BYTES].view(np.uint64)
+        pointing[name] = {starts[int(pointer)] for pointer in pointers if int(pointer) in starts}
+    narrowest = min((one.width for one in kernel.memory if one.space != "shared"), default=1)
+    found = {}
+    for number in sorted(_written(kernel, pointing, set(starts.values()))):
+        one = memory.allocations[number]
+        inside = [array for array in arrays if one.start <= array.address < one.start + max(1, one.nbytes)]
+        if not inside:
+            words = (one.nbytes // narrowest,)
+            inside = [ArrayInfo(one.name, "global", words, (narrowest,), f"u{narrowest}", one.start, 1)]
+        found[number] = Watched(one.data, one.start, narrowest, inside, threads)
+    return found
+
+
+def _written(kernel: Kernel, pointing: Mapping[str, set[int]], everything: set[int]) -> set[int]:
+    """Return the numbers of the allocations that an entry may write."""
+    origins = _origins(kernel.body)
+    written: set[int] = set()
+    for one in kernel.body:
+        if not (one.opcode in _WRITING or one.has("store")) or one.has("shared", "local", "param"):
+            continue
+        for operand in one.operands:
+            if isinstance(operand, Address):
+                base = operand.base
+                names = {base.name} if isinstance(base, Symbol) else set()
+                names |= origins.get(base.name, set()) if isinstance(base, Register) else set()
+                if any(name in kernel.local or name in {v.name for v in kernel.shared} for name in names):
+                    continue
+                numbers = {number for name in names for number in pointing.get(name, ())}
+                if not numbers:
+                    return everything
+                written |= numbers
+    return written
+
+
+def _origins(body: Sequence[Instruction]) -> dict[str, set[str]]:
+    """Return the parameters and variables that the values of registers may be made of."""
+    origins: dict[str, set[str]] = {}
+    changed = True
+    while changed:
+        changed = False
+        for one in body:
+            if not one.operands or one.opcode in _WRITING:
+                continue
+            into = [leaf.name for leaf in leaves(one.operands[0]) if isinstance(leaf, Register)]
+            found = _made_of(one, origins)
+            for name in into:
+                known = origins.setdefault(name, set())
+                if not found <= known:
+                    known |= found
+                    changed = True
+    return origins
+
+
+def _made_of(one: Instruction, origins: Mapping[str, set[str]]) -> set[str]:
+    """Return what an instruction's result may be made of; what it loads from memory is not known."""
+    if one.opcode in ("ld", "ldu") and not one.has("param"):
+        return set()
+    if one.opcode in ("ld", "ldu") and SIZES.get(one.type, 0) < _POINTER_BYTES:
+        return set()
+    found: set[str] = set()
+    for operand in one.operands[1:]:
+        for leaf in leaves(operand):
+            found |= {leaf.name} if isinstance(leaf, Symbol) else set()
+            found |= origins.get(leaf.name, set()) if isinstance(leaf, Register) else set()
+    return found

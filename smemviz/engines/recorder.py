@@ -1,0 +1,78 @@
+"""What an engine has seen of a run so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from smemviz.engines.host import launch_refused, main_failed, not_recorded
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.selection import Picker
+from smemviz.errors import KernelFileError, LaunchError, RefusedLaunchError, UnsupportedError
+from smemviz.recordings.data import Finding, Launch
+
+Progress = Callable[[int, int, str], None]  # called as progress(blocks done, blocks, kernel)
+
+
+class Recorder:
+    """Keeps the launches of a run and the mistakes met. ``log_bytes`` bounds the logs of all launches together.
+
+    ``picker`` tells which launches are recorded; the others happen all the same.
+    """
+
+    def __init__(
+        self, progress: Progress | None = None, log_bytes: int = LOG_BYTES, picker: Picker | None = None
+    ) -> None:
+        self.launches: list[Launch] = []
+        self.findings: list[Finding] = []
+        self.progress = progress
+        self.log_bytes = log_bytes
+        self.picker = picker or Picker()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was launched, nor refused."""
+        return not self.launches and not self.findings
+
+    @contextmanager
+    def recording(self, failed: Callable[[KernelFileError], Finding] = main_failed) -> Iterator[None]:
+        """Let what launches kernels run; once it has launched one, what ends it is a finding.
+
+        Raises:
+            KernelFileError: when it fails before.
+            LaunchError: when the first launch does not fit.
+            UnsupportedError: when the first kernel cannot be recorded.
+        """
+        try:
+            yield
+        except KernelFileError as error:
+            if self.is_empty:
+                raise
+            self.findings.append(failed(error))
+        except (LaunchError, UnsupportedError) as error:
+            if not self.launches:
+                raise
+            self.findings.append(not_recorded(error))
+
+    def keep(self, launch: Launch, row_bytes: int, findings: Sequence[Finding] = ()) -> None:
+        """Keep a launch, each of whose logged requests takes so many bytes, and its mistakes."""
+        self.log_bytes -= len(launch.requests) * row_bytes
+        self.launches.append(launch)
+        self.findings.extend(findings)
+
+    def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
+        """Note that a launch was refused."""
+        self.findings.append(launch_refused(kernel, error))
+
+    def end(self) -> None:
+        """Note what is known only once the run is over."""
+
+    def result(self) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+        """Return everything that was seen.
+
+        Raises:
+            InputError: when no launch is of those that the picker is asked for.
+        """
+        self.end()
+        self.picker.check()
+        return tuple(self.launches), tuple(self.findings)

@@ -1,0 +1,156 @@
+"""The lessons on filling shared memory together: who stored what a thread loads, and what a barrier is for."""
+
+from __future__ import annotations
+
+from smemviz.figures.drawing.style import ThemeName
+from smemviz.figures.lessons.scene import lesson_scene
+from smemviz.i18n import N_, _, ngettext
+from smemviz.lessons.bench import Seen, look, recorded, writers
+from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of
+from smemviz.lessons.scenes import code_of
+from smemviz.lessons.words import by_recording, code
+from smemviz.recordings.data import WARP_SIZE
+from smemviz.wording.labels import lane_ranges
+
+# Declare, fill, barrier, read
+
+
+def _reversed(values: Values) -> Stage:
+    thread = int(values["THREAD"])
+    recording = recorded("reverse")
+    warp, lane = divmod(thread, WARP_SIZE)
+    seen = look(recording, "static_reverse", "load", "shared", warp=warp)
+    array = seen.launch.shared_arrays[0]
+    threads, address = array.shape[0], int(seen.addresses[lane])
+    writer_warp, writer_lane = writers(seen.launch)[address]
+    right = writer_warp * WARP_SIZE + writer_lane
+    element = (address - array.address) // array.itemsize
+
+    def hint(given: str) -> str:
+        number = int(given)
+        if number == thread:
+            return _("Thread {thread} stored {own}, and loads {other}.", thread=thread, own=code(f"held[{thread}]"),
+                     other=code(f"held[{threads} - 1 - {thread}]"))  # fmt: skip
+        if number == threads - thread:
+            return _("Elements are counted from 0: the last of {n} is {last}.", n=threads, last=threads - 1)
+        if not 0 <= number < threads:
+            return _("The block has {n} threads, 0 to {last}.", n=threads, last=threads - 1)
+        return _("Thread i stores held[i]. For which i is that {element}?", element=code(f"held[{element}]"))
+
+    because = _("{element} was stored by thread {writer}, lane {lane} of warp {warp}. Thread {thread} is of warp "
+                "{own}: without the barrier it might load before that warp has stored.",
+                element=code(f"held[{element}]"), writer=right, lane=writer_lane, warp=writer_warp, thread=thread,
+                own=warp)  # fmt: skip
+    question = _("A block of {n} threads reverses {n} numbers: thread i stores held[i], and loads {code} after the "
+                 "barrier. Which thread stored what thread {thread} loads?", n=threads, thread=thread,
+                 code=code(f"held[{threads} - 1 - i]"))  # fmt: skip
+
+    def panels(theme: ThemeName) -> tuple[Panel, ...]:
+        halves = (threads // WARP_SIZE, WARP_SIZE)
+        marks = {divmod(i, WARP_SIZE): str(w) for i, (w, _lane) in _by_element(seen).items()}
+        titles = _("element, 32 in a row; in its cell the warp that stored it"), _("row")
+        figure = lesson_scene(halves, marks, titles, because,
+                              strong=[divmod(element, WARP_SIZE)], theme=theme)  # fmt: skip
+        return (Panel(_("Which warp stored each element"), figure, because),)
+
+    return Stage(
+        Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels,
+        lambda theme: code_of(recording, seen.launch, theme),
+    )  # fmt: skip
+
+
+def _by_element(seen: Seen) -> dict[int, tuple[int, int]]:
+    """Return the warp and lane that stored each element of the shared array, by its number."""
+    array = seen.launch.shared_arrays[0]
+    return {(at - array.address) // array.itemsize: who for at, who in writers(seen.launch).items()}
+
+
+BARRIER = Lesson(
+    "barrier",
+    N_("Declare, fill, barrier, read"),
+    N_("Write the four steps of a kernel with shared memory, and say what the third is for."),
+    5,
+    (
+        Said(N_("A shared array is declared in the kernel. Each block has its own, for as long as the block runs, and "
+                "at first nothing is in it.")),
+        Said(N_("Each thread stores its share; at the barrier, {code}, it waits until all threads of the block have "
+                "come; then it reads what others stored."), {"code": "cuda.syncthreads()"}),
+    ),
+    (Knob("THREAD", ("0", "5", "31", "40"), "5", N_("Thread in question")),),
+    _reversed,
+    ({}, {"THREAD": "31"}, {"THREAD": "40"}),
+    ("5", "59", "63"),
+    "file=reverse&kernel=static_reverse",
+)  # fmt: skip
+
+
+# Race and barrier
+
+
+def _race(values: Values) -> Stage:
+    radius = int(values["RADIUS"])
+    recording = recorded("stencil", {"RADIUS": radius})
+    seen = look(recording, "from_shared_memory", "load", "shared", warp=0, turn=-1)
+    stored = writers(seen.launch)
+    other = [lane for lane, at in enumerate(seen.addresses.tolist()) if stored[at][0] != 0]
+    farthest = 2 * radius
+
+    def hint(given: str) -> str:
+        lanes = lanes_of(given)
+        for lane in lanes:
+            if lane not in other:
+                return _("Lane {lane} loads {element}, which thread {thread} stored, of its own warp.", lane=lane,
+                         element=code(f"held[{lane + farthest}]"), thread=lane + farthest)  # fmt: skip
+        if not lanes:
+            return _("Some do: warp 0 stored held[0] to held[31]. Lane 31 loads {element}.",
+                     element=code(f"held[{31 + farthest}]"))  # fmt: skip
+        return ngettext(
+            "{n} lane is right, but there are more.", "{n} lanes are right, but there are more.", len(lanes)
+        )
+
+    because = ngettext(
+        "Lanes {lanes} load what warp 1 stored. Without a barrier between the stores and the loads this is a race: the "
+        "result depends on which warp comes first.",
+        "Lanes {lanes} load what warp 1 stored. Without a barrier between the stores and the loads this is a race: the "
+        "result depends on which warp comes first.",
+        len(other), lanes=lane_ranges(other),
+    )  # fmt: skip
+    question = _("Thread t stores held[t] and later loads {code}. Which lanes of warp 0 load an element that "
+                 "another warp stored?", code=code(f"held[t + {farthest}]"))  # fmt: skip
+    loaded = {(1, lane): str(lane + farthest) for lane in range(WARP_SIZE)}
+    titles = _("lane of warp 0"), _("held[...] it stores, and loads")
+    rows = {(0, lane): str(lane) for lane in range(WARP_SIZE)} | loaded
+
+    def before(theme: ThemeName) -> Panel:
+        said = _("Each lane of warp 0 with the number of the element that it stores, and below of the one it loads.")
+        return Panel(_("Warp 0"), lesson_scene((2, WARP_SIZE), rows, titles, said, theme=theme), said)
+
+    def panels(theme: ThemeName) -> tuple[Panel, ...]:
+        strong = [(1, lane) for lane in other]
+        figure = lesson_scene((2, WARP_SIZE), rows, titles, because, strong=strong, theme=theme)
+        return Panel(_("Warp 0"), figure, because), code_of(recording, seen.launch, theme)
+
+    return Stage(
+        Question("lanes", question), frozenset([lanes_answer(other)]), hint, because, by_recording(recording), panels,
+        before,
+    )  # fmt: skip
+
+
+RACE = Lesson(
+    "race",
+    N_("Race and barrier"),
+    N_("Say which loads need a barrier before them."),
+    5,
+    (
+        Said(N_("The warps of a block run in any order. If one stores an element that another loads, and no barrier "
+                "stands between, the result depends on who comes first: a race.")),
+        Said(N_("{code} is that barrier. All threads of the block have to come to it, so never put it where only some "
+                "of them go. Between lanes of one warp {warp} is enough."),
+             {"code": "cuda.syncthreads()", "warp": "cuda.syncwarp()"}),
+    ),
+    (Knob("RADIUS", ("1", "2", "3", "4"), "3"),),
+    _race,
+    ({}, {"RADIUS": "1"}, {"RADIUS": "4"}),
+    ("none", "31", "0-31"),
+    "file=stencil&kernel=from_shared_memory",
+)  # fmt: skip

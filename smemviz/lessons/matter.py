@@ -1,0 +1,158 @@
+"""The last lesson: whether a count matters. The compiler merges loads, and shared memory limits the blocks that fit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smemviz.errors import RecordingError
+from smemviz.figures.drawing.style import ThemeName
+from smemviz.figures.lessons.bars import Bar, lesson_bars
+from smemviz.figures.lessons.scene import lesson_scene
+from smemviz.figures.source import source
+from smemviz.frontends.listing import kernel_lines
+from smemviz.i18n import N_, _, ngettext
+from smemviz.lessons.bench import look, recorded
+from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values
+from smemviz.lessons.scenes import code_of
+from smemviz.lessons.words import by_model, by_recording, code
+from smemviz.model.hardware.compute_capability import KIB, device
+from smemviz.model.hardware.hardware import H200
+from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
+
+_LOADS = ("a_tile[ty, k]", "b_tile[k, tx]")  # from shared memory, in the innermost loop
+
+
+def _merged(load: str) -> Stage:
+    recording = recorded("matmul")
+    seen = look(recording, "tiled", "load", "shared", _LOADS.index(load))
+    if not seen.launch.hardware:
+        raise RecordingError(f"{recording.file}: the hardware's counters are not in the recording")
+    site, counted = seen.launch.sites[seen.site], seen.launch.hardware[seen.site]
+    requests = seen.launch.summary()[seen.site].requests
+    right = counted.requests
+    rows = seen.launch.requests.addresses[seen.launch.requests.site == seen.site]
+    warp = seen.launch.requests.warp[seen.launch.requests.site == seen.site]
+    apart = int(np.diff(rows[warp == warp[0]][:2, 0])[0])
+
+    def hint(given: str) -> str:
+        number = int(given)
+        if number == requests:
+            return _("That is how often the source asks for it. From k to k + 1 the address moves on by {apart} bytes, "
+                     "and one instruction loads up to 16.", apart=apart)  # fmt: skip
+        if apart * 2 > 16:
+            return _("From k to k + 1 the address moves on by {apart} bytes. Can one instruction load two of them?",
+                     apart=apart)  # fmt: skip
+        return _("An element is {width} bytes, and one instruction loads up to 16. How many are left of {requests:,}?",
+                 width=site.width, requests=requests)  # fmt: skip
+
+    if right == requests:
+        because = _("{n:,}, as in the source: the elements lie {apart} bytes apart, and no instruction loads two.",
+                    n=right, apart=apart)  # fmt: skip
+    else:
+        because = ngettext(
+            "{n:,} instruction for {requests:,} loads of the source: the compiler made one load of {times}.",
+            "{n:,} instructions for {requests:,} loads of the source: the compiler made one load of {times}.",
+            right, requests=requests, times=requests // right,
+        )  # fmt: skip
+
+    lines = kernel_lines(recording, seen.launch)
+
+    def panels(theme: ThemeName) -> tuple[Panel, ...]:
+        bars = [Bar(_("requests of the source"), requests), Bar(_("requests of the hardware"), right, answers=True)]
+        if counted.wavefronts is not None:
+            modelled = seen.launch.summary()[seen.site].wavefronts or 0
+            bars += [Bar(_("wavefronts of the source"), modelled)]
+            bars += [Bar(_("wavefronts of the hardware"), counted.wavefronts)]
+        said = _("Source and hardware. {said}", said=because)
+        picture = source(recording, seen.launch, lines, site=seen.site, theme=theme)
+        return (
+            Panel(_("Source and hardware"), lesson_bars(bars, "", _("count"), said, theme=theme), said, narrow=True),
+            Panel(_("The kernel"), picture, because, narrow=True),
+        )
+
+    gpu = recording.device.name if recording.device else ""
+    question = _("In the source, warps load {code} {requests:,} times. How many loads did the {gpu} count for it?",
+                 code=code(site.source), requests=requests, gpu=gpu)  # fmt: skip
+    return Stage(
+        Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels,
+        lambda theme: code_of(recording, seen.launch, theme),
+    )  # fmt: skip
+
+
+# What fits a multiprocessor
+
+_THREADS = 256
+
+
+def _fitting(kib: int) -> Stage:
+    limits = device(H200.cc)
+    whole, reserved = limits.multiprocessor.shared_bytes // KIB, limits.reserved_shared // KIB
+    by_threads = blocks_per_multiprocessor(0, H200.cc, _THREADS)
+    right = blocks_per_multiprocessor(kib * KIB, H200.cc, _THREADS)
+
+    def hint(given: str) -> str:
+        number = int(given)
+        if number == by_threads:
+            return _("So many have room for their threads. But they would take {n} KiB of shared memory.",
+                     n=number * (kib + reserved))  # fmt: skip
+        if number == whole // kib:
+            return _("Each block takes {n} KiB more than it declares.", n=reserved)
+        return _("A block takes {each} KiB of {whole} KiB, and {threads} of {most} threads.", each=kib + reserved,
+                 whole=whole, threads=_THREADS, most=limits.multiprocessor.threads)  # fmt: skip
+
+    because = ngettext(
+        "{whole} KiB hold {n} block of {each} KiB; threads alone would allow {most}. Fewer warps are left to work "
+        "while others wait: less occupancy.",
+        "{whole} KiB hold {n} blocks of {each} KiB; threads alone would allow {most}. Fewer warps are left to work "
+        "while others wait: less occupancy.",
+        right, whole=whole, each=kib + reserved, most=by_threads,
+    )  # fmt: skip
+    question = _("A multiprocessor of compute capability {cc} has {whole} KiB of shared memory and takes {most:,} "
+                 "threads. A block has {threads} threads and declares {kib} KiB; {reserved} KiB is taken on top. How "
+                 "many blocks fit at once?", cc=limits.name, whole=whole, most=limits.multiprocessor.threads,
+                 threads=_THREADS, kib=kib, reserved=reserved)  # fmt: skip
+
+    def before(theme: ThemeName) -> Panel:
+        said = _("Shared memory of a multiprocessor in KiB, and what one block takes of it.")
+        one = {(0, column): "" for column in range(kib + reserved)}
+        figure = lesson_scene((1, whole), one, (_("KiB"), ""), said, theme=theme)
+        return Panel(_("One block"), figure, said)
+
+    def panels(theme: ThemeName) -> tuple[Panel, ...]:
+        limiting = [
+            Bar(_("blocks by threads"), by_threads),
+            Bar(_("blocks by shared memory"), blocks_per_multiprocessor(kib * KIB, H200.cc)),
+            Bar(_("blocks at once"), right, answers=True),
+        ]
+        figure = lesson_bars(limiting, "", _("blocks"), because, theme=theme)
+        return (Panel(_("What limits the blocks"), figure, because),)
+
+    return Stage(Question("number", question), frozenset([str(right)]), hint, because, by_model(), panels, before)
+
+
+_ABOUT = {"32": N_("blocks of 32 KiB"), "100": N_("blocks of 100 KiB")}
+
+
+def _matters(values: Values) -> Stage:
+    about = values["LOAD"]
+    return _merged(about) if about in _LOADS else _fitting(int(about))
+
+
+COMPILER = Lesson(
+    "compiler",
+    N_("Does it matter?"),
+    N_("Say why hardware may count less than the source, and how shared memory limits the blocks that run."),
+    7,
+    (
+        Said(N_("The source says which elements are loaded. The compiler chooses the instructions: neighbours in "
+                "memory, as {a} for k = 0, 1, 2, ..., can be loaded together, up to 16 bytes a lane."),
+             {"a": _LOADS[0]}),
+        Said(N_("A conflict costs time where a kernel waits for shared memory, and hardly any where it waits for "
+                "global memory. A pad may even cost more than it saves, if fewer blocks fit.")),
+    ),
+    (Knob("LOAD", (*_LOADS, *_ABOUT), _LOADS[0], N_("In question"), _ABOUT),),
+    _matters,
+    ({}, {"LOAD": _LOADS[1]}, {"LOAD": "32"}),
+    ("8192", "1", "4096"),
+    "file=matmul&kernel=tiled",
+)  # fmt: skip
