@@ -8,6 +8,9 @@
   let view = null; // the editor on the page, if there is one
   let parts = null; // CodeMirror, once it has been loaded
   let asked = 0;
+  let sent = ""; // the text that was asked for
+  let waited = 0; // how often the same was asked again
+  const AGAIN = 1000; // ms until who waits in the queue asks again
   let written = 0; // the timer of what is being written
   let restored = false; // whether the text that is being run is the one that the URL's query belongs to
   const DRAFT = "smemviz-draft"; // under which the browser keeps what was written last, with the link it was written in
@@ -208,14 +211,22 @@
   // The text as it is sent to the server, with the time, by which a late answer to an older text is known.
   function question() {
     asked = Date.now();
+    sent = view.state.doc.toString();
     say(gettext("Running"));
-    return { source: view.state.doc.toString(), at: asked };
+    return { source: sent, at: asked };
   }
 
   function ask() {
     if (!view) return;
     if (view.state.doc.length > MOST) say(gettext("The text is longer than any that the editor takes."));
     else window.dash_clientside.set_props("editor-text", { data: question() });
+  }
+
+  // The same question, which keeps its place in the queue.
+  function askAgain(at) {
+    if (!view || at !== asked) return;
+    waited += 1;
+    window.dash_clientside.set_props("editor-text", { data: { source: sent, at, waited } });
   }
 
   // Another text is another file to the server, with launches, blocks and constants of its own. One that the URL names
@@ -269,6 +280,10 @@
 
     async show(answer) {
       if (!answer || !view || answer.at !== asked) return Array(7).fill(unchanged());
+      if (answer.waiting) {
+        window.setTimeout(askAgain, AGAIN, answer.at);
+        return [answer.said, answer.lang, "editor-status", ...Array(4).fill(unchanged())];
+      }
       mark(answer.marks);
       if (answer.file) showRun(answer.file, await squeeze(view.state.doc.toString()));
       const status = answer.file ? "editor-status" : "editor-status refused";

@@ -10,6 +10,7 @@ SmemvizError
  |    |    +-- RefusedLaunchError  one that no device would start
  |    +-- RecordingError    a recording that cannot be read
  |    +-- BusyError         too much is asked for at once
+ |         +-- WaitingError    others come first; says how many
  +-- MissingError        3  this machine lacks what was asked for
 """
 
@@ -42,6 +43,14 @@ class BusyError(InputError):
     """What was asked for may be had in a moment: the same question is worth asking again."""
 
 
+class WaitingError(BusyError):
+    """What was asked for has a place in a queue, from 1, and is asked for again to keep it."""
+
+    def __init__(self, text: str, place: int) -> None:
+        super().__init__(text)
+        self.place = place
+
+
 class PlaceError(InputError):
     """An error at a place in a source file: reads ``file:line: what``."""
 
@@ -50,6 +59,7 @@ class PlaceError(InputError):
         self.file = file
         self.line = line
         self.what = what
+        self.kernel = ""  # whose launch met it, where it is known
 
     def __reduce__(self) -> tuple[type[PlaceError], tuple[str, int, str]]:
         return type(self), (self.file, self.line, self.what)

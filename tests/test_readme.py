@@ -1,4 +1,4 @@
-"""The README's pictures are there and are made by the script, and its figures are those of the product."""
+"""The pictures of README and docs are there and are made by the script, and their figures are those of the product."""
 
 from __future__ import annotations
 
@@ -12,26 +12,37 @@ from smemviz.reports.recording import facts
 ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "kernels" / "recordings" / "h200"
 README = (ROOT / "README.md").read_text("utf-8")
-PROSE = " ".join(README.split())
-PICTURES = re.findall(r"!\[([^\]]*)\]\((\S+)\)", README)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PROSE = " ".join(" ".join(page.read_text("utf-8").split()) for page in PAGES)
+SHOWN = re.compile(r"!?\[([^\]]*)\]\((\S+\.(?:png|svg))\)")
+PICTURES = [(words, page.parent / path) for page in PAGES for words, path in SHOWN.findall(page.read_text("utf-8"))]
 
 
 def test_every_picture_is_there_and_is_described() -> None:
     assert len(PICTURES) >= 8
     for words, path in PICTURES:
-        assert (ROOT / path).stat().st_size > 10_000, path
-        assert len(words.split()) >= 4, path
+        assert path.stat().st_size > 10_000, path
+        assert len(words.split()) >= 4 or words in ("Korean", "Simplified Chinese"), path
+
+
+def test_the_readme_is_a_door_and_not_a_manual() -> None:
+    assert README.count("\n") <= 120
+    assert len(SHOWN.findall(README)) >= 3
+    for word in ("bank conflict", "Nsight Compute", "who learns CUDA, who teaches it, and who writes kernels"):
+        assert word in README.partition("## Install")[0]
 
 
 def test_every_picture_is_one_that_the_script_makes() -> None:
     script = (ROOT / "tools" / "pictures.py").read_text("utf-8")
     made = set(re.findall(r'Shot\(\s*"(\w+)"', script)) | set(re.findall(r'"(\w+)": \("', script))
-    assert {Path(path).stem for _, path in PICTURES} == made
-    assert {path.stem for path in (ROOT / "docs").iterdir()} == made
+    assert {path.stem for _, path in PICTURES} == made
+    assert {path.stem for path in (ROOT / "docs" / "pictures").iterdir()} == made
 
 
 def test_the_json_is_what_run_prints() -> None:
-    printed = json.loads(re.findall(r"```json\n(.*?)```", README, flags=re.S)[0])
+    printed = json.loads(
+        re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "reference" / "json.md").read_text("utf-8"), flags=re.S)[0]
+    )
     real = json.loads(json.dumps(facts(smemviz.run(ROOT / "kernels" / "square.py", engine="lockstep"))))
     (launch,) = printed["launches"]
     real["launches"] = [real["launches"][0] | {"sites": real["launches"][0]["sites"][: len(launch["sites"])]}]

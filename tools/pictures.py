@@ -1,7 +1,7 @@
 """Make the README's pictures with the program itself: ``python tools/pictures.py [NAME ...]``.
 
-Pages are what Chromium shows of the dashboard, figures what ``smemviz export`` writes; they go to ``docs``. It needs
-what the tests need: ``pip install '.[test]'`` and a Chromium.
+Pages are what Chromium shows of the dashboard, figures what ``smemviz export`` writes; they go to ``docs/pictures``. It
+needs what the tests need: ``pip install '.[test]'`` and a Chromium.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from smemviz.app.factory import create_app
 from smemviz.cli.main import main as smemviz
 from smemviz.paths import kernels_dir
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Cache(Generic[Key, Value]):
 
     def keep(self, key: Key, value: Value) -> None:
         """Keep a result as the latest, and forget the oldest for which there is no room."""
-        entry = _Entry(value, _ENTRY + size_of(key) + self._weigh(value), _visitor())
+        entry = _Entry(value, _ENTRY + size_of(key) + self._weigh(value), visitor())
         with self._lock:
             self._entries.pop(key, None)
             own = [(old, one.bytes) for old, one in self._entries.items() if one.visitor == entry.visitor]
@@ -96,7 +96,7 @@ class Cache(Generic[Key, Value]):
         return entry
 
 
-def _visitor() -> str:
+def visitor() -> str:
     """Return who is asking: an address, for whoever has one can change all else that is sent."""
     return (request.remote_addr or "") if has_request_context() else ""
 

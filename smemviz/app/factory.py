@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ from smemviz.app.server.settings import Settings
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.app.texts import Texts
+from smemviz.engines.sandbox import SandboxLimits, Supervisor
+from smemviz.engines.sandbox.turns import Turns
 from smemviz.errors import SmemvizError
 from smemviz.i18n import _, best_of, speak, spoken
 from smemviz.paths import assets_dir, gallery
@@ -102,6 +105,8 @@ def create_app(
     follow: bool = False,
     local: bool = True,
     names: Sequence[str] = (),
+    sandbox: Supervisor | None = None,
+    shared: Path | None = None,
 ) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
@@ -109,10 +114,12 @@ def create_app(
     written; its texts run in lockstep, in processes of their own. ``local`` is for a server that only this machine
     reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits. ``names`` are
     those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
+    ``sandbox`` is what runs texts, and ``shared`` a folder in which processes of one server find each other's.
     """
-    texts = Texts() if editor else None
+    sandbox = sandbox or Supervisor()
+    texts = Texts(sandbox, shared) if editor else None
     job = Job(environment=LINES, allowed=local)  # one GPU: one measurement at a time
-    library = Library(paths or gallery(), texts, local=local)
+    library = Library(paths or gallery(), texts, local=local, sandbox=sandbox)
     services = Services(library, job, Stopwatch(job), texts, follow)
     app = _App(
         __name__,
@@ -154,8 +161,21 @@ def create_app(
 
 def create_server(settings: Settings) -> Flask:
     """Build the dashboard for others, as one process of a server that may have several."""
-    app = create_app(settings.files, editor=settings.editor, local=False, names=settings.names)
+    shared = Path(settings.shared) if settings.shared else None
+    limits = SandboxLimits()
+    limits = replace(limits, memory_bytes=min(limits.memory_bytes, int(settings.memory_gb * 1e9 / settings.runs)))
+    sandbox = Supervisor(limits, Turns(settings.runs, shared and shared / "turns"))
+    app = create_app(
+        settings.files,
+        editor=settings.editor,
+        local=False,
+        names=settings.names,
+        sandbox=sandbox,
+        shared=shared and shared / "texts",
+    )
     server: Flask = app.server
+    # Dash learns which scripts it has from the first request, and says 404 to those that come meanwhile.
+    server.test_client().get("/", headers={"Host": "localhost"})
     shares = Shares(settings.requests)
     doorway = Doorway(server.wsgi_app, shares, log=settings.log, prefix=settings.prefix)
     server.wsgi_app = doorway  # type: ignore[assignment, method-assign]

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from smemviz.app.cache import Cache
+from smemviz.app.cache import Cache, visitor
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.app.time_limit import StoppedError, TimeLimit
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import BusyError, InputError, KernelFileError, LaunchError, RecordingError, SmemvizError
-from smemviz.frontends.cuda import CudaProgram, is_cuda_file
+from smemviz.frontends.cuda import CudaProgram, is_cuda_file, nvrtc
 from smemviz.frontends.imported_files import forget, helper_hashes
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.reads import code_reads
 from smemviz.frontends.reading import parse_program, read_source, recorded_program
 from smemviz.i18n import _
-from smemviz.paths import plain_name, recording_for
+from smemviz.paths import kernels_dir, plain_name, recording_for
 from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.file import load
@@ -115,11 +116,20 @@ class Library:
     choose constants, and with them how much a file asks of the machine.
     """
 
-    def __init__(self, paths: Sequence[Path], texts: Texts | None = None, *, local: bool = True) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        texts: Texts | None = None,
+        *,
+        local: bool = True,
+        sandbox: Supervisor | None = None,
+    ) -> None:
         self.texts = texts
         self.local = local
-        self._sandbox = texts.supervisor if texts else Supervisor()
+        self.sandbox = sandbox or (texts.supervisor if texts else Supervisor())
         self._paths = _names(paths)
+        self._named = tuple(self._paths)
+        self._paths |= _of_the_gallery_too(self._paths)
         self._runs: Cache[_Run, Recording | SmemvizError] = Cache(_MOST_BYTES)
         self._files: Cache[tuple[Path, int], Recording] = Cache(sys.maxsize, weigh=lambda recording: 0)  # all stay
         self._versions: dict[Path, int] = {}  # when each of them was last changed
@@ -130,8 +140,21 @@ class Library:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of all files, in order."""
-        return tuple(self._paths)
+        """The names of all files, in order; those that only a twin leads to are not among them."""
+        return self._named
+
+    def twin(self, file: str, kernel: str) -> str | None:
+        """Return the file in the other language, Python or CUDA C++, that has a kernel too; None where there is none.
+
+        Where others reach the server no CUDA C++ is compiled, and so nothing leads to it.
+        """
+        name = file.removesuffix(COMPILED)
+        other = name.removesuffix(".cu") if name.endswith(".cu") else f"{name}.cu"
+        if other not in self._paths or self.is_text(file):
+            return None
+        if is_cuda_file(other) and not (self.local and nvrtc.available()):
+            return None
+        return other if kernel in self.program(other).kernels else None
 
     def program(self, file: str) -> Program:
         """Read the kernel file of this name, or the source in the recording of this name, which is not trusted.
@@ -145,10 +168,12 @@ class Library:
         if path.suffix == ".npz":
             recording = self._load(path)
             return replace(recorded_program(recording.source, recording.file, recording.constants), trusted=False)
-        source = read_source(path)
+        with self._without_folders(path):
+            source = read_source(path)
         known = self._programs.get(path)
         if known is None or known.source != source:  # a page asks for the same program many times
-            known = self._programs[path] = parse_program(source, path.as_posix())
+            named = path.as_posix() if self.local else path.name
+            known = self._programs[path] = parse_program(source, named)
         if isinstance(known, CudaProgram) and file.endswith(COMPILED):
             return replace(known, view="compiled")
         return known
@@ -226,13 +251,25 @@ class Library:
         try:
             changed = path.stat().st_mtime_ns
         except OSError as error:  # it was there when the server started
-            raise RecordingError(f"{path}: cannot be read any more: {error.strerror}") from None
-        recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
+            named = path if self.local else path.name
+            raise RecordingError(f"{named}: cannot be read any more: {error.strerror}") from None
+        with self._without_folders(path):
+            recording = self._files.once((path, changed), lambda: load(path))  # drawings are kept by recording
         before = self._versions.get(path, changed)
         self._versions[path] = changed
         if before != changed:
             self._files.forget((path, before))
         return recording
+
+    @contextmanager
+    def _without_folders(self, path: Path) -> Iterator[None]:
+        """Name a file in errors without the folders it lies in, where others read them."""
+        try:
+            yield
+        except InputError as error:
+            if self.local:
+                raise
+            raise InputError(str(error).replace(str(path), path.name)) from None
 
     def run(self, program: Program) -> Recording:
         """Run in lockstep, once for the same source, helpers and constants; nobody waits for the run of another.
@@ -268,7 +305,8 @@ class Library:
                     _("CUDA C++ is compiled for you on your own machine only; save it and start smemviz there."),
                 )
             if not trusted:
-                return self._sandbox.run(program.source, dict(program.overrides), program.file).recording
+                overrides = dict(program.overrides)
+                return self.sandbox.run(program.source, overrides, program.file, visitor=visitor()).recording
             with self._running:  # it may import modules, which all of this process share
                 forget(path for path, _ in helpers)
                 return self._run_here(program)
@@ -300,7 +338,7 @@ def _made_otherwise(recording: Recording) -> str:
     return _("The recording was made with other constants.")
 
 
-def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
+def _names(paths: Sequence[Path]) -> dict[str, Path]:
     """Name each file by its stem, with as many folders before it as tell it from the others."""
     names: dict[str, Path] = {}
     for path in paths:
@@ -314,6 +352,14 @@ def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
         if is_cuda_file(path.name):
             names[name + COMPILED] = path.resolve()
     return names
+
+
+def _of_the_gallery_too(named: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the files in CUDA C++ that lie beside files of the gallery, which are the same kernels."""
+    folder = kernels_dir().resolve()
+    files = {f"{name}.cu": path.with_suffix(".cu") for name, path in named.items() if path.parent == folder}
+    found = {name: path for name, path in files.items() if path.is_file() and name not in named}
+    return found | {name + COMPILED: path for name, path in found.items()}
 
 
 def is_same(one: Launch, other: Launch) -> bool:

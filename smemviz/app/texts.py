@@ -6,9 +6,11 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
 
 from smemviz.app.addresses import EDITOR, KERNEL
-from smemviz.app.cache import Cache
+from smemviz.app.cache import Cache, visitor
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import BusyError, InputError, SmemvizError
@@ -16,6 +18,7 @@ from smemviz.frontends.numba.program import Program
 
 _MOST_TEXTS = 512 << 20  # bytes of all texts together; a syntax tree takes hundreds of times as many as its source
 _MOST_RUNS = 1 << 30  # bytes of what all runs recorded
+_MOST_FILES = 2000  # of at most 64 KiB each
 _PREFIX = "text-"
 _NAME = re.compile(_PREFIX + "[0-9a-f]{16}")
 
@@ -27,6 +30,10 @@ def page_of(file: str) -> str:
     return EDITOR if _NAME.fullmatch(file) else KERNEL
 
 
+def _name_of(source: str) -> str:
+    return _PREFIX + hashlib.sha256(source.encode(errors="replace")).hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class Text:
     """A text by the name it has in a URL, and the program in it."""
@@ -35,11 +42,50 @@ class Text:
     program: Program
 
 
-class Texts:
-    """Texts by name; each is parsed once it was found harmless, and run by a supervisor, never by this process."""
+class Folder:
+    """Texts by name as files of a folder, which processes share; the latest ones."""
 
-    def __init__(self, supervisor: Supervisor | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def read(self, name: str) -> str | None:
+        """Return a text, None where it is not here."""
+        try:
+            return (self._folder / name).read_bytes().decode()
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def write(self, name: str, source: str) -> None:
+        """Keep a text, and forget those that nobody wrote for longest."""
+        path = self._folder / name
+        if path.exists():
+            path.touch()
+            return
+        draft = self._folder / f"{name}.{uuid4().hex}"
+        draft.write_bytes(source.encode(errors="replace"))
+        draft.replace(path)
+        written = sorted(self._folder.glob(f"{_PREFIX}*"), key=_changed)
+        for old in written[:-_MOST_FILES]:
+            old.unlink(missing_ok=True)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # another process has just forgotten it
+        return 0.0
+
+
+class Texts:
+    """Texts by name; each is parsed once it was found harmless, and run by a supervisor, never by this process.
+
+    In a ``folder`` are those that other processes of the same server were given.
+    """
+
+    def __init__(self, supervisor: Supervisor | None = None, folder: Path | None = None) -> None:
         self.supervisor = supervisor or Supervisor()
+        self._folder = Folder(folder) if folder else None
         self._texts: Cache[str, Text] = Cache(_MOST_TEXTS)
         self._runs: Cache[_Run, Ran | SmemvizError] = Cache(_MOST_RUNS)
 
@@ -57,8 +103,11 @@ class Texts:
         Raises:
             InputError: when it is too long, nests too deeply, or is not Python; names the line.
         """
-        name = _PREFIX + hashlib.sha256(source.encode(errors="replace")).hexdigest()[:16]
-        return self._texts.once(name, lambda: Text(name, parse_text(source, FILE, self.limits)))
+        name = _name_of(source)
+        text = self._texts.once(name, lambda: Text(name, parse_text(source, FILE, self.limits)))
+        if self._folder:
+            self._folder.write(name, source)
+        return text
 
     def program(self, name: str) -> Program:
         """Return the program of a text.
@@ -68,24 +117,29 @@ class Texts:
         """
         text = self._texts.get(name)
         if text is None:
-            raise InputError("this text is not here any more; run it again in the editor")
+            source = self._folder.read(name) if self._folder else None
+            if source is None or _name_of(source) != name:
+                raise InputError("this text is not here any more; run it again in the editor")
+            text = self.add(source)
         return text.program
 
-    def run(self, name: str, constants: Mapping[str, object]) -> Ran:
-        """Run a text with constants, once for the same.
+    def run(self, name: str, constants: Mapping[str, object], asked: str = "") -> Ran:
+        """Run a text with constants, once for the same; what is ``asked`` by a name is asked again until its turn.
 
         Raises:
+            WaitingError: when it is not its turn yet.
             SmemvizError: for what is wrong with the text, and for a limit it meets.
         """
         program = self.program(name).with_constants(constants)
-        ran = self._runs.once((name, tuple(program.overrides.items())), lambda: self._result_of(program))
+        ran = self._runs.once((name, tuple(program.overrides.items())), lambda: self._result_of(program, asked))
         if isinstance(ran, SmemvizError):
             raise ran
         return ran
 
-    def _result_of(self, program: Program) -> Ran | SmemvizError:
+    def _result_of(self, program: Program, asked: str) -> Ran | SmemvizError:
         try:
-            return self.supervisor.run(program.source, dict(program.overrides))
+            overrides = dict(program.overrides)
+            return self.supervisor.run(program.source, overrides, visitor=visitor(), asked=asked)
         except BusyError:
             raise  # another try may do better
         except SmemvizError as error:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import Dash, Input, Output, ctx, dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.components.connect import of_script, outputs, values
+from smemviz.app.components.connect import fill, of_script
 from smemviz.app.components.launches import Filling
 from smemviz.app.library import Library
 from smemviz.i18n import _
@@ -46,17 +44,13 @@ def add_callbacks(app: Dash, library: Library) -> None:
         initially=False,
     )
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(WORKING_PROPERTIES),
-        Input("working-asked", "data"),
-        Input("stop-working", "n_clicks"),
-        prevent_initial_call=True,
-    )
-    def show_working(asked: int | None, clicks: int | None) -> list[Any]:
+    def show_working(asked: int | None, clicks: int | None) -> Filling:
         if ctx.triggered_id == "stop-working" and clicks:
             library.stop()
-        filling = view_working(library)
-        return values(WORKING_PROPERTIES, filling)
+        return view_working(library)
+
+    asked = Input("working-asked", "data"), Input("stop-working", "n_clicks")
+    fill(app, WORKING_PROPERTIES, show_working, *asked, initially=False)
 
 
 def view_working(library: Library) -> Filling:

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from smemviz.errors import InputError
 
@@ -14,11 +14,36 @@ if TYPE_CHECKING:
     from smemviz.model.hardware.hardware import Hardware
 
 
+class Declares(Protocol):
+    """A parser, or a group of its arguments."""
+
+    def add_argument(self, *names: str, **of: Any) -> object: ...
+
+
 def add_file_and_settings(parser: argparse.ArgumentParser) -> None:
     """Declare FILE and ``--set NAME=VALUE``."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a Python file with @cuda.jit kernels, or a .cu file")
+    add_setting(parser, "replace a constant")
+
+
+def add_setting(parser: Declares, what: str, option: str = "--set") -> None:
+    """Declare an option that says ``NAME=VALUE``, as often as it is given."""
     parser.add_argument(
-        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="replace a constant; repeatable"
+        option, metavar="NAME=VALUE", type=setting, action="append", default=[], help=f"{what}; repeatable"
+    )
+
+
+def add_engine(parser: Declares, what: str) -> None:
+    """Declare ``--engine``."""
+    parser.add_argument("--engine", choices=("auto", "gpu", "lockstep"), default="auto", help=what)
+
+
+def add_view(parser: Declares) -> None:
+    """Declare ``--view`` of CUDA C++."""
+    parser.add_argument(
+        "--view",
+        choices=("source", "compiled"),
+        help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
+from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine, gpu_engine_for_cuda
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.recorder import Progress
@@ -43,7 +43,8 @@ def run(
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
     A file without a ``main()`` to call is run as the script that it is, as ``python FILE ARGUMENTS`` does; so is any
-    file that ``arguments`` are given for. A program already read is never run as a script.
+    file that ``arguments`` are given for, and one with ``if __name__ == "__main__"`` whose ``main()`` launches nothing
+    by itself. A program already read is never run as a script.
 
     Args:
         program: the path of a kernel file or of a script, or a kernel file already read.
@@ -77,36 +78,57 @@ def run(
     if view not in (None, "source"):
         raise InputError(said("{file} is Python, which has one view only; leave out the view", file=program.file))
     if trusted and (arguments is not None or not program.has_main):
-        from smemviz.engines.script import run_script
-
-        return run_script(program, arguments or (), engine, progress, log_bytes, picker)
+        return _run_script(program, arguments or (), engine, progress, log_bytes, picker)
     main = program.require_main()
-    if chosen(engine) == "gpu":
-        launches, findings = gpu_engine().run(program, progress, log_bytes, picker)
-    else:
-        from smemviz.engines import lockstep
+    failed: KernelFileError | None = None
+    launches: Sequence[Launch] = ()
+    findings: Sequence[Finding] = ()
+    try:
+        if chosen(engine) == "gpu":
+            launches, findings = gpu_engine().run(program, progress, log_bytes, picker)
+        else:
+            from smemviz.engines import lockstep
 
-        launches, findings = lockstep.run(program, progress, log_bytes, picker=picker)
-    if not launches and not findings:
-        raise KernelFileError(
-            program.file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)")
-        )
-    engine = chosen(engine)
-    return assembled(program.file, program.source, program.values, engine, launches, findings, picker.skipped)
+            launches, findings = lockstep.run(program, progress, log_bytes, picker=picker)
+    except KernelFileError as error:
+        failed = error
+    if launches or findings:
+        engine = chosen(engine)
+        return assembled(program.file, program.source, program.values, engine, launches, findings, picker.skipped)
+    if trusted and program.runs_itself:  # it may launch elsewhere, or main() want what only a script has
+        return _run_script(program, (), engine, progress, log_bytes, picker)
+    raise failed or KernelFileError(
+        program.file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)")
+    )
+
+
+def _run_script(
+    program: Program,
+    arguments: Sequence[str],
+    engine: Engine,
+    progress: Progress | None,
+    log_bytes: int,
+    picker: Picker,
+) -> Recording:
+    from smemviz.engines.script import run_script
+
+    return run_script(program, arguments, engine, progress, log_bytes, picker)
 
 
 def _run_cuda(
     program: CudaProgram, view: str | None, engine: Engine, progress: Progress | None, log_bytes: int, picker: Picker
 ) -> Recording:
-    """Run a file of CUDA C++, which is done in lockstep."""
+    """Run the launches that a file of CUDA C++ asks for."""
     from smemviz.engines.lockstep.ptx.host import running
 
-    if engine == "gpu":
-        raise InputError(said("{file} is CUDA C++, which runs in lockstep; leave out the engine", file=program.file))
     if view is not None:
         program = replace(program, view=running.checked_view(view))
-    launches, findings = running.run(program, progress, log_bytes, picker=picker)
-    recording = assembled(program.file, program.source, program.values, "lockstep", launches, findings, picker.skipped)
+    kind = chosen(engine)
+    if kind == "gpu":
+        launches, findings = gpu_engine_for_cuda().run(program, progress, log_bytes, picker)
+    else:
+        launches, findings = running.run(program, progress, log_bytes, picker=picker)
+    recording = assembled(program.file, program.source, program.values, kind, launches, findings, picker.skipped)
     return replace(recording, view=program.view)
 
 
@@ -115,7 +137,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
 
     ``cuda_cpp("transpose.cu")["transpose"][grid, block](out, a, n)`` gives a recording, and writes ``out``; arrays are
     NumPy's. A template is asked for with its arguments, ``["copy<float, 32>"]``. A text is told from a path by its
-    line ends.
+    line ends and braces.
 
     Raises:
         InputError: for a file or a constant that cannot be used.
@@ -123,7 +145,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
     """
     from smemviz.engines.lockstep.ptx.host.running import CudaFile, checked_view
 
-    is_text = isinstance(text, str) and "\n" in text
+    is_text = isinstance(text, str) and ("\n" in text or "{" in text)
     program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
     if not isinstance(program, CudaProgram):
         raise InputError(said("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))

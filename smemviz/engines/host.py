@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from smemviz.errors import KernelFileError, LaunchError, RefusedLaunchError, SmemvizError
+from smemviz.errors import KernelFileError, LaunchError, PlaceError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
@@ -147,11 +147,12 @@ def namespace_for(file: str, cuda: ModuleType) -> dict[str, Any]:
 
 
 class _Numba(ModuleType):
-    """``numba`` with another ``cuda`` in it."""
+    """``numba`` with another ``cuda`` in it, and what comes with that."""
 
     def __init__(self, cuda: ModuleType) -> None:
         super().__init__("numba")
         self.cuda = cuda
+        vars(self).update(getattr(cuda, "in_numba", {}))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module("numba"), name)
@@ -188,7 +189,7 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
         raise KernelFileError(file, _line_in(file, error), one_line(error)) from error
 
 
-def main_failed(error: KernelFileError) -> Finding:
+def main_failed(error: PlaceError) -> Finding:
     """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
     return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), said("main() ended with {what}", what=error.what))
 
@@ -196,6 +197,21 @@ def main_failed(error: KernelFileError) -> Finding:
 def launch_refused(kernel: str, error: RefusedLaunchError) -> Finding:
     """Turn the refusal of a launch into a finding at the line of the launch, so that ``main()`` can go on."""
     return Finding(LAUNCH_REFUSED, kernel, error.line, (0, 0, 0), (), error.what)
+
+
+def not_recorded(error: PlaceError, *, ran: bool = False) -> Finding:
+    """Turn the refusal to record a kernel into a finding, so that what the others recorded is kept."""
+    if not error.kernel:
+        return main_failed(error)
+    what = said("{what} This launch and all after it are missing.", what=sentence(error.what))
+    if ran:
+        what = said("{what} It ran and is not recorded.", what=sentence(error.what))
+    return Finding(LAUNCH_REFUSED, error.kernel, error.line, (0, 0, 0), (), what)
+
+
+def sentence(text: str) -> str:
+    """Return a text with a full stop at its end."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def one_line(error: Exception) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from smemviz.engines.host import launch_refused, main_failed
+from smemviz.engines.host import launch_refused, main_failed, not_recorded
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.selection import Picker
-from smemviz.errors import KernelFileError, RefusedLaunchError
+from smemviz.errors import KernelFileError, LaunchError, RefusedLaunchError, UnsupportedError
 from smemviz.recordings.data import Finding, Launch
 
 Progress = Callable[[int, int, str], None]  # called as progress(blocks done, blocks, kernel)
@@ -40,6 +40,8 @@ class Recorder:
 
         Raises:
             KernelFileError: when it fails before.
+            LaunchError: when the first launch does not fit.
+            UnsupportedError: when the first kernel cannot be recorded.
         """
         try:
             yield
@@ -47,6 +49,10 @@ class Recorder:
             if self.is_empty:
                 raise
             self.findings.append(failed(error))
+        except (LaunchError, UnsupportedError) as error:
+            if not self.launches:
+                raise
+            self.findings.append(not_recorded(error))
 
     def keep(self, launch: Launch, row_bytes: int, findings: Sequence[Finding] = ()) -> None:
         """Keep a launch, each of whose logged requests takes so many bytes, and its mistakes."""
@@ -58,11 +64,15 @@ class Recorder:
         """Note that a launch was refused."""
         self.findings.append(launch_refused(kernel, error))
 
+    def end(self) -> None:
+        """Note what is known only once the run is over."""
+
     def result(self) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
         """Return everything that was seen.
 
         Raises:
             InputError: when no launch is of those that the picker is asked for.
         """
+        self.end()
         self.picker.check()
         return tuple(self.launches), tuple(self.findings)

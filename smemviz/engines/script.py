@@ -41,7 +41,8 @@ def run_script(
         InputError: when no launch is of those that ``picker`` is asked for.
         KernelFileError: when it fails before it launches anything, later that is a finding; or launches nothing.
         MissingError: when the engine, or the script, needs what this machine lacks.
-        UnsupportedError: for a kernel that is not followed, or not executed in lockstep.
+        UnsupportedError: for a kernel that is not followed, or not executed in lockstep, where it is the first that is
+            launched; later that is a finding.
     """
     kind = chosen(engine)
 
@@ -161,6 +162,7 @@ def recording(
         try:
             yield recorded
         finally:
+            recorder.end()
             if not recorder.is_empty:
                 file = recorder.launches[0].file if recorder.launches else next(iter(files))
                 recorded._recording = assembled(

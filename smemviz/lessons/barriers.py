@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lesson_scene import lesson_scene
+from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded, writers
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values, lanes_answer, lanes_of

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.banks import banks
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lesson_bars import Bar, lesson_bars
+from smemviz.figures.lessons.bars import Bar, lesson_bars
 from smemviz.figures.tile import View, tile
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import Seen, look, recorded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lesson_scene import Cell, lesson_scene
+from smemviz.figures.lessons.scene import Cell, lesson_scene
 from smemviz.figures.source import source
 from smemviz.frontends.listing import kernel_lines
 from smemviz.i18n import _

@@ -6,7 +6,7 @@ import numpy as np
 
 from smemviz.errors import RecordingError
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lesson_scene import lesson_scene
+from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.bench import look, recorded
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Said, Stage, Values

@@ -20,6 +20,7 @@ from smemviz.model.layout.search import LayoutFix
 from smemviz.printable import printable
 from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
+from smemviz.recordings.spelling import spelling_of
 from smemviz.views.columns import COUNTS, TRAFFIC
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.sentences import described
@@ -63,7 +64,8 @@ def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, A
 
 def _launch_facts(recording: Recording, launch: Launch, counted: Hardware) -> dict[str, Any]:
     hardware = launch.hardware or (None,) * len(launch.sites)
-    explained = explain(launch, counted, loaded_sites(recording, launch))
+    spelling = spelling_of(recording.file_of(launch))
+    explained = explain(launch, counted, loaded_sites(recording, launch), spelling)
     summary = summarize(launch, counted)
     bases = [_basis(site, counted.cc) for site in launch.sites]
     rows = zip(summary, hardware, explained, bases, strict=True)

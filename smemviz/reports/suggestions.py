@@ -14,6 +14,7 @@ from smemviz.model.hardware.occupancy import blocks_per_multiprocessor
 from smemviz.model.layout.candidates import Pad
 from smemviz.printable import printable
 from smemviz.recordings.recording import Recording
+from smemviz.recordings.spelling import Spelling, spelling_of
 from smemviz.reports.recording import output_console, time_facts
 from smemviz.suggest import Answer, Refused, Rewrite, Suggestion
 from smemviz.wording.layout_changes import change_said
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 _ENGINES = {"lockstep": "in lockstep", "gpu": "on the GPU"}
 
 
-def suggested_in_words(one: Suggestion) -> str:
+def suggested_in_words(one: Suggestion, spelling: Spelling) -> str:
     """Say what to change: ``pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)``."""
     rewrite = one.rewrite or Rewrite(())
-    return change_said(one.array, one.layout, one.more_bytes, rewrite.constants, written=bool(rewrite.edits))
+    return change_said(one.array, one.layout, one.more_bytes, rewrite.constants, spelling, written=bool(rewrite.edits))
 
 
 def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, as_json: bool) -> None:
@@ -36,7 +37,7 @@ def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, a
         json.dump(answer_facts(recording, found, notes), sys.stdout, indent=1)
         print()
         return
-    console = output_console()
+    console, spelling = output_console(), spelling_of(recording.file)
 
     def say(text: str, style: str = "") -> None:
         console.print(text, markup=False, highlight=False, style=style, soft_wrap=True)
@@ -46,20 +47,20 @@ def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, a
         return
     say(f"{recording.file}: wavefronts of every access to an array; predicted from the recording, then counted")
     if found.suggested:
-        console.print(_table(found.suggested))
+        console.print(_table(found.suggested, spelling))
     for one in found.suggested:
         if one.problem:
-            say(f"{one.kernel}, {suggested_in_words(one)}: failed {one.problem}", "bold")
+            say(f"{one.kernel}, {suggested_in_words(one, spelling)}: failed {one.problem}", "bold")
         resident = _resident(recording, one)
         if resident[0] != resident[1]:
             told = f"{resident[0]} -> {resident[1]} blocks per multiprocessor"
-            say(f"{one.kernel}, {suggested_in_words(one)}: {told}")
+            say(f"{one.kernel}, {suggested_in_words(one, spelling)}: {told}")
         if one.reason:
-            say(f"{one.kernel}, {suggested_in_words(one)}: not written: {one.reason}")
+            say(f"{one.kernel}, {suggested_in_words(one, spelling)}: not written: {one.reason}")
         if not one.complete:
             say(f"{one.kernel}: counts are of the requests that were logged")
         for note in dict.fromkeys(note for check in one.checks for note in check.notes):
-            say(f"{one.kernel}, {suggested_in_words(one)}: {note}")
+            say(f"{one.kernel}, {suggested_in_words(one, spelling)}: {note}")
     for refused in found.refused:
         say(f"{refused.kernel}, {refused.array.name}: {refused.excess:,} in excess; {refused.reason}")
     for note in notes:
@@ -93,7 +94,7 @@ def _suggestion_facts(recording: Recording, one: Suggestion) -> dict[str, Any]:
         "array": one.array.name,
         "line": one.array.line,
         "layout": {"kind": "pad" if isinstance(one.layout, Pad) else "swizzle", **asdict(one.layout)},
-        "text": suggested_in_words(one),
+        "text": suggested_in_words(one, spelling_of(recording.file)),
         "more_bytes": one.more_bytes,
         "blocks_per_multiprocessor": _resident(recording, one),
         "instructions": one.rewrite.instructions if one.rewrite else None,
@@ -147,7 +148,7 @@ def _refused_facts(one: Refused) -> dict[str, Any]:
     }
 
 
-def _table(suggested: Sequence[Suggestion]) -> Table:
+def _table(suggested: Sequence[Suggestion], spelling: Spelling) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -159,7 +160,7 @@ def _table(suggested: Sequence[Suggestion]) -> Table:
     for name in ("now", "predicted", *(_ENGINES[name] for name in engines), *(["time"] if timed else [])):
         table.add_column(name, justify="right")
     for one in suggested:
-        change = suggested_in_words(one)
+        change = suggested_in_words(one, spelling)
         counted = {check.engine: f"{sum(check.counted):,}" for check in one.checks if check.counted}
         row = [one.kernel, one.array.name, change]
         row += [f"{one.before:,}", f"{one.after:,}", *(counted.get(name, "") for name in engines)]

@@ -16,6 +16,7 @@ from smemviz.model.layout.search import Score, score, smallest_fix
 from smemviz.model.playback.bank_service import BankService
 from smemviz.recordings.data import SECTOR_BYTES, Launch, Site
 from smemviz.recordings.recording import Recording
+from smemviz.recordings.spelling import spelling_of
 from smemviz.recordings.text import lines_of
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.labels import count, lane_ranges, number
@@ -87,7 +88,8 @@ class Witness:
 
 def witness(recording: Recording, launch: Launch, exceeding: Exceeding, hardware: Hardware) -> Witness:
     """Show what exceeds a limit of a launch, counted as hardware does."""
-    explaining = Explaining(launch, hardware, loaded_sites(recording, launch))
+    spelling = spelling_of(recording.file_of(launch))
+    explaining = Explaining(launch, hardware, loaded_sites(recording, launch), spelling)
     site, row = launch.sites[exceeding.site], exceeding.row
     headline = f"{recording.file_of(launch, site)}:{site.line}: {_headline(launch, site, exceeding)}"
     source = around(recording.source_of(launch, site), site.line)

@@ -11,6 +11,7 @@ from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import Launch
+from smemviz.recordings.spelling import Spelling, spelling_of
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import duration
 from smemviz.wording.layout_changes import change_said
@@ -60,7 +61,7 @@ def _row(one: Mapping[str, Any], launches: Sequence[Launch], facts: Mapping[str,
     counted = [_counted(engine, check) for engine, check in one["verified"].items()]
     if hardware:
         counted.append(_("{wavefronts:,} by Nsight Compute", wavefronts=hardware["after"]["ncu_wavefronts"]))
-    change = _change(one, launches)
+    change = _change(one, launches, spelling_of(facts["file"]))
     return Row(
         change,
         f"{one['wavefronts']:,}",
@@ -73,13 +74,13 @@ def _row(one: Mapping[str, Any], launches: Sequence[Launch], facts: Mapping[str,
     )
 
 
-def _change(one: Mapping[str, Any], launches: Sequence[Launch]) -> str:
+def _change(one: Mapping[str, Any], launches: Sequence[Launch], spelling: Spelling) -> str:
     """Say what to change in the spoken language; the text of the facts is English."""
     place = one["array"], one["line"]
     array = next(info for launch in launches for info in launch.shared_arrays if (info.name, info.line) == place)
     kinds: dict[str, type[Pad | Swizzle]] = {"pad": Pad, "swizzle": Swizzle}
     layout = kinds[one["layout"]["kind"]](**{name: n for name, n in one["layout"].items() if name != "kind"})
-    return change_said(array, layout, one["more_bytes"], one["constants"], written=bool(one["diff"]))
+    return change_said(array, layout, one["more_bytes"], one["constants"], spelling, written=bool(one["diff"]))
 
 
 def _counted(engine: str, check: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.spelling import PYTHON, Spelling
 from smemviz.wording.grammar import capital, clause, clauses, items, sentences
 from smemviz.wording.labels import count
 from smemviz.wording.layout_changes import fix_text
@@ -46,22 +47,32 @@ class Explained:
     swizzle: LayoutFix[Swizzle] | None = None
 
 
-def explain(launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset()) -> tuple[Explained, ...]:
+def explain(
+    launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset(), spelling: Spelling = PYTHON
+) -> tuple[Explained, ...]:
     """Explain every site of a launch, in order, as a compute capability serves it.
 
-    ``loaded`` numbers the sites whose index is loaded data, as ``frontends.numba.sites.loaded_sites`` tells them.
+    ``loaded`` numbers the sites whose index is loaded data, as ``frontends.numba.sites.loaded_sites`` tells them;
+    ``spelling`` is how the kernel's language writes.
     """
-    explaining = Explaining(launch, hardware, loaded)
+    explaining = Explaining(launch, hardware, loaded, spelling)
     return tuple(explaining.site(i) for i in range(len(launch.sites)))
 
 
 class Explaining:
     """A launch with what explanations share: offsets into arrays, the fixes of each array, and what is explained."""
 
-    def __init__(self, launch: Launch, hardware: Hardware = H200, loaded: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        hardware: Hardware = H200,
+        loaded: frozenset[int] = frozenset(),
+        spelling: Spelling = PYTHON,
+    ) -> None:
         self.launch = launch
         self.hardware = hardware
         self.loaded = loaded
+        self._spelling = spelling
         self._sites: dict[tuple[str, int], Explained] = {}  # by the language they are explained in
         self._fixes: dict[int, tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]] = {}
 
@@ -188,7 +199,7 @@ class Explaining:
 
     def fix_text(self, index: int, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Swizzle] | None) -> str | None:
         """Say what to change in an array, and what that rests on and takes; None where there is nothing to change."""
-        said = fix_text(self.launch.arrays[index], pad, swizzle)
+        said = fix_text(self.launch.arrays[index], pad, swizzle, self._spelling)
         if said is None:
             return None
         logged = _("Based on the logged requests only.") if self.launch.missing else ""

@@ -8,14 +8,20 @@ from smemviz.i18n import _, ngettext
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix, Score
 from smemviz.recordings.data import ArrayInfo
+from smemviz.recordings.spelling import PYTHON, Spelling
 from smemviz.wording.grammar import capital
 from smemviz.wording.labels import count
 
 
-def fix_text(array: ArrayInfo, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Swizzle] | None) -> str | None:
+def fix_text(
+    array: ArrayInfo,
+    pad: LayoutFix[Pad] | None,
+    swizzle: LayoutFix[Swizzle] | None,
+    spelling: Spelling = PYTHON,
+) -> str | None:
     """Say what to change and what excess that leaves at all accesses to the array, None without either."""
-    changes = [pad_said(array, pad.layout, pad.more_bytes)] if pad else []
-    changes += [swizzle_said(array, swizzle.layout)] if swizzle else []
+    changes = [pad_said(array, pad.layout, pad.more_bytes, spelling)] if pad else []
+    changes += [swizzle_said(array, swizzle.layout, spelling)] if swizzle else []
     outcomes = [_outcome(fix.before, fix.after) for fix in (pad, swizzle) if fix]
     if not changes:
         return None
@@ -35,7 +41,13 @@ def fix_text(array: ArrayInfo, pad: LayoutFix[Pad] | None, swizzle: LayoutFix[Sw
 
 
 def change_said(
-    array: ArrayInfo, layout: Pad | Swizzle, more_bytes: int, constants: Mapping[str, object], *, written: bool
+    array: ArrayInfo,
+    layout: Pad | Swizzle,
+    more_bytes: int,
+    constants: Mapping[str, object],
+    spelling: Spelling = PYTHON,
+    *,
+    written: bool,
 ) -> str:
     """Say what to change: constants, where they make the layout, else the array.
 
@@ -47,11 +59,11 @@ def change_said(
             return _("{constants} ({more})", constants=set_to, more=more)
         return _("{constants}, as the file has it ({more})", constants=set_to, more=more)
     if isinstance(layout, Pad):
-        return pad_said(array, layout, more_bytes)
-    return swizzle_said(array, layout)
+        return pad_said(array, layout, more_bytes, spelling)
+    return swizzle_said(array, layout, spelling)
 
 
-def pad_said(array: ArrayInfo, pad: Pad, more_bytes: int) -> str:
+def pad_said(array: ArrayInfo, pad: Pad, more_bytes: int, spelling: Spelling = PYTHON) -> str:
     """Say what to pad: ``pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)``."""
     more = more_said(more_bytes)
     if len(array.shape) < 2:
@@ -60,15 +72,15 @@ def pad_said(array: ArrayInfo, pad: Pad, more_bytes: int) -> str:
             elements=count(pad.pad, "element"),
             array=array.name,
             row=pad.row,
-            index=f"i + i // {pad.row}{f' * {pad.pad}' if pad.pad > 1 else ''}",
+            index=f"i + i {spelling.divide} {pad.row}{f' * {pad.pad}' if pad.pad > 1 else ''}",
             more=more,
         )
     return _(
         "pad the row of {array} by {pad}, {shape} -> {padded} ({more})",
         array=array.name,
         pad=pad.pad,
-        shape=_tuple(array.shape),
-        padded=_tuple((*array.shape[:-1], array.shape[-1] + pad.pad)),
+        shape=spelling.shape(array.shape),
+        padded=spelling.shape((*array.shape[:-1], array.shape[-1] + pad.pad)),
         more=more,
     )
 
@@ -78,15 +90,15 @@ def more_said(more_bytes: int) -> str:
     return ngettext("{n:,} byte more", "{n:,} bytes more", more_bytes)
 
 
-def swizzle_said(array: ArrayInfo, swizzle: Swizzle) -> str:
+def swizzle_said(array: ArrayInfo, swizzle: Swizzle, spelling: Spelling = PYTHON) -> str:
     """Say how to index instead: ``swizzle to tile[r, c ^ r]``."""
     elements = array.nbytes // array.itemsize
-    said = _swizzled(array, swizzle, elements)
+    said = _swizzled(array, swizzle, elements, spelling)
     more = swizzle.more_elements(elements) * array.itemsize
     return _("{change} ({more})", change=said, more=more_said(more)) if more else said
 
 
-def _swizzled(array: ArrayInfo, swizzle: Swizzle, elements: int) -> str:
+def _swizzled(array: ArrayInfo, swizzle: Swizzle, elements: int, spelling: Spelling) -> str:
     """Say how to index: what is mixed into the column is the row, the column itself, or the number of the element."""
     size, apart, planes = 1 << swizzle.bits, 1 << swizzle.shift, len(array.shape) > 2
     pitch = array.strides[-2] // array.itemsize if len(array.shape) > 1 else 0
@@ -94,13 +106,13 @@ def _swizzled(array: ArrayInfo, swizzle: Swizzle, elements: int) -> str:
         column, row, rows = "c", f"r >> {swizzle.shift}" if swizzle.shift else "r", array.shape[-2]
     else:
         column, length = ("c", pitch) if pitch and pitch % (swizzle.row * apart * size) == 0 else ("i", elements)
-        row, rows = f"{column} // {swizzle.row * apart}", -(-length // swizzle.row)
+        row, rows = f"{column} {spelling.divide} {swizzle.row * apart}", -(-length // swizzle.row)
     if rows > size * apart or (planes and swizzle.row == pitch):
         row = f"{_bracketed(row) if '>>' in row else row} % {size}"
     if swizzle.base:
         row = f"{_bracketed(row)} << {swizzle.base}"
-    before = "..., r, " if planes else "r, "
-    code = f"{array.name}[{before if column == 'c' else ''}{column} ^ {_bracketed(row)}]"
+    before = (["..."] if planes else []) + ["r"] if column == "c" else []
+    code = spelling.element(array.name, [*before, f"{column} ^ {_bracketed(row)}"])
     if planes and swizzle.row == pitch and rows % (size * apart):
         return _("swizzle to {code}, r counted through all planes", code=code)
     if pitch and column == "i":
@@ -123,7 +135,3 @@ def _outcome(before: tuple[Score, ...], after: tuple[Score, ...]) -> str:
         len(before),
         was=was,
     )
-
-
-def _tuple(shape: tuple[int, ...]) -> str:
-    return f"({', '.join(map(str, shape))})"

@@ -133,6 +133,11 @@ def access_kind(site: Site) -> str:
     return access_name(site.space, site.op)
 
 
+def action(site: Site) -> str:
+    """Name what a site does; of shared memory, which is what is looked at, without saying so."""
+    return access_kind(site) if site.space == "global" else operation(site)
+
+
 def badge(site: Site, row: SiteSummary) -> str:
     """Say in a few words what a site does and costs: ``shared load · 32-way · 992 excess``."""
     kind = access_kind(site)
@@ -158,7 +163,7 @@ def present(now: RequestView, hardware: Hardware = H200) -> str:
     site = now.launch.sites[requests.site[now.row]]
     return _(
         "{access} by warp {warp}, step {step}: {cost}",
-        access=access_kind(site) if site.space == "global" else operation(site),
+        access=action(site),
         warp=requests.warp[now.row],
         step=requests.step[now.row],
         cost=cost(now, hardware),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from helpers.made_kernels import SHORT
@@ -14,7 +15,9 @@ from smemviz.app.cache import size_of
 from smemviz.app.factory import create_app
 from smemviz.app.pages.editor_page import run_asked
 from smemviz.app.texts import Texts
-from smemviz.engines.sandbox import parse_text
+from smemviz.engines.sandbox import Supervisor, parse_text
+from smemviz.engines.sandbox import supervisor as supervisor_module
+from smemviz.engines.sandbox.turns import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError
 
 
@@ -51,10 +54,44 @@ def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(tex
     assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "warning")]
 
 
+def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor_module, "_MOMENT_SECONDS", 0.0)
+    turns = Turns(1)
+    held = Ticket("another", "held")
+    assert turns.place(held) == 0
+    queued = Texts(Supervisor(turns=turns))
+    for _ in range(2):
+        said, _, refused = run_asked(queued, SHORT, "17")
+        assert (said["waiting"], said["said"], refused) == (1, "Waiting for its turn: place 1 in the queue", None)
+    assert run_asked(queued, SHORT, "18")[0]["waiting"] == 2
+    turns.done(held)
+    assert run_asked(queued, SHORT, "17")[0]["said"].startswith("Ran in")
+    queued.supervisor.close()
+
+
+def test_a_text_that_one_process_was_given_is_found_by_another(texts: Texts, tmp_path: Path) -> None:
+    one, other = Texts(texts.supervisor, tmp_path), Texts(texts.supervisor, tmp_path)
+    name = one.add(SHORT).name
+    assert other.program(name).source == SHORT
+    (tmp_path / name).write_text(SHORT.replace("STRIDE", "STRUDEL"))  # not what the name stands for
+    with pytest.raises(InputError, match="this text is not here any more"):
+        Texts(texts.supervisor, tmp_path).program(name)
+
+
+def test_the_latest_texts_are_found_by_other_processes(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts_module, "_MOST_FILES", 2)
+    made = Texts(texts.supervisor, tmp_path)
+    names = [made.add(f"X = {n}\n").name for n in range(4)]
+    assert len(list(tmp_path.iterdir())) == 2
+    assert Texts(texts.supervisor, tmp_path).program(names[-1]).source == "X = 3\n"
+
+
 def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
     texts: Texts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy(*arguments: object) -> None:
+    def busy(*arguments: object, **options: object) -> None:
         raise BusyError("the editor is busy")
 
     with monkeypatch.context() as patched:

@@ -23,7 +23,7 @@ from smemviz.app.texts import Texts, page_of
 from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
 from smemviz.frontends.numba.program import source_sha256
-from smemviz.paths import gallery, kernels_dir, recording_for
+from smemviz.paths import gallery, kernels_dir, plain_name, recording_for
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 
@@ -328,6 +328,30 @@ def test_for_other_machines_the_gallery_runs_within_the_limits_of_the_editor(tex
     assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
     with pytest.raises(InputError, match="the editor gives an array 67,108,864"):
         served.show(RunState("transpose", constants={"ROWS": "10000000"}))
+
+
+def test_for_other_machines_files_are_what_was_named_and_nothing_else_of_the_disk(tmp_path: Path, texts: Texts) -> None:
+    square, recording = SQUARE.read_text(encoding="utf-8"), recording_for(SQUARE)
+    assert recording is not None
+    (tmp_path / "own.py").write_text(square)
+    (tmp_path / "secret.py").write_text(square)
+    (tmp_path / "reads.py").write_text(f"import secret\n{square}")
+    shutil.copy(recording, tmp_path / "own-gpu.smem.npz")
+    served = Library([tmp_path / "own.py", tmp_path / "reads.py", tmp_path / "own-gpu.smem.npz"], texts, local=False)
+    shown = served.show(RunState("own", constants={"IPAD": "0"}))
+    assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]
+    assert served.show(RunState("own-gpu")).recording.engine == "gpu"
+    for name in ("secret", "secret.py", str(tmp_path / "secret"), "../secret", "own/../secret", "/etc/passwd"):
+        with pytest.raises(InputError, match="not served here"):
+            served.show(RunState(name))
+    with pytest.raises(InputError, match=r"^reads.py:1: .*secret"):
+        served.show(RunState("reads"))
+    for name in ("own.py", "own-gpu.smem.npz"):
+        (tmp_path / name).unlink()
+        with pytest.raises(InputError) as caught:
+            served.show(RunState(plain_name(Path(name))))
+        assert str(caught.value).startswith(f"{name}: ")
+        assert str(tmp_path) not in str(caught.value)
 
 
 def test_a_constant_that_a_kernel_does_not_read_keeps_its_recording() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 import time
@@ -231,6 +232,17 @@ def test_settings_are_read_from_the_environment_as_they_were_written(tmp_path: P
 def test_what_makes_no_sense_is_said_in_one_line(variable: str, text: str) -> None:
     with pytest.raises(InputError, match=text.replace("/", ".")):
         Settings.read({f"SMEMVIZ_{variable}": text})
+
+
+def test_a_process_that_never_gave_a_page_has_its_scripts() -> None:
+    server = create_server(Settings(log=False, editor=False))
+    page = server.test_client().get("/").text
+    scripts = re.findall(r'src="(/_dash-component-suites/[^"]+)"', page)
+    assert len(scripts) > 5
+    fresh = create_server(Settings(log=False, editor=False))
+    setup = next(one for one in fresh.before_request_funcs[None] if one.__name__ == "_setup_server")
+    fresh.before_request_funcs[None].remove(setup)  # as when another request is at it
+    assert {fresh.test_client().get(script).status_code for script in scripts} == {200}
 
 
 def test_a_server_for_others_answers_an_address_and_the_names_it_was_given_only() -> None:

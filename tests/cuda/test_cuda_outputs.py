@@ -8,6 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import smemviz
@@ -98,3 +99,19 @@ def test_the_gallery_shows_files_of_both_languages_side_by_side() -> None:
     page = str(gallery_page(both))
     for file in both.files:
         assert f"/kernel?file={file.replace('@', '%40')}&kernel=set_col_read_col" in page
+
+
+def test_what_a_loop_works_out_anew_follows_registers_that_some_threads_changed() -> None:
+    text = (
+        "__global__ void k(int *out, int n) {\n    int t = threadIdx.x, total = 0, step = 1;\n"
+        "    for (int i = 0; i < n; i++) {\n        total += t * step + blockIdx.x * 100;\n"
+        "        if (i == 2 && t % 3 == 0)\n            step = 5;\n    }\n"
+        "    out[blockIdx.x * blockDim.x + t] = total;\n}\n"
+    )
+    out = np.zeros((3, 64), np.int32)
+    for view in ("source", "compiled"):
+        out[:] = 0
+        smemviz.cuda_cpp(text, view=view)["k"][3, 64](out, 6)
+        t = np.arange(64)
+        expected = 3 * t + 3 * t * np.where(t % 3 == 0, 5, 1) + 600 * np.arange(3)[:, None]
+        assert np.array_equal(out, expected)

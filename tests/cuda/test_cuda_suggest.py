@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -239,3 +240,50 @@ def test_the_page_suggests_for_cuda_in_the_view_that_is_shown() -> None:
         assert (filling["suggest-panel.hidden"], filling["suggest.disabled"]) == (False, False)
         made = command(Path("square.cu"), "set_row_read_col", {}, library.program(file).variant)
         assert made[3:] == ["suggest", "square.cu:set_row_read_col", "--view", view, "--json"]
+
+
+WRITTEN = """
+// smemviz: column<<<1, dim3(32, 32)>>>(zeros(1024))
+// smemviz: apart<<<1, 256>>>(zeros(256))
+// smemviz: raced<<<1, 64>>>(zeros(64))
+// smemviz: unwritten<<<1, 32>>>(zeros(32))
+__global__ void column(float *out) {
+    __shared__ float tile[32][32];
+    tile[threadIdx.x][threadIdx.y] = 1;
+    out[threadIdx.y * 32 + threadIdx.x] = 1;
+}
+__global__ void apart(float *out) {
+    __shared__ float flat[2048];
+    flat[threadIdx.x * 8] = 1;
+    out[threadIdx.x] = 1;
+}
+__global__ void raced(float *out) {
+    __shared__ float tile[2][32];
+    tile[threadIdx.x / 32][threadIdx.x % 32] = 1;
+    out[threadIdx.x] = tile[1 - threadIdx.x / 32][threadIdx.x % 32];
+}
+__global__ void unwritten(float *out) {
+    __shared__ float tile[4][32];
+    out[threadIdx.x] = tile[3][threadIdx.x];
+}
+"""
+
+
+def test_what_is_said_of_a_kernel_in_cuda_is_spelled_as_cuda_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.cu").write_text(WRITTEN)
+    assert main(["run", str(tmp_path / "k.cu"), "--json"]) == 1  # it makes mistakes
+    assert main(["suggest", str(tmp_path / "k.cu"), "--json"]) == 0
+    said = capsys.readouterr().out
+    for text in (
+        "Pad the row of tile by 1, [32][32] -> [32][33] (128 bytes more), or swizzle to tile[r][c ^ r]:",
+        "Leave 1 element of flat unused after every 32, index i + i / 32 (256 bytes more), "
+        "or swizzle to flat[i ^ (i / 32 % 8)]:",
+        "pad the row of tile by 1, [32][32] -> [32][33]",
+        "tile[1][0] is stored",
+        "no barrier between. Put __syncthreads() between",
+        "tile[3][0] is read, but nothing wrote it",
+    ):
+        assert text in said
+    assert not re.search(r"cuda\.|(?<!__)syncthreads|\w\[\w+, |\(32, 32\) ->| // ", said.replace("// smemviz", ""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import smemviz
-from smemviz.figures.lesson_bars import Bar, lesson_bars
+from smemviz.figures.lessons.bars import Bar, lesson_bars
 from smemviz.lessons.bench import look, recorded
 from smemviz.paths import kernels_dir
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 
-from smemviz.app.components.launches import Filling
+from smemviz.app.components.launches import Filling, Query
 
 
 def outputs(properties: Sequence[str], *, again: bool = False) -> list[Output]:
@@ -18,6 +18,32 @@ def outputs(properties: Sequence[str], *, again: bool = False) -> list[Output]:
 def values(properties: Sequence[str], filling: Filling) -> list[Any]:
     """Return the values of properties in their order; what is not filled in stays as it is."""
     return [filling.get(name, no_update) for name in properties]
+
+
+def fill(
+    app: Dash,
+    properties: Sequence[str],
+    view: Callable[..., Filling],
+    *dependencies: Input | State,
+    initially: bool = True,
+    at: str = "",
+) -> None:
+    """Let a view fill properties with what it makes of dependencies; ``at`` is the path of the only page to do it on.
+
+    One that is not wanted ``initially`` waits for a change.
+    """
+    place = (State("place", "data"),) if at else ()
+
+    @app.callback(outputs(properties), *dependencies, *place, prevent_initial_call=not initially)  # type: ignore[untyped-decorator]
+    def answer(*given: Any) -> list[Any]:
+        if at and not is_at(given[-1], at):
+            return values(properties, {})
+        return values(properties, view(*given[: len(dependencies)]))
+
+
+def is_at(place: Query | None, path: str) -> bool:
+    """Tell whether the page of a path is the one that is open."""
+    return bool(place and place["path"] == path)
 
 
 class Clientside(Protocol):

@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 from dash import dcc, html
 
+from smemviz.app.components.frames import scroller
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import gettext as _
 
@@ -74,13 +75,7 @@ def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Sec
                 className="panel-head",
             ),
             html.P(note, className="note", id=f"{identity}-note"),
-            html.Div(
-                html.Div(graph(identity), className="sheet", id=f"{identity}-sheet"),
-                className="scroller",
-                tabIndex=0,
-                role="region",
-                **{"aria-labelledby": f"{identity}-title"},
-            ),
+            scroller(html.Div(graph(identity), className="sheet", id=f"{identity}-sheet"), titled=f"{identity}-title"),
         ],
         className="panel",
         id=f"{identity}-panel",

@@ -21,11 +21,13 @@ from smemviz.app.components.launches import Filling, Query
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
 from smemviz.app.pages.kernel.run_view import refusal
+from smemviz.app.pages.learn.task_panel import TASK_OUTPUTS, judged, task_in, task_panel
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE
-from smemviz.errors import InputError, PlaceError, SmemvizError
+from smemviz.errors import InputError, PlaceError, SmemvizError, WaitingError
 from smemviz.i18n import N_, English, _, speaking, spoken
+from smemviz.lessons.tasks import Task
 from smemviz.messages import say
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import gallery
@@ -33,6 +35,7 @@ from smemviz.recordings.data import Finding
 from smemviz.wording.labels import count
 
 _FIRST = "square"
+_LONGEST_TIME = 20  # characters of the time by which a browser tells its questions apart
 _UNREAD = "columns nothing unread"  # no text has run yet, so there are no constants either
 _REFUSED = ("headline.children", "origin.children", "notices.children", "results.className")
 
@@ -53,14 +56,14 @@ def _texts(services: Services) -> Texts:
 def editor_page(texts: Texts, run: Query) -> Component:
     """Lay out the page; the browser sends the text it has and fills it: its link's, its draft, or the first."""
     texts.supervisor.warm()
-    state = RunState.read(run)
-    start, meant = _start_text(texts, state.file)
+    state, task = RunState.read(run), task_in(run)
+    start, meant = _start_text(texts, state.file, task)
     program = texts.add(start).program
     store = dcc.Store(id="editor-start-text", data={"text": start, "meant": meant})
-    page = kernel_layout(program, state.hardware or H200, [_panel(), store])
+    page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), store])
     page["results"].className = _UNREAD
     page["drawn-run"].data = run
-    page["headline"].children = _("Write a kernel")
+    page["headline"].children = _("Fix this kernel") if task else _("Write a kernel")
     return page
 
 
@@ -81,6 +84,14 @@ def register(app: Dash, services: Services) -> None:
         initially=False,
     )
 
+    of_script(app, "smemviz_learn")(
+        "fixed",
+        Output("learn-progress", "data", allow_duplicate=True),
+        Input("editor-fixed", "data"),
+        State("learn-progress", "data"),
+        initially=False,
+    )
+
     @app.callback(  # type: ignore[untyped-decorator]
         Output("editor-start", "data"), Input("editor-choice", "value"), prevent_initial_call=True
     )
@@ -91,17 +102,22 @@ def register(app: Dash, services: Services) -> None:
         Output("editor-answer", "data"),
         Output("editor-printed", "children"),
         Output("editor-printed-panel", "hidden"),
+        *(Output(*place) for place in TASK_OUTPUTS),
         Input("editor-text", "data"),
         State("shown-run", "data"),
+        State("run", "data"),
         prevent_initial_call=True,
     )
-    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
+    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None, run: Query) -> tuple[Any, ...]:
+        task = task_in(run)
         if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
-            return no_update, "", True
-        result, printed, refused = run_asked(texts, asked["source"])
+            return no_update, "", True, *judged(task, None)
+        result, printed, refused = run_asked(texts, asked["source"], str(asked.get("at", ""))[:_LONGEST_TIME])
         filling = _view_refused(refused, asked["source"], shown) if refused else {}
+        recording = texts.run(result["file"], {}).recording if task and result.get("file") else None
         # The browser shows a refusal itself, for it knows whether another text was asked for since.
-        return {**result, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}, printed, not printed
+        answered = {**result, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}
+        return answered, printed, not printed, *judged(task, recording)
 
 
 def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | None) -> Filling:
@@ -110,8 +126,8 @@ def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | N
     return filling if shown else filling | {"results.className": _UNREAD}
 
 
-def run_asked(texts: Texts, source: str) -> Asked:
-    """Run a text.
+def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
+    """Run a text; what is ``asked`` at a time of the browser has a place in the queue, and is asked again.
 
     The browser is told the ``file`` to show, None when there is none, ``marks`` for lines of the text, and a sentence
     with its language: what Python says is in English.
@@ -119,7 +135,10 @@ def run_asked(texts: Texts, source: str) -> Asked:
     began = time.perf_counter()
     try:
         text = texts.add(source)
-        ran = texts.run(text.name, {})
+        ran = texts.run(text.name, {}, asked)
+    except WaitingError as waiting:
+        said = _("Waiting for its turn: place {place:,} in the queue", place=waiting.place)
+        return Asked({"waiting": waiting.place, "marks": [], "said": said, "lang": _tag(said)})
     except PlaceError as error:
         what, tag = _in_words(error.what)
         with speaking(tag):
@@ -135,8 +154,11 @@ def run_asked(texts: Texts, source: str) -> Asked:
     else:
         said = _("Ran in {seconds:.2f} s: {launches}.", **values)
     marks = list(map(_of_finding, recording.findings))
-    tag = "en" if isinstance(said, English) else spoken()
-    return Asked({"file": text.name, "marks": marks, "said": said, "lang": tag}, ran.printed)
+    return Asked({"file": text.name, "marks": marks, "said": said, "lang": _tag(said)}, ran.printed)
+
+
+def _tag(said: str) -> str:
+    return "en" if isinstance(said, English) else spoken()
 
 
 def _in_words(text: str) -> tuple[str, str]:
@@ -157,14 +179,14 @@ def _mark(line: int, message: str, severity: str) -> dict[str, Any]:
     return {"line": line, "message": message, "severity": severity}
 
 
-def _start_text(texts: Texts, file: str) -> tuple[str, bool]:
+def _start_text(texts: Texts, file: str, task: Task | None) -> tuple[str, bool]:
     """Return the text that the URL names, where it is still here, else the first; and whether it is the one named."""
     if file in texts:
         try:
             return texts.program(file).source, True
         except InputError:  # the link has it, or the browser's draft
             pass
-    return _start(_FIRST), False
+    return (task.source, True) if task else (_start(_FIRST), False)
 
 
 def _start(name: str) -> str:

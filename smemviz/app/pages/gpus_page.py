@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, State, dcc, html
+from dash import Dash, Input, dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
-from smemviz.app.components.connect import outputs, values
+from smemviz.app.components.connect import fill
+from smemviz.app.components.frames import page_head, scroller
 from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of
 from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import rich, translated
@@ -58,25 +60,12 @@ def gpus_page() -> Component:
     )
     return html.Div(
         [
-            html.Header(
-                [
-                    html.P(_("Other GPUs"), className="eyebrow"),
-                    html.H1(_("One access on every GPU"), id="gpus-headline", className="headline"),
-                    html.P("", id="gpus-origin", className="origin"),
-                ],
-                className="title",
-            ),
+            page_head("gpus", _("Other GPUs"), _("One access on every GPU")),
             html.Div(id="gpus-notices", role="status", className="notices"),
             html.Section(
                 [
                     html.H2(_("Every compute capability and bank mode"), id="gpus-title"),
-                    html.Div(
-                        id="gpus-table",
-                        className="scroller",
-                        tabIndex=0,
-                        role="region",
-                        **{"aria-labelledby": "gpus-title"},
-                    ),
+                    scroller(titled="gpus-title", id="gpus-table"),
                     html.P(
                         _(
                             "The rules of the two GPUs are swapped one at a time and the access is counted again; the "
@@ -95,18 +84,8 @@ def gpus_page() -> Component:
 
 def register(app: Dash, services: Services) -> None:
     """Connect the page of an app to its files."""
-    library = services.library
-
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(GPUS_PROPERTIES),
-        Input("run", "data"),
-        Input("look", "data"),
-        State("place", "data"),
-    )
-    def show_gpus(run: Query, look: Query, place: Query) -> list[Any]:
-        here = bool(place) and place["path"] == GPUS
-        filling = view_gpus(library, run, look) if here else {}
-        return values(GPUS_PROPERTIES, filling)
+    view = partial(view_gpus, services.library)
+    fill(app, GPUS_PROPERTIES, view, Input("run", "data"), Input("look", "data"), at=GPUS)
 
 
 def view_gpus(library: Library, run: Query, look: Query) -> Filling:

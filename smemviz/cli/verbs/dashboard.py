@@ -17,8 +17,6 @@ from smemviz.errors import InputError
 
 TERMINATED = 143  # as a shell reports SIGTERM
 
-UNBOUNDED = "the editor is left out, because only Linux bounds the memory of what others write in it"
-
 _PORTS_TRIED = 100
 _HIGHEST_PORT = 65535
 
@@ -42,15 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Check the inputs, take a port, then load the server and serve until Ctrl-C."""
     local = is_loopback(arguments.host)
-    # Whoever reaches the port could have the files run, and read what they say of this machine.
-    paths = arguments.paths if local else []
+    paths = arguments.paths
     for path in paths:
         check(path)
     editor = not arguments.no_editor and (local or memory_is_bounded())
     listening = listen(arguments.host, arguments.port)
     with listening:
         if not local:
-            _say_what_is_off(arguments, editor)
+            say_what_is_off(arguments.host, arguments.paths, editor=editor, wanted=not arguments.no_editor)
         import logging
         import webbrowser
 
@@ -58,7 +55,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from smemviz.app.server.serving import server_on
 
         names = (arguments.host, *arguments.allow_host)
-        app = create_app(paths, editor=editor, follow=bool(paths), local=local, names=names)
+        app = create_app(paths, editor=editor, follow=bool(paths) and local, local=local, names=names)
         server = server_on(listening, arguments.host, app.server)
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         url = f"http://{arguments.host}:{listening.getsockname()[1]}/{_page(paths)}"
@@ -78,14 +75,16 @@ def memory_is_bounded() -> bool:
     return memory_is_bounded()
 
 
-def _say_what_is_off(arguments: argparse.Namespace, editor: bool) -> None:
-    served = "the gallery and the editor are" if editor else "the gallery is"
+def say_what_is_off(host: str, paths: Sequence[Path], *, editor: bool, wanted: bool) -> None:
+    """Say what others may do at this address, and what this system cannot hold them to."""
+    served = "the files named here" if paths else "the gallery"
+    served += " and the editor are" if editor else " are" if paths else " is"
     lines = [
-        f"{arguments.host} is open to other machines, so files are not served from their paths; {served}, every run "
-        "within the editor's limits. Nothing is measured, no revision read"
+        f"{host} is open to other machines; {served} served, every run within the editor's limits. Nothing is "
+        "measured, no revision read"
     ]
-    if not editor and not arguments.no_editor:
-        lines.append(UNBOUNDED)
+    if wanted and not editor:
+        lines.append("the editor is left out, because only Linux bounds the memory of what others write in it")
     for line in lines:
         print(f"smemviz: {line}", file=sys.stderr, flush=True)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from smemviz.cli.settings import hardware, main_output, setting
+from smemviz.cli.settings import add_engine, add_setting, hardware, main_output
 from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
 
@@ -26,17 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="A", help="a recording, a kernel file, or REVISION:FILE")
     parser.add_argument("after", metavar="B", nargs="?", help="another; A again when it is left out")
     for option, of in (("--set", "A and B"), ("--set-a", "A"), ("--set-b", "B")):
-        parser.add_argument(
-            option,
-            metavar="NAME=VALUE",
-            type=setting,
-            action="append",
-            default=[],
-            help=f"replace a constant of {of}; repeatable",
-        )
-    parser.add_argument(
-        "--engine", choices=("auto", "gpu", "lockstep"), default="auto", help="what runs kernel files (default: auto)"
-    )
+        add_setting(parser, f"replace a constant of {of}", option)
+    add_engine(parser, "what runs kernel files (default: auto)")
     parser.add_argument(
         "--tolerance",
         metavar="PERCENT",

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import hardware, main_output, setting
+from smemviz.cli.settings import add_engine, add_setting, hardware, main_output
 from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
 from smemviz.figures.registry import EXPORTED, FIGURES
@@ -79,10 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     look.add_argument("--background", action="store_true", help="paint the paper behind an image")
     look.add_argument("--caption", metavar="TEXT", help="the text below a figure; '' for none (default: what it shows)")
     run = parser.add_argument_group("of a kernel file")
-    run.add_argument(
-        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="replace a constant; repeatable"
-    )
-    run.add_argument("--engine", choices=("auto", "gpu", "lockstep"), default="auto", help="what runs it (auto)")
+    add_setting(run, "replace a constant")
+    add_engine(run, "what runs it (auto)")
 
 
 def execute(arguments: argparse.Namespace) -> int:

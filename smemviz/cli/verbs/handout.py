@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from smemviz.cli.settings import setting
+from smemviz.cli.settings import add_setting
 from smemviz.errors import InputError
 from smemviz.i18n import LANGUAGES, speaking
 from smemviz.printable import printable
@@ -29,9 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help="the .pdf file to write")
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
     parser.add_argument("--lang", choices=tuple(LANGUAGES), default="en", help="the language (default: en)")
-    parser.add_argument(
-        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="turn a knob; repeatable"
-    )
+    add_setting(parser, "turn a knob")
 
 
 def execute(arguments: argparse.Namespace) -> int:

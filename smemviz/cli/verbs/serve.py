@@ -11,9 +11,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from smemviz.app.server.loopback import is_loopback
 from smemviz.app.server.settings import REQUESTS, Settings, prefix_of
-from smemviz.cli.verbs.dashboard import UNBOUNDED, check, listen, memory_is_bounded, port
+from smemviz.cli.verbs.dashboard import check, listen, memory_is_bounded, port, say_what_is_off
 from smemviz.errors import MissingError
 
 _MOST_WORKERS = 64
@@ -66,7 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
     for path in arguments.paths:
         check(path)
     memory = 3.0 * arguments.runs if arguments.memory is None else arguments.memory
-    editor = not arguments.no_editor and (is_loopback(arguments.host) or memory_is_bounded())
+    editor = not arguments.no_editor and memory_is_bounded()
     with listen(arguments.host, arguments.port, tries=1) as listening, tempfile.TemporaryDirectory() as shared:
         settings = Settings(
             tuple(arguments.paths),
@@ -81,8 +80,7 @@ def execute(arguments: argparse.Namespace) -> int:
             shared,
         )
         Settings.read(settings.environment())  # says what makes no sense before anything starts
-        for line in _about(settings, arguments):
-            print(f"smemviz: {line}", file=sys.stderr, flush=True)
+        say_what_is_off(arguments.host, arguments.paths, editor=editor, wanted=not arguments.no_editor)
         url = f"http://{arguments.host}:{listening.getsockname()[1]}{settings.prefix}/"
         _serve(arguments.workers, listening, settings, url)
     return 0
@@ -101,18 +99,6 @@ def _serve(count: int, listening: socket.socket, settings: Settings, url: str) -
     for told in (signal.SIGTERM, signal.SIGINT):
         signal.signal(told, workers.stop)
     workers.run(ready)
-
-
-def _about(settings: Settings, arguments: argparse.Namespace) -> list[str]:
-    """Say what visitors may do, and what this system does not hold them to."""
-    files = "the files named here are served" if settings.files else "the gallery is served"
-    lines = [
-        f"{files}, --workers {arguments.workers}; visitors run kernels, --runs {settings.runs} at once within "
-        f"{settings.memory_gb:g} GB. Nothing is measured, no revision read"
-    ]
-    if not settings.editor and not arguments.no_editor:
-        lines.append(UNBOUNDED)
-    return lines
 
 
 def _cores() -> int:

@@ -22,7 +22,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import main_output, require_output, setting
+from smemviz.cli.settings import add_engine, add_setting, add_view, main_output, require_output
 from smemviz.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,20 +37,11 @@ _HEADERS = ("--- a/", "+++ b/", "@@ ", "\\ ")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", metavar="FILE[:KERNEL]", help="a kernel file or a recording, and one kernel of it")
-    parser.add_argument(
-        "--set", metavar="NAME=VALUE", type=setting, action="append", default=[], help="replace a constant; repeatable"
+    add_setting(parser, "replace a constant")
+    add_engine(
+        parser, "what records and verifies: lockstep alone, or the GPU too (default: auto, the GPU where there is one)"
     )
-    parser.add_argument(
-        "--engine",
-        choices=("auto", "gpu", "lockstep"),
-        default="auto",
-        help="what records and verifies: lockstep alone, or the GPU too (default: auto, the GPU where there is one)",
-    )
-    parser.add_argument(
-        "--view",
-        choices=("source", "compiled"),
-        help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
-    )
+    add_view(parser)
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="write the difference to this file")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 

@@ -20,19 +20,27 @@ from typing import Any, Protocol
 import numba
 import numpy as np
 from numba import cuda
+from numba.core.errors import NumbaError as CoreError
 from numba.cuda.core import config
-from numba.cuda.core.errors import NumbaPerformanceWarning  # not the class of the same name in numba.core
+from numba.cuda.core.errors import NumbaError, NumbaPerformanceWarning  # not the classes of these names in numba.core
 from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines import recorder
 from smemviz.engines.gpu.passes import ROW_BYTES, InstrumentedKernel, count, instrumented_kernel, most_registers
 from smemviz.engines.gpu.preflight import UNSAFE, Preflight
-from smemviz.engines.host import Configuration, configuration, launch_place, run_main
+from smemviz.engines.host import (
+    Configuration,
+    configuration,
+    launch_place,
+    not_recorded,
+    one_line,
+    run_main,
+)
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker
-from smemviz.errors import LaunchError, MissingError, RefusedLaunchError
+from smemviz.errors import LaunchError, MissingError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
@@ -91,6 +99,7 @@ class Recorder(recorder.Recorder):
         super().__init__(progress, log_bytes, picker)
         self._preflight = Preflight()
         self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
+        self._not_recorded: dict[str, UnsupportedError] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -104,15 +113,38 @@ class Recorder(recorder.Recorder):
             self.progress(len(self.launches), len(self.launches) + 1, function.name)
         threads = math.prod(config.block)
         key = (dispatcher.py_func, most_registers(threads), *(_kind(argument) for argument in arguments))
-        if key not in self._instrumented:
-            options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
-            kept = {name: value for name, value in options.items() if value}
-            self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
-        launch = count(
-            function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
-        )
+        try:
+            if key not in self._instrumented:
+                options = {name: dispatcher.targetoptions.get(name) for name in _CARRIED_OPTIONS}
+                kept = {name: value for name, value in options.items() if value}
+                self._instrumented[key] = instrumented_kernel(function, arguments, threads, kept)
+            launch = count(
+                function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
+            )
+        except (UnsupportedError, CoreError, NumbaError) as error:
+            self._leave_out(function, error)
+            return True
         self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
+
+    def end(self) -> None:
+        """Note which kernels ran without being recorded.
+
+        Raises:
+            UnsupportedError: when there is nothing else to tell.
+        """
+        if self.is_empty:
+            for error in self._not_recorded.values():
+                raise error
+        self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
+
+    def _leave_out(self, function: Function, error: Exception) -> None:
+        """Note that a kernel runs without being recorded; one that Numba refuses with counters may compile without."""
+        if not isinstance(error, UnsupportedError):
+            what = said("with counters Numba does not compile it ({what})", what=one_line(error))
+            error = UnsupportedError(function.file, function.node.lineno, what)
+        error.kernel = function.name
+        self._not_recorded.setdefault(function.name, error)
 
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
@@ -122,11 +154,12 @@ class Recorder(recorder.Recorder):
             self.refuse(function.name, error)
             return False
         safe = not any(finding.kind in UNSAFE for finding in found)
-        self.findings += found if safe else map(_not_run, found)
+        self.findings += found if safe else map(not_run, found)
         return safe
 
 
-def _not_run(finding: Finding) -> Finding:
+def not_run(finding: Finding) -> Finding:
+    """Return a mistake for which a launch was not made."""
     message = said("{what} It was not run on the GPU.", what=finding.message)
     return replace(finding, launch=None, message=message)
 

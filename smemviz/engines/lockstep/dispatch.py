@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dis
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from functools import lru_cache
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import said
 
 _FORALL_BLOCK = 128
+_COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
+_COMPILED |= {"get_const_mem_size", "get_max_threads_per_block", "get_local_mem_per_thread", "inspect_asm"}
+_COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "compile"}
 
 
 class Dispatcher:
@@ -65,6 +70,20 @@ class Dispatcher:
             )
         return self._configured(configuration(place, given))
 
+    def specialize(self, *args: Any) -> Dispatcher:
+        """Return the kernel, which is the same for all types of arguments."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _COMPILED:
+            what = said(
+                "{kernel}.{name} asks the compiled kernel; lockstep compiles none. Run with engine gpu.",
+                kernel=vars(self).get("__name__", ""),
+                name=name,
+            )
+            raise UnsupportedError(*launch_place(vars(self).get("_file", "")), what)
+        raise AttributeError(f"'Dispatcher' object has no attribute {name!r}")
+
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
         """Return the kernel with a launch configuration."""
         return self[griddim, blockdim, stream, sharedmem]
@@ -90,7 +109,7 @@ class Dispatcher:
         types = tuple((getattr(a, "dtype", type(a)), getattr(a, "ndim", 0)) for a in args)
         first = self._globals.setdefault(types, now)
         for name, value in first.items():
-            if name not in now or not np.array_equal(value, now[name]):
+            if name not in now or not _same(value, now[name]):
                 what = said(
                     "{name} has changed since {kernel} was launched first; the GPU keeps what it was then. "
                     "Pass it as an argument.",
@@ -115,10 +134,22 @@ class Dispatcher:
 
 def _captured(function: FunctionType) -> dict[str, Any]:
     """Return the numbers and arrays outside a kernel that it names, arrays as copies."""
-    found = inspect.getclosurevars(function)
-    outside = {**found.globals, **found.nonlocals}
+    outside = {name: function.__globals__.get(name) for name in _globals_of(function.__code__)}
+    outside |= inspect.getclosurevars(function).nonlocals
     kept = {name: value for name, value in outside.items() if isinstance(value, bool | int | float | np.ndarray)}
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in kept.items()}
+
+
+@lru_cache(maxsize=256)
+def _globals_of(code: CodeType) -> frozenset[str]:
+    """Return the globals that code reads; its other names are attributes."""
+    return frozenset(one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two numbers or arrays are the same, NaN being what NaN is."""
+    one, other = np.asarray(one), np.asarray(other)
+    return bool(one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes())
 
 
 def _number_as(wanted: Any, value: Any) -> Any:

@@ -43,7 +43,7 @@ class Limits:
     iterations: int = 10_000_000
     memory_bytes: int = 4 * 1024**3
     threads: int = 1 << 30
-    threads_at_once: int = 1 << 15
+    threads_at_once: int = 1 << 16
     shared_at_once: int = 1 << 25
 
 

@@ -9,19 +9,24 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import IO
+from uuid import uuid4
 
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.run import FILE, Ran
-from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError
+from smemviz.engines.sandbox.turns import Ticket, Turns
+from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError, WaitingError
 from smemviz.messages import said
 from smemviz.recordings.file import unpacked
 
 AT_ONCE = 2
 _START_SECONDS = 60.0
 _BUSY_SECONDS = 15.0
+_MOMENT_SECONDS = 0.3  # how long a question waits that will be asked again
+_PAUSE_SECONDS = 0.05
 _MAX_ANSWER = 1 << 20  # bytes
 _MAX_RECORDING = 1 << 26  # bytes
 
@@ -58,11 +63,14 @@ class _Worker:
 
 
 class Supervisor:
-    """Runs texts, ``AT_ONCE`` at a time, each in a process of its own that was started ahead."""
+    """Runs texts, a few at a time, each in a process of its own that was started ahead.
 
-    def __init__(self, limits: SandboxLimits | None = None) -> None:
+    Those of other processes are among the few, where ``turns`` are shared with them.
+    """
+
+    def __init__(self, limits: SandboxLimits | None = None, turns: Turns | None = None) -> None:
         self.limits = limits or SandboxLimits()
-        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._turns = turns or Turns(AT_ONCE)
         self._lock = threading.Lock()
         self._waiting: _Worker | None = None
         self._all: set[_Worker] = set()
@@ -75,10 +83,21 @@ class Supervisor:
             if self._waiting is None and not self._closed:
                 self._waiting = self._start()
 
-    def run(self, source: str, constants: Mapping[str, object] | None = None, file: str = FILE) -> Ran:
+    def run(
+        self,
+        source: str,
+        constants: Mapping[str, object] | None = None,
+        file: str = FILE,
+        *,
+        visitor: str = "",
+        asked: str = "",
+    ) -> Ran:
         """Run a text; ``file`` is the name that errors show.
 
+        ``visitor`` is who asks, and ``asked`` by what name; who gives one keeps the place in the queue by asking again.
+
         Raises:
+            WaitingError: when it is not this text's turn yet, and it was asked for by a name.
             InputError: for what the text does wrong, a limit it meets, or when too many run already.
         """
         size = len(source.encode(errors="replace"))
@@ -91,8 +110,8 @@ class Supervisor:
                     most=self.limits.source_bytes,
                 )
             )
-        if not self._turns.acquire(timeout=_BUSY_SECONDS):
-            raise BusyError(said("{file}: the editor is busy with other texts; try again in a moment", file=file))
+        ticket = Ticket(visitor, f"{visitor} {asked or uuid4()}")
+        self._wait_for_turn(ticket, file, again=bool(asked))
         try:
             worker = self._take()
             try:
@@ -101,7 +120,23 @@ class Supervisor:
                 self._drop(worker)
                 self.warm()
         finally:
-            self._turns.release()
+            self._turns.done(ticket)
+
+    def _wait_for_turn(self, ticket: Ticket, file: str, *, again: bool) -> None:
+        end = time.monotonic() + (_MOMENT_SECONDS if again else _BUSY_SECONDS)
+        while True:
+            place = self._turns.place(ticket)
+            if place == 0:
+                return
+            if place is None:
+                raise BusyError(said("{file}: too many runs are waiting already; try again in a minute", file=file))
+            if time.monotonic() > end:
+                break
+            time.sleep(_PAUSE_SECONDS)
+        if again:
+            raise WaitingError(said("{file}: it waits for its turn, at place {place:,}", file=file, place=place), place)
+        self._turns.done(ticket)
+        raise BusyError(said("{file}: the editor is busy with other texts; try again in a moment", file=file))
 
     def close(self) -> None:
         """End every process."""

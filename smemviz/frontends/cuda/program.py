@@ -19,8 +19,6 @@ from smemviz.recordings.dtypes import ConstantValue
 View = Literal["source", "compiled"]
 VIEWS: tuple[View, ...] = ("source", "compiled")
 
-_ENDINGS = (".cu", ".cuh")
-
 
 @dataclass(frozen=True)
 class CudaProgram(Program):
@@ -106,11 +104,6 @@ class CudaProgram(Program):
 
     def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
         return read_constants(self.source, overrides)
-
-
-def is_cuda_file(file: str) -> bool:
-    """Whether a file is one of CUDA C++, by its name."""
-    return file.endswith(_ENDINGS)
 
 
 def parse_cuda(source: str, file: str) -> CudaProgram:

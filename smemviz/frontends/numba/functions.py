@@ -90,8 +90,10 @@ def resolve(node: ast.expr, function: Function) -> object:
     """
     if isinstance(node, ast.Name):
         return function.lookup(node.id)
-    if isinstance(node, ast.Attribute) and not node.attr.startswith("_"):
+    if isinstance(node, ast.Attribute) and not node.attr.startswith("__"):
         base = resolve(node.value, function)
+        if node.attr.startswith("_") and not isinstance(base, ModuleType):
+            raise KeyError(node.attr)
         if isinstance(base, EnumMeta):
             return base[node.attr]
         if isinstance(base, ModuleType) or _is_cuda(base):
@@ -106,7 +108,7 @@ def canonical_name(node: ast.expr, function: Function) -> str:
     """Return the name the rules go by, ``cuda.atomic.add`` or ``math.sqrt``; empty when there is none."""
     if isinstance(node, ast.Attribute):
         base = canonical_name(node.value, function)
-        return f"{base}.{node.attr}" if base else ""
+        return _of_cuda(f"{base}.{node.attr}") if base else ""
     if not isinstance(node, ast.Name):
         return ""
     try:
@@ -114,16 +116,20 @@ def canonical_name(node: ast.expr, function: Function) -> str:
     except KeyError:
         return ""
     if isinstance(value, ModuleType):
-        name = value.__name__
-        return name.removeprefix("numba.") if name == "numba.cuda" or name.startswith("numba.cuda.") else name
+        return _of_cuda(value.__name__)
     if _is_cuda(value):
         place = value.__module__.removeprefix("numba.")
         own = getattr(value, "__qualname__", None) or getattr(value, "__name__", node.id)
         return f"{place if place in _PARTS else 'cuda'}.{own}"
     module = getattr(value, "__module__", None)
-    if module in ("math", "builtins", "operator", "_operator"):
+    if module in ("math", "cmath", "builtins", "operator", "_operator"):
         return f"{module.strip('_')}.{getattr(value, '__qualname__', node.id)}"
-    return ""
+    return f"numpy.{value.__name__}" if isinstance(value, np.ufunc) else ""
+
+
+def _of_cuda(name: str) -> str:
+    """Leave out the package of ``numba.cuda`` and what is in it."""
+    return name.removeprefix("numba.") if name == "numba.cuda" or name.startswith("numba.cuda.") else name
 
 
 def _is_cuda(value: object) -> bool:

@@ -96,6 +96,12 @@ class Program:
         main = _find_main(self.tree)
         return bool(self.kernels) and main is not None and _arguments_needed(main) == 0
 
+    @property
+    def runs_itself(self) -> bool:
+        """Whether the file does something when Python runs it, that is under ``if __name__ == "__main__"``."""
+        tests = (node.test for node in self.tree.body if isinstance(node, ast.If))
+        return any(isinstance(one, ast.Name) and one.id == "__name__" for test in tests for one in ast.walk(test))
+
     def require_main(self) -> ast.FunctionDef:
         """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""
         if not self.kernels:

@@ -15,9 +15,9 @@ from smemviz.measure.ncu.assign import assign
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.explain import Explanation, Recorded, Unit
 from smemviz.measure.ncu.sass import Instruction
-from smemviz.measure.ncu.verdicts import plural, unit_of
+from smemviz.measure.ncu.verdicts import plural
 from smemviz.messages import said
-from smemviz.model.hardware.operations import effect_of
+from smemviz.model.hardware.operations import effect_of, unit_of
 from smemviz.recordings.data import Launch, Site, SiteHardware, Verdict
 from smemviz.recordings.text import lines_of
 

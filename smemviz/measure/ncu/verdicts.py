@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from smemviz.measure.ncu.counts import CountsByWidth, total
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import nsaid, said
+from smemviz.model.hardware.operations import unit_of
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,6 @@ def plural(n: int, word: str) -> str:
         case "sector":
             return nsaid("{n:,} sector", "{n:,} sectors", n)
     return nsaid("{n:,} round", "{n:,} rounds", n)
-
-
-def unit_of(space: str) -> str:
-    """Return what is counted in a space, in the singular."""
-    return "sector" if space == "global" else "wavefront"
 
 
 def as_recorded(

@@ -69,6 +69,11 @@ def effect_of(op: str) -> Effect:
     return operation(op).effect
 
 
+def unit_of(space: str) -> str:
+    """Return what is counted in a space, in the singular."""
+    return "sector" if space == "global" else "wavefront"
+
+
 def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
     """Refuse an operation that does not exist, or not at this width, or not on this compute capability.
 

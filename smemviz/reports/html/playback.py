@@ -24,7 +24,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.views.grid import declared
 from smemviz.wording.labels import number
-from smemviz.wording.sentences import access_kind, badge, cost, headline_of, operation
+from smemviz.wording.sentences import action, badge, cost, headline_of
 
 Played = dict[str, Any]
 
@@ -120,7 +120,7 @@ def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
     return [
         {
             "source": site.source,
-            "does": access_kind(site) if site.space == "global" else operation(site),
+            "does": action(site),
             "badge": badge(site, row),
             "excess": bool(row.excess),
             "shared": site.space == "shared",

@@ -10,6 +10,7 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Query, hardware_of
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
@@ -128,7 +129,7 @@ def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) ->
         [html.Th(row[0], scope="row"), *(html.Td(c, className=k) for c, k in zip(row[1:], kinds[1:], strict=True))]
         for row in rows
     ]
-    return html.Div(
+    return scroller(
         html.Table(
             [
                 html.Caption(caption, className="visually-hidden"),
@@ -137,8 +138,5 @@ def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) ->
             ],
             className="table compare",
         ),
-        className="scroller",
-        tabIndex=0,
-        role="region",
-        **{"aria-label": caption},
+        label=caption,
     )

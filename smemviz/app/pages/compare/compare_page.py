@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
@@ -11,7 +10,8 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from smemviz.app.addresses import COMPARE
-from smemviz.app.components.connect import of_script, outputs, values
+from smemviz.app.components.connect import fill, of_script
+from smemviz.app.components.frames import page_head, scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import translated
@@ -107,15 +107,10 @@ def register(app: Dash, services: Services) -> None:
     """Connect the page of an app to its files, and serve the CSV."""
     library, stopwatch = services.library, services.stopwatch
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(_PROPERTIES),
-        Input("run", "data"),
-        Input("theme", "data"),
-        prevent_initial_call=True,
-    )
-    def show_compared(query: Query, theme: str) -> list[Any]:
-        filling = view_compare(library, stopwatch, query, theme)
-        return values(_PROPERTIES, filling)
+    def compare(query: Query, theme: str) -> Filling:
+        return view_compare(library, stopwatch, query, theme)
+
+    fill(app, _PROPERTIES, compare, Input("run", "data"), Input("theme", "data"), initially=False)
 
     clientside = of_script(app, "smemviz")
     clientside(
@@ -144,14 +139,7 @@ def register(app: Dash, services: Services) -> None:
 def _layout() -> list[Component]:
     return [
         dcc.Store(id="compared-by-default"),
-        html.Header(
-            [
-                html.P(_("Side by side"), className="eyebrow"),
-                html.H1(id="compare-headline", className="headline"),
-                html.P(id="compare-origin", className="origin"),
-            ],
-            className="title",
-        ),
+        page_head("compare", _("Side by side")),
         html.Div(id="compare-notices", role="status", className="notices"),
         dmc.MultiSelect(
             id="picks",
@@ -186,13 +174,7 @@ def _layout() -> list[Component]:
                             ],
                             className="panel-head",
                         ),
-                        html.Div(
-                            id="compare-table",
-                            className="scroller",
-                            tabIndex=0,
-                            role="region",
-                            **{"aria-labelledby": "compare-table-title"},
-                        ),
+                        scroller(titled="compare-table-title", id="compare-table"),
                     ],
                     className="panel",
                 ),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
 from smemviz.figures.drawing.style import ThemeName
@@ -63,13 +64,7 @@ def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Compone
         [
             html.Figcaption(rich(_COST, source=html.Code(chosen.source), **cost)),
             download(clauses(launch.kernel, f"{operation(chosen)} {chosen.source}")),
-            html.Div(
-                html.Div(picture, className="sheet narrow"),
-                className="scroller",
-                tabIndex=0,
-                role="region",
-                **{"aria-label": _(_COST, source=chosen.source, **cost)},
-            ),
+            scroller(html.Div(picture, className="sheet narrow"), label=_(_COST, source=chosen.source, **cost)),
         ],
         className="request-of",
     )

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
@@ -52,14 +53,13 @@ def least_width(figure: go.Figure) -> int:
 
 def _panel(name: str) -> Component:
     title = FIGURES[name].title
-    region = {"role": "region", "aria-label": title}
     return html.Section(
         html.Details(
             [
                 html.Summary(html.H2(title, id=f"{name}-title")),
                 html.P(id=f"{name}-note", className="note"),
                 download(title),
-                html.Div(html.Div(graph(name)), className="scroller", tabIndex=0, **region),
+                scroller(html.Div(graph(name)), label=title),
             ],
             className="folded",
         ),

@@ -11,8 +11,8 @@ from dash import Dash, Input, Output, State, ctx, no_update
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GALLERY, KERNEL
-from smemviz.app.components.connect import outputs, values
-from smemviz.app.components.launches import Query
+from smemviz.app.components.connect import fill, outputs, values
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.kernel import follow, suggest_panel
@@ -71,35 +71,19 @@ def _add_callbacks(app: Dash, library: Library) -> None:
             filling["drawn-run.data"] = run
         return values(_PROPERTIES, filling)
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(GLOBAL_PROPERTIES),
-        Input("drawn-run", "data"),
-        Input("present", "data"),
-        State("look", "data"),
-        prevent_initial_call=True,
-    )
-    def show_global(run: Query, present: object, look: Query) -> list[Any]:
-        return values(GLOBAL_PROPERTIES, touched(library, run, look))
+    def touch(run: Query, present: object, look: Query) -> Filling:
+        return touched(library, run, look)
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(FOLDED_PROPERTIES),
-        Input("drawn-run", "data"),
-        Input("theme", "data"),
-        State("look", "data"),
-        prevent_initial_call=True,
-    )
-    def show_folded(run: Query, theme: str, look: Query) -> list[Any]:
-        return values(FOLDED_PROPERTIES, folded(library, run, look | {"theme": theme}))
+    def fold(run: Query, theme: str, look: Query) -> Filling:
+        return folded(library, run, look | {"theme": theme})
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(WHY_PROPERTIES),
-        Input("drawn-run", "data"),
-        Input("present", "data"),
-        State("look", "data"),
-        prevent_initial_call=True,
-    )
-    def show_why(run: Query, present: object, look: Query) -> list[Any]:
-        return values(WHY_PROPERTIES, view_why(library, run, look))
+    def why(run: Query, present: object, look: Query) -> Filling:
+        return view_why(library, run, look)
+
+    drawn, look = Input("drawn-run", "data"), State("look", "data")
+    fill(app, GLOBAL_PROPERTIES, touch, drawn, Input("present", "data"), look, initially=False)
+    fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), look, initially=False)
+    fill(app, WHY_PROPERTIES, why, drawn, Input("present", "data"), look, initially=False)
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("order", "data"), Input("drawn-run", "data"), Input("shown-block", "data")

@@ -8,6 +8,7 @@ from pathlib import Path
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import panel
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
@@ -149,13 +150,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                                     ],
                                     className="panel-head",
                                 ),
-                                html.Div(
-                                    html.Ol(id="source", className="source"),
-                                    className="scroller",
-                                    tabIndex=0,
-                                    role="region",
-                                    **{"aria-labelledby": "source-title"},
-                                ),
+                                scroller(html.Ol(id="source", className="source"), titled="source-title"),
                             ],
                             className="panel source-panel",
                             id="source-panel",

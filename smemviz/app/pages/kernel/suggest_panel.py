@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, ctx, dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.components.connect import outputs, values
+from smemviz.app.components.connect import fill
+from smemviz.app.components.frames import job_head, scroller
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library
@@ -37,21 +37,7 @@ def suggest_panel() -> Component:
     """Lay out the panel; it is hidden while no shared array of the launch has excess."""
     return html.Section(
         [
-            html.Div(
-                [
-                    html.H2(_("Another layout"), id="suggest-title"),
-                    html.Div(
-                        [
-                            html.Button(_("Suggest"), id="suggest", type="button", className="text-button"),
-                            html.Button(
-                                _("Cancel"), id="cancel-suggest", type="button", className="text-button", hidden=True
-                            ),
-                        ],
-                        className="panel-controls",
-                    ),
-                ],
-                className="panel-head",
-            ),
+            job_head(_("Another layout"), "suggest-title", (_("Suggest"), "suggest"), "cancel-suggest"),
             html.Div(id="suggest-status", role="status", className="measure-status"),
             html.Div(id="suggestions", className="suggestions"),
             dcc.Interval(id="suggest-poll", interval=POLL_MILLISECONDS, disabled=True),
@@ -111,8 +97,7 @@ def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
         # One component for all rows: each one on the page costs the browser time at every step.
         body = [[row.change, row.now, row.predicted, row.counted, row.time] for row in rows]
         table = dmc.Table(data={"head": list(map(_, _HEAD)), "body": body}, verticalSpacing=6, className="suggested")
-        region = {"role": "region", "aria-labelledby": "suggest-title"}
-        parts.append(html.Div(table, className="scroller", tabIndex=0, **region))
+        parts.append(scroller(table, titled="suggest-title"))
     parts += [html.P(_noted(note), className="note") for row in rows for note in row.notes]
     parts += [html.P(_noted(note)) for note in refused_notes(facts, launches[0].kernel)]
     parts += [_difference(row.change, row.diff) for row in rows if row.diff]
@@ -145,21 +130,16 @@ def _difference(change: str, diff: str) -> Component:
 def add_callbacks(app: Dash, library: Library, suggester: Suggester) -> None:
     """Connect the panel of an app; it follows the pictures, which are looked at first."""
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(PROPERTIES),
-        Input("suggest", "n_clicks"),
-        Input("cancel-suggest", "n_clicks"),
-        Input("suggest-poll", "n_intervals"),
-        Input("drawn-run", "data"),
-    )
-    def show_suggestions(clicks: int | None, cancels: int | None, polls: int | None, query: Query) -> list[Any]:
+    def show_suggestions(clicks: int | None, cancels: int | None, polls: int | None, query: Query) -> Filling:
         busy = False
         if ctx.triggered_id == "suggest" and clicks:
             busy = not _start(library, suggester, query)
         elif ctx.triggered_id == "cancel-suggest" and cancels:
             suggester.cancel()
-        filling = view_suggest(library, suggester, query, busy=busy)
-        return values(PROPERTIES, filling)
+        return view_suggest(library, suggester, query, busy=busy)
+
+    buttons = Input("suggest", "n_clicks"), Input("cancel-suggest", "n_clicks")
+    fill(app, PROPERTIES, show_suggestions, *buttons, Input("suggest-poll", "n_intervals"), Input("drawn-run", "data"))
 
 
 def _start(library: Library, suggester: Suggester, query: Query) -> bool:

@@ -18,6 +18,7 @@ from smemviz.i18n import _
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
+from smemviz.recordings.spelling import spelling_of
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital
 
@@ -84,4 +85,5 @@ class _Same:
 
 @lru_cache(maxsize=2)
 def _explaining(same: _Same, hardware: Hardware) -> Explaining:
-    return Explaining(same.launch, hardware, loaded_sites(same.recording, same.launch))
+    spelling = spelling_of(same.recording.file_of(same.launch))
+    return Explaining(same.launch, hardware, loaded_sites(same.recording, same.launch), spelling)

@@ -7,7 +7,7 @@ from typing import Any
 from dash import ALL, Dash, Input, Output, State, no_update
 
 from smemviz.app.addresses import LAB
-from smemviz.app.components.connect import of_script, outputs, values
+from smemviz.app.components.connect import fill, is_at, of_script, outputs, values
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated
 from smemviz.app.page import Page, Services
@@ -32,16 +32,14 @@ def register(app: Dash, services: Services) -> None:
         State(_CONTROLS, "id"),
     )
     def show_lab(query: Query, theme: str, place: Query, ids: list[dict[str, Any]]) -> list[Any]:
-        if not _here(place):
+        if not is_at(place, LAB):
             return [*values(LAB_PROPERTIES, {}), [no_update] * len(ids)]
         return [
             *values(LAB_PROPERTIES, view_lab(query, theme)),
             [translated(error) if error else "" for error in errors_of(query, ids)],
         ]
 
-    @app.callback(outputs(LAYOUTS_PROPERTIES), Input("run", "data"), State("place", "data"))  # type: ignore[untyped-decorator]
-    def show_found(query: Query, place: Query) -> list[Any]:
-        return values(LAYOUTS_PROPERTIES, view_layouts(query) if _here(place) else {})
+    fill(app, LAYOUTS_PROPERTIES, view_layouts, Input("run", "data"), at=LAB)
 
     clientside = of_script(app, "smemviz_lab")
     defaults = State("lab-defaults", "data")
@@ -76,10 +74,6 @@ def register(app: Dash, services: Services) -> None:
         State(_LOOK, "value"),
     )
     clientside("look", Input(_LOOK, "value"), State(_LOOK, "id"), State("lab-shown", "data"), initially=False)
-
-
-def _here(place: Query) -> bool:
-    return bool(place) and place["path"] == LAB
 
 
 PAGE = Page(LAB, N_("Layout lab"), lambda services, address: lab_page(), register, link=N_("Layouts"))

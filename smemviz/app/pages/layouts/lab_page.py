@@ -9,6 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
+from smemviz.app.components.frames import page_head, scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.pages.kernel.controls import hardware_options
 from smemviz.app.pages.layouts.lab_state import ACCESSES, ARRAY, MOST_ACCESSES, SIDES, lab_query
@@ -48,14 +49,7 @@ def lab_page() -> Component:
     """Lay out the page; callbacks and ``assets/lab.js`` fill it."""
     return html.Div(
         [
-            html.Header(
-                [
-                    html.P(_("Layout lab"), className="eyebrow"),
-                    html.H1(_("A layout for shared memory"), id="lab-headline", className="headline"),
-                    html.P("", id="lab-origin", className="origin"),
-                ],
-                className="title",
-            ),
+            page_head("lab", _("Layout lab"), _("A layout for shared memory")),
             html.Nav(
                 [dcc.Link(_(name), href=f"{LAB}?{query}", className="kernel-link") for name, query in _PRESETS.items()],
                 className="kernels lab-presets",
@@ -211,7 +205,7 @@ def _results(side: str) -> Component:
         [
             html.H2(_("What {side} costs", side=side), id=f"lab-{side}-costs-title"),
             html.P("", id=f"lab-{side}-array", className="note"),
-            _region(f"lab-{side}-counts", _("Counts of set-up {side}", side=side)),
+            scroller(id=f"lab-{side}-counts", label=_("Counts of set-up {side}", side=side)),
             html.P("", id=f"lab-{side}-said", className="lab-said"),
             html.Div(
                 [
@@ -229,7 +223,7 @@ def _results(side: str) -> Component:
                         ]
                     ),
                     html.Div(
-                        [html.H3(_("Lane by lane")), _region(f"lab-{side}-lanes", lanes, "lab-lanes")],
+                        [html.H3(_("Lane by lane")), scroller(id=f"lab-{side}-lanes", label=lanes, extra="lab-lanes")],
                     ),
                 ],
                 id=f"lab-{side}-pictures",
@@ -247,7 +241,7 @@ def _search() -> Component:
         [
             html.H2(_("Cheapest layouts for all accesses of A"), id="lab-search-title"),
             html.P("", id="lab-found-said", className="lab-said"),
-            _region("lab-found", _("Layouts found")),
+            scroller(id="lab-found", label=_("Layouts found")),
             html.P(
                 _(
                     "All pads, XORs and Swizzle<B, M, S> that keep every access aligned, by wavefronts, then bytes, "
@@ -263,13 +257,4 @@ def _search() -> Component:
 
 
 def _scroller(identity: str, label: str) -> Component:
-    return html.Div(
-        html.Div(graph(identity), className="sheet lab-sheet"),
-        className="scroller", tabIndex=0, role="region", **{"aria-label": label},
-    )  # fmt: skip
-
-
-def _region(identity: str, label: str, extra: str = "") -> Component:
-    return html.Div(
-        id=identity, className=f"scroller {extra}".strip(), tabIndex=0, role="region", **{"aria-label": label}
-    )
+    return scroller(html.Div(graph(identity), className="sheet lab-sheet"), label=label)  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dash import ALL, Dash, Input, Output, State, ctx, no_update
 
 from smemviz.app.addresses import MATMUL
-from smemviz.app.components.connect import of_script, outputs, values
-from smemviz.app.components.launches import Query
+from smemviz.app.components.connect import fill, of_script, outputs, values
+from smemviz.app.components.launches import Filling, Query
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, Products, ProductState
 from smemviz.app.pages.matmul.matmul_page import matmul_page
@@ -36,29 +37,26 @@ _CONTROLS = {"type": "product-control", "name": ALL}
 def register(app: Dash, services: Services) -> None:
     """Connect the page of an app."""
     library, stopwatch = services.library, services.stopwatch
-    data = Products(services.job, services.texts, local=library.local)
+    data = Products(services.job, services.texts, local=library.local, sandbox=library.sandbox)
     linked, mistakes = FILE in library.files, MISTAKES in library.files
-    place = State("place", "data")
 
     asked = (Input("run", "data"), Input("theme", "data"), Input("products-latest", "data"))
 
     # What is known comes at once; what has to run comes when it has.
-    @app.callback(outputs(MEASURED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
-    def show_measured(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
-        return values(MEASURED_PROPERTIES, view_measured(data, query, theme, mistakes) if _here(place) else {})
+    def measured(query: Query, theme: str, latest: int | None) -> Filling:
+        return view_measured(data, query, theme, mistakes)
 
-    @app.callback(outputs(COUNTED_PROPERTIES), *asked, place)  # type: ignore[untyped-decorator]
-    def show_counted(query: Query, theme: str, latest: int | None, place: Query) -> list[Any]:
-        return values(COUNTED_PROPERTIES, view_counted(data, query, theme, linked) if _here(place) else {})
+    def counted(query: Query, theme: str, latest: int | None) -> Filling:
+        return view_counted(data, query, theme, linked)
 
+    def saved(query: Query, theme: str, latest: int | None, hidden: bool) -> Filling:
+        return view_saved(data, query, theme)
+
+    fill(app, MEASURED_PROPERTIES, measured, *asked, at=MATMUL)
+    fill(app, COUNTED_PROPERTIES, counted, *asked, at=MATMUL)
     # The other tiles come last: Dash waits for what the callback above puts out.
-    @app.callback(outputs(SAVED_PROPERTIES), *asked, Input("products-results", "hidden"), place)  # type: ignore[untyped-decorator]
-    def show_saved(query: Query, theme: str, latest: int | None, hidden: bool, place: Query) -> list[Any]:
-        return values(SAVED_PROPERTIES, view_saved(data, query, theme) if _here(place) else {})
-
-    @app.callback(outputs(STEP_PROPERTIES), Input("run", "data"), Input("look", "data"), place)  # type: ignore[untyped-decorator]
-    def show_step(query: Query, look: Query, place: Query) -> list[Any]:
-        return values(STEP_PROPERTIES, view_step(data, query, look) if _here(place) else {})
+    fill(app, SAVED_PROPERTIES, saved, *asked, Input("products-results", "hidden"), at=MATMUL)
+    fill(app, STEP_PROPERTIES, partial(view_step, data), Input("run", "data"), Input("look", "data"), at=MATMUL)
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output(_CONTROLS, "value"),
@@ -122,10 +120,6 @@ def _add_browser_callbacks(app: Dash) -> None:
         Input("step-playing", "data"),
         Input("step-count", "data"),
     )
-
-
-def _here(place: Query) -> bool:
-    return bool(place) and place["path"] == MATMUL
 
 
 PAGE = Page(MATMUL, N_("Matrix product"), lambda services, address: matmul_page(), register, link=N_("Matmul"))

@@ -14,6 +14,7 @@ from smemviz.app.state import RunState
 from smemviz.app.tasks.jobs import Job, Status
 from smemviz.app.tasks.runner import Tasks
 from smemviz.app.texts import Texts
+from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import InputError
 from smemviz.figures.matmul.loads import Saving
 from smemviz.figures.matmul.sweep import measured_sizes
@@ -87,9 +88,11 @@ def _best_size(sweep: Sweep | None, tile: int) -> Size:
 class Products:
     """Counts and measures matrix products; what it has found is kept."""
 
-    def __init__(self, job: Job, texts: Texts | None = None, *, local: bool = True) -> None:
+    def __init__(
+        self, job: Job, texts: Texts | None = None, *, local: bool = True, sandbox: Supervisor | None = None
+    ) -> None:
         self.path = kernels_dir() / f"{FILE}.py"
-        self._library = Library([self.path], texts, local=local)
+        self._library = Library([self.path], texts, local=local, sandbox=sandbox)
         self._tasks = Tasks(job, self._read)
         self._measured: dict[str, Sweep] = {}  # on this machine, by the source it is of
         self._counts: Cache[tuple[str, Size, int], Mapping[str, Counted]] = Cache(_MOST_BYTES)

@@ -6,6 +6,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import page_head, scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.pages.matmul.matmul_data import DEFAULT_PICTURED, PICTURED, TILES
 from smemviz.i18n import N_, _
@@ -36,14 +37,8 @@ def matmul_page() -> Component:
     """Lay out the page; callbacks fill it."""
     return html.Div(
         [
-            html.Header(
-                [
-                    html.P(_("Matrix multiplication"), className="eyebrow"),
-                    html.H1(_("The product of two matrices"), id="products-headline", className="headline"),
-                    html.P("", id="products-origin", className="origin"),
-                ],
-                id="products-title",
-                className="title",
+            page_head(
+                "products", _("Matrix multiplication"), _("The product of two matrices"), id="products-title"
             ),
             *(html.Div(id=f"products-{name}", role="status", className="notices") for name in ("notices", "refusal")),
             _controls(),
@@ -174,14 +169,8 @@ def _steps() -> Component:
                 ],
                 className="playback steps-playback",
             ),
-            html.Div(
-                html.Div(graph("steps"), className="sheet steps-sheet"), className="scroller", tabIndex=0,
-                role="region", **{"aria-labelledby": "steps-title"},
-            ),
-            html.Div(
-                id="step-table", className="scroller", tabIndex=0, role="region",
-                **{"aria-label": _("What this step touches")},
-            ),
+            scroller(html.Div(graph("steps"), className="sheet steps-sheet"), titled="steps-title"),
+            scroller(label=_("What this step touches"), id="step-table"),
         ],
         className="panel steps-panel",
     )  # fmt: skip
@@ -198,10 +187,9 @@ def _picture(title: str, identity: str, note: str, *, last_note: str = "") -> Co
     return html.Section(
         [
             html.Div([html.H2(title, id=f"{identity}-title"), download(title)], className="panel-head"),
-            html.Div(
+            scroller(
                 html.Div(graph(identity), className="sheet products-sheet", id=f"{identity}-sheet"),
-                className="scroller", tabIndex=0,
-                role="region", **{"aria-labelledby": f"{identity}-title"},
+                titled=f"{identity}-title",
             ),
             html.P(note, className="note", id=f"{identity}-note"),
             *([html.P("", className="note", id=last_note)] if last_note else []),
@@ -216,9 +204,7 @@ def _section(
     return html.Section(
         [
             html.H2(title, id=f"{identity}-title"),
-            html.Div(
-                content, className="scroller", tabIndex=0, role="region", **{"aria-labelledby": f"{identity}-title"}
-            ),
+            scroller(content, titled=f"{identity}-title"),
             *(html.P(note, className="note") for note in notes),
             *(html.P("", className="note", id=note) for note in last_notes),
         ],

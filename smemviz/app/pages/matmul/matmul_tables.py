@@ -13,6 +13,7 @@ from smemviz.app.components.rich import rich, translated
 from smemviz.app.pages.matmul.matmul_data import FILE, MISTAKES, ProductState
 from smemviz.figures.matmul.roofline import ceiling_name, described
 from smemviz.i18n import N_, _
+from smemviz.model.hardware.operations import unit_of
 from smemviz.recordings.sweep import LOOPS, NUMPY, Point, Sweep, Traffic
 from smemviz.views.matmul_products import Product, error_of, name_of, nearest_ceiling
 from smemviz.views.matmul_steps import Loaded
@@ -161,7 +162,7 @@ def step_table(touched: Sequence[Loaded]) -> Component:
             one.place(),
             str(one.requests),
             str(one.lanes),
-            count(one.cost, "wavefront" if one.array.space == "shared" else "sector"),
+            count(one.cost, unit_of(one.array.space)),
         ]
         for one in touched
     ]

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
-from smemviz.engines.lockstep.hazards.remedies import PYTHON, Idiom, Race
+from smemviz.engines.lockstep.hazards.remedies import Race
 from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Dim3, Finding
+from smemviz.recordings.spelling import PYTHON, Spelling
 
 _THREADS_NAMED = 8
 
@@ -29,12 +30,12 @@ class Findings:
         kernel: str,
         configuration: Configuration,
         launch: int,
-        idiom: Idiom = PYTHON,
+        spelling: Spelling = PYTHON,
         tree: ast.FunctionDef | None = None,
     ) -> None:
         """``launch`` is the number of the launch in its recording; ``tree`` is the kernel's, where it is Python."""
         self.kernel = kernel
-        self.idiom = idiom
+        self.spelling = spelling
         self.tree = tree
         self._launch = launch
         self._grid, self._block = configuration.grid, configuration.block

@@ -280,9 +280,9 @@ class GlobalRaces:
             apart=early // WARP_SIZE != late // WARP_SIZE,
             at_once=at_once,
             loop=loop_between(findings.tree, first, second),
-            idiom=findings.idiom,
+            spelling=findings.spelling,
             blocks=apart,
-            update=atomic_for(findings.tree, first, second, findings.idiom),
+            update=atomic_for(findings.tree, first, second, findings.spelling),
         )
         findings.add_race(key, race, slots)
 

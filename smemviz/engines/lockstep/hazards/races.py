@@ -132,7 +132,7 @@ class Races:
         pair = [(site, marker), (access.site, thread)]
         (one, first), (two, second) = pair if mark_first else pair[::-1]
         address = self._cells.address(cell)
-        element = element_name(array_at(self._placed, access.site.array, address), address)
+        element = element_name(array_at(self._placed, access.site.array, address), address, self._findings.spelling)
         what = what_was_done(element, one, self._findings.who(first), two, self._findings.who(second))
         race = Race(
             what,
@@ -142,7 +142,7 @@ class Races:
             apart=first // WARP_SIZE != second // WARP_SIZE,
             at_once=at_once,
             loop=loop_between(self._findings.tree, one, two),
-            idiom=self._findings.idiom,
+            spelling=self._findings.spelling,
         )
         self._findings.add_race(_key(one, two), race, np.array([first, second]))
 

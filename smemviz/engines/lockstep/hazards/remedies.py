@@ -7,21 +7,8 @@ from dataclasses import dataclass
 
 from smemviz.messages import said
 from smemviz.recordings.data import Site
+from smemviz.recordings.spelling import PYTHON, Spelling
 
-
-@dataclass(frozen=True)
-class Idiom:
-    """What a language calls what a mistake is mended with."""
-
-    barrier: str
-    warp_barrier: str
-    warp_word: str
-    atomic: str
-    fence: str
-
-
-PYTHON = Idiom("cuda.syncthreads()", "cuda.syncwarp()", "syncwarp", "cuda.atomic", "cuda.threadfence()")
-CPP = Idiom("__syncthreads()", "__syncwarp()", "__syncwarp", "atomicAdd() or its like", "__threadfence()")
 _ATOMICS = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
 
 
@@ -41,7 +28,7 @@ class Race:
     apart: bool
     at_once: bool
     loop: int | None
-    idiom: Idiom = PYTHON
+    spelling: Spelling = PYTHON
     blocks: bool = False
     update: str = ""
 
@@ -56,7 +43,7 @@ class Race:
 
         A barrier of the warp would leave theirs.
         """
-        atomic, word = self.idiom.atomic, self.idiom.warp_word
+        atomic, word = self.spelling.atomic, self.spelling.warp_word
         if self.update:
             return said("{what}, and one of the two results is lost. Use {atomic}.", what=self.what, atomic=self.update)
         if self.blocks:
@@ -76,7 +63,7 @@ class Race:
                 word=word,
                 atomic=atomic,
             )
-        barrier = self.idiom.barrier if with_others else self.idiom.warp_barrier
+        barrier = self.spelling.barrier if with_others else self.spelling.warp_barrier
         if self.loop is None:
             return said(
                 "{what}, both of one warp, with no {word} between. Put {barrier} between them.",
@@ -93,12 +80,12 @@ class Race:
         )
 
     def _between_warps(self) -> str:
-        barrier = self.idiom.barrier
+        barrier = self.spelling.barrier
         if self.one_place:
             return said(
                 "{what} with no barrier between. Let one thread do it, or use {atomic}.",
                 what=self.what,
-                atomic=self.idiom.atomic,
+                atomic=self.spelling.atomic,
             )
         if self.loop is None:
             return said("{what} with no barrier between. Put {barrier} between them.", what=self.what, barrier=barrier)
@@ -114,17 +101,17 @@ class Race:
             return said(
                 "{what}; nothing orders the blocks of a launch. Let one thread do it, or use {atomic}.",
                 what=self.what,
-                atomic=self.idiom.atomic,
+                atomic=self.spelling.atomic,
             )
         return said(
             "{what}; nothing orders the blocks of a launch. "
             "Make it two launches, or order them with {fence} and an atomic.",
             what=self.what,
-            fence=self.idiom.fence,
+            fence=self.spelling.fence,
         )
 
 
-def atomic_for(kernel: ast.FunctionDef | None, first: Site, second: Site, idiom: Idiom) -> str:
+def atomic_for(kernel: ast.FunctionDef | None, first: Site, second: Site, spelling: Spelling) -> str:
     """Return the atomic that does what a load and a store of one expression do, empty where they are none."""
     if first.op != "load" or second.op != "store" or first.source != second.source or first.line != second.line:
         return ""
@@ -135,8 +122,8 @@ def atomic_for(kernel: ast.FunctionDef | None, first: Site, second: Site, idiom:
             index = ast.unparse(node.target.slice)
             index = f"({index})" if isinstance(node.target.slice, ast.Tuple) and index[:1] != "(" else index
             if name:
-                return f"{idiom.atomic}.{name}({ast.unparse(node.target.value)}, {index}, {ast.unparse(node.value)})"
-    return idiom.atomic
+                return f"{spelling.atomic}.{name}({ast.unparse(node.target.value)}, {index}, {ast.unparse(node.value)})"
+    return spelling.atomic
 
 
 def loop_between(kernel: ast.FunctionDef | None, first: Site, second: Site) -> int | None:

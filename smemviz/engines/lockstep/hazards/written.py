@@ -55,7 +55,7 @@ class Written:
         block = self._written.reshape(-1, self._cells.per_block)[cell // self._cells.per_block]
         size = array.nbytes // array.itemsize
         written = int(np.count_nonzero(block[self._cells.span(array)])) * self._cells.nbytes // array.itemsize
-        element = element_name(array, address)
+        element = element_name(array, address, self._findings.spelling)
         if access.loads:
             what = said("{element} is read, but nothing wrote it", element=element)
         else:

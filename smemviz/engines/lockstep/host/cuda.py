@@ -19,19 +19,21 @@ import numpy as np
 
 from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep.dispatch import Dispatcher
+from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Event, Stream, described
 from smemviz.engines.lockstep.host.random import Random
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.nearest import neighbour
 from smemviz.engines.lockstep.python.functions import names, vectors
 from smemviz.errors import KernelFileError, UnsupportedError
+from smemviz.frontends.numba.functions import python_function
 from smemviz.messages import said
 from smemviz.recordings.dtypes import DTYPES
 
 Launcher = Callable[[FunctionType, Configuration, tuple[Any, ...], tuple[str, int]], None]
 
 _JIT_OPTIONS = {"device", "inline", "forceinline", "fastmath", "opt", "lineinfo", "cache", "debug", "max_registers"}
-_JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi"}
+_JIT_OPTIONS |= {"boundscheck", "launch_bounds", "lto", "chip", "cc", "abi", "link", "extensions"}
+_JIT_OPTIONS |= {"shared_memory_carveout", "nopython"}
 
 
 class CudaSupportError(ImportError):
@@ -47,8 +49,9 @@ class Cuda(ModuleType):
         self._launcher = launcher
         self.addresses = AddressSpace()
         self.CudaSupportError = CudaSupportError
-        self.gpus = [Device()]
+        self.gpus = Devices([Device()])
         self.random = Random(self.to_device)
+        self.in_numba: dict[str, Callable[..., Any]] = {}  # what is another in the module around this one
 
     def __getattr__(self, name: str) -> Any:
         if name in DTYPES or name == "types":
@@ -72,15 +75,23 @@ class Cuda(ModuleType):
     def jit(self, func_or_sig: Any = None, signature: Any = None, **options: Any) -> Any:
         """Decorate a kernel or a device function, with or without signatures and options."""
         unknown = sorted(set(options) - _JIT_OPTIONS)
+        if "argtypes" in unknown:
+            text = said("Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead")
+            raise UnsupportedError(*launch_place(self._file), text)
         if unknown:
             text = said(
                 "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]
             )
             raise UnsupportedError(*launch_place(self._file), text)
         given = func_or_sig if func_or_sig is not None else signature
-        if isinstance(given, FunctionType):
-            return self._dispatcher(given, None, options)
-        return lambda function: self._dispatcher(function, given, options)
+        function = python_function(given) or given  # @numba.jit below @cuda.jit
+        if isinstance(function, FunctionType):
+            return self._dispatcher(function, None, options)
+        return lambda function: self._dispatcher(python_function(function) or function, given, options)
+
+    def declare_device(self, name: str, sig: Any, **options: Any) -> DeviceOnly:
+        """Return a function that is linked in; a kernel that calls it is refused."""
+        return DeviceOnly(name, self._file)
 
     def _dispatcher(self, function: FunctionType, signature: Any, options: dict[str, Any]) -> Dispatcher:
         device = bool(options.get("device"))
@@ -186,6 +197,19 @@ class Cuda(ModuleType):
         """Tell that a device is there: this engine."""
         return True
 
+    def is_supported_version(self) -> bool:
+        """Tell that CUDA's version is supported: none is used."""
+        return True
+
+    def detect(self) -> bool:
+        """Print the device."""
+        print(described(self.gpus[0]))
+        return True
+
+    def current_context(self, devnum: int | None = None) -> Context:
+        """Return the context of the device."""
+        return Context()
+
     def select_device(self, device_id: int) -> Device:
         """Return the device."""
         return Device()
@@ -194,9 +218,9 @@ class Cuda(ModuleType):
         """Return the device."""
         return Device()
 
-    def list_devices(self) -> list[Device]:
+    def list_devices(self) -> Devices:
         """Return the device."""
-        return list(self.gpus)
+        return self.gpus
 
     def close(self) -> None:
         """Do nothing."""
@@ -222,65 +246,6 @@ class Reduce:
             return total
         res[0] = total
         return None
-
-
-class Stream:
-    """A stream in which everything has already happened."""
-
-    handle = 0
-
-    def synchronize(self) -> None:
-        """Do nothing."""
-
-    @contextmanager
-    def auto_synchronize(self) -> Iterator[Stream]:
-        """Do nothing at the end."""
-        yield self
-
-
-class Event:
-    """An event that has always happened."""
-
-    def record(self, stream: Any = 0) -> None:
-        """Do nothing."""
-
-    def synchronize(self) -> None:
-        """Do nothing."""
-
-    def wait(self, stream: Any = 0) -> None:
-        """Do nothing."""
-
-    def query(self) -> bool:
-        """Tell that it has happened."""
-        return True
-
-    def elapsed_time(self, evtend: Event) -> float:
-        """Return NaN: lockstep has no clock."""
-        return math.nan
-
-
-class Device:
-    """The device that lockstep stands in for: compute capability 9.0, with the limits of its documentation."""
-
-    name = b"smemviz lockstep"
-    id = 0
-    compute_capability = COMPUTE_CAPABILITY
-    WARP_SIZE = 32
-    MAX_THREADS_PER_BLOCK = 1024
-    MAX_BLOCK_DIM_X = 1024
-    MAX_BLOCK_DIM_Y = 1024
-    MAX_BLOCK_DIM_Z = 64
-    MAX_GRID_DIM_X = 2**31 - 1
-    MAX_GRID_DIM_Y = 65535
-    MAX_GRID_DIM_Z = 65535
-    MAX_SHARED_MEMORY_PER_BLOCK = 48 * 1024
-    MULTIPROCESSOR_COUNT = 132
-
-    def __enter__(self) -> Device:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
 
 class DeviceOnly:

@@ -12,13 +12,14 @@ from smemviz.engines.host import Configuration, run_main
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
+from smemviz.engines.lockstep.host.vectorize import decorators
 from smemviz.engines.lockstep.launching import launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker
-from smemviz.errors import RefusedLaunchError
+from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Finding, Launch
@@ -64,6 +65,9 @@ class Recorder(recorder.Recorder):
         except RefusedLaunchError as error:
             self.refuse(function.name, error)
             return
+        except (LaunchError, UnsupportedError) as error:
+            error.kernel = function.name
+            raise
         if recorded:
             self.keep(replace(made, file=function.file), ROW_BYTES, found)
 
@@ -89,8 +93,9 @@ def run(
     Raises:
         InputError: when no launch is of those asked for.
         KernelFileError: when ``main()`` raises before it launches anything; later that is a finding.
-        LaunchError: for a launch whose arguments do not fit; one that no device would start is a finding.
-        UnsupportedError: for a construct that is not executed in lockstep.
+        LaunchError: for a first launch whose arguments do not fit; a later one, and one that no device would start,
+            is a finding.
+        UnsupportedError: for a construct that is not executed in lockstep, in the first launch; later it is a finding.
     """
     seen = Recorder(progress, log_bytes, limits, picker)
 
@@ -104,6 +109,7 @@ def run(
             after(kernel.__name__, args)
 
     cuda = Cuda(program.file, start)
+    cuda.in_numba = decorators(cuda)
     with seen.recording(), bounded():
         run_main(program, cuda)
     return seen.result()

@@ -11,6 +11,7 @@ from smemviz.engines.lockstep.memory.memory import c_strides
 from smemviz.frontends.numba.sites import Declaration
 from smemviz.frontends.numba.sites.fields import alignment, dtype_name
 from smemviz.recordings.data import ArrayInfo
+from smemviz.recordings.spelling import Spelling
 
 # What a block of compute capability 9.0 finds at the start of its window belongs to the system (seen on an H200).
 WINDOW_START = 1024
@@ -71,10 +72,10 @@ def array_at(placed: Sequence[ArrayInfo], names: str, address: int) -> ArrayInfo
     return next((array for array in there if array.name in names.split(" or ")), there[0])
 
 
-def element_name(array: ArrayInfo, address: int) -> str:
-    """Return the element of an array at an address, as in ``tile[3, 5]``."""
+def element_name(array: ArrayInfo, address: int, spelling: Spelling) -> str:
+    """Return the element of an array at an address: ``tile[3, 5]``, or ``tile[3][5]``."""
     index = np.unravel_index((address - array.address) // array.itemsize, array.shape)
-    return f"{array.name}[{', '.join(str(int(i)) for i in index)}]"
+    return spelling.element(array.name, [int(i) for i in index])
 
 
 def _size(shape: Sequence[int]) -> int:

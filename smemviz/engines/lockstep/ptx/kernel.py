@@ -52,6 +52,8 @@ class Kernel:
         self._slots: dict[str, int] = {}
         self.registers[_CARRY] = "pred"
         self.carry_slot = self.slot(_CARRY)
+        self.flat = flat
+        self._sites_of: dict[int, list[int]] = {}
         self.body = flat.body
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
@@ -77,7 +79,13 @@ class Kernel:
     def memory_site(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
         self.memory.append(MemoryInstruction(one.place, space, op, width, dtype, one.has(*_STRONG)))
-        return len(self.memory) - 1
+        number = len(self.memory) - 1
+        self._sites_of.setdefault(id(one), []).append(number)
+        return number
+
+    def sites_of(self, one: Instruction) -> list[int]:
+        """Return the numbers of the places that an instruction of the body touches memory in, in their order."""
+        return self._sites_of.get(id(one), [])
 
     def is_read(self, operand: Operand) -> bool:
         """Tell whether anything reads what an instruction leaves in a destination."""
@@ -103,7 +111,7 @@ def _registers(operand: Operand) -> Iterator[str]:
     return (leaf.name for leaf in leaves(operand) if isinstance(leaf, Register))
 
 
-def _read_by(one: Instruction) -> Iterator[str]:
+def read_by(one: Instruction) -> Iterator[str]:
     """Give the registers that an instruction reads."""
     if one.guard:
         yield one.guard.register.name
@@ -132,7 +140,7 @@ def _needed(body: list[Instruction]) -> set[str]:
         if one.opcode == "mov" and isinstance(one.operands[0], Register) and isinstance(one.operands[1], Register):
             moved.setdefault(one.operands[0].name, set()).add(one.operands[1].name)
         else:
-            needed.update(_read_by(one))
+            needed.update(read_by(one))
     waiting = list(needed)
     while waiting:
         for source in moved.get(waiting.pop(), set()) - needed:

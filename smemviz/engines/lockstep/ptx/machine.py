@@ -64,6 +64,7 @@ class Machine:
     changes: int = 0  # how often memory that others see has changed
     lanes: NDArray[np.intp] | None = None
     values: list[Value] = field(default_factory=list)
+    remembered: dict[object, tuple[list[tuple[int, Value]], Value]] = field(default_factory=dict)
 
     @property
     def slots(self) -> int:
@@ -81,6 +82,7 @@ class Machine:
         alive = np.tile(np.arange(slots) < threads, blocks)
         self.live = Mask(alive, threads * blocks)
         self.values = [np.bool_(False) if kind == "pred" else _zero(kind) for kind in self.kernel.held]
+        self.remembered = {}
         self._set_memories(blocks)
         rows = None if blocks == 1 else np.repeat(np.arange(blocks), slots)
         cells = Cells(self.sites.sites, self.layout.start, self._pitch, blocks, self.count, rows)
@@ -121,6 +123,8 @@ class Machine:
 
     def set_lanes(self, lanes: NDArray[np.intp] | None, mask: Mask | None = None) -> None:
         """Let some threads run, None for all of the batch; ``mask`` are the same threads, where that is known."""
+        if lanes is not None and self.remembered:
+            self.remembered = {}
         self.lanes = lanes
         self._columns: NDArray[np.intp] | None = None
         self._mask = mask
@@ -330,10 +334,11 @@ class Machine:
             itemsize = np.dtype(array.dtype).itemsize
             elements = math.prod(array.shape)
             message = said(
-                "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.",
+                "{array}[{index}] is outside the {elements:,} elements of {array}. "
+                "Check the index with an if before it is used.",
                 array=array.name,
                 index=(first - array.address) // itemsize,
-                shape=(elements,),
+                elements=elements,
             )
         self._find("out_of_bounds", site, space, message)
 

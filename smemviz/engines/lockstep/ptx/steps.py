@@ -10,6 +10,7 @@ from smemviz.engines.lockstep.ptx.code.module import Place
 from smemviz.engines.lockstep.ptx.instructions.table import action_of
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read
+from smemviz.engines.lockstep.ptx.remembering import remembering
 
 _WAITING = ("nanosleep", "mbarrier")
 _ORDERED = ("volatile", "relaxed", "acquire", "cas", "exch", "try_wait", "test_wait")
@@ -38,7 +39,7 @@ def steps_of(kernel: Kernel) -> tuple[Step, ...]:
 
 
 def _step(kernel: Kernel, block: Block) -> Step:
-    actions = tuple(action_of(kernel, one) for one in block.body)
+    actions = tuple(remembering(kernel, one, action_of(kernel, one)) for one in block.body)
     guard = read(kernel, block.end.guard.register, "pred") if block.end and block.end.guard else None
     index = read(kernel, block.end.operands[0], "u32") if block.end and block.end.opcode == "brx" else None
     barrier = barrier_of(kernel, block.end) if block.end and block.end.opcode in ("bar", "barrier") else None

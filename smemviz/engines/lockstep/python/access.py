@@ -202,10 +202,29 @@ def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, .
     return replace(part, picked=named[0], whole=named[1]) if named else part
 
 
+def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:
+    """Return the items along the first axis of an array that is unpacked: as many as it has, or nothing fits."""
+    size = view.shape[0]
+    if not (type(size) is int and size == count):
+        given = {"code": ast.unparse(node), "size": int(np.max(size)), "names": count}
+        raise frame.wrong(node, said("{code} has {size} items for {names} names", **given))
+    return tuple(item(frame, node, view, k) for k in range(count))
+
+
+def item(frame: Frame, node: ast.expr, view: View, k: int) -> Value:
+    """Return an item along the first axis of an array: an element, or a view of the axes behind."""
+    if view.ndim == 1 and view.dtype.fields is None:
+        return load(frame, node, view, (k,))
+    index = ast.copy_location(ast.Subscript(node, ast.Constant(k), ast.Load()), node)
+    return subview(frame, index, view, (k,))
+
+
 def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Value) -> None:
     """Store a number or an array in every element of a part of an array, one element after the other."""
+    code = ast.unparse(target)
+    if isinstance(value, tuple):
+        _check_items(frame, target, part, value)
     if isinstance(value, View) and (value.memory is part.memory or value.ndim > part.ndim):
-        code = ast.unparse(target)
         if value.memory is part.memory:
             raise frame.refuse(target, said("assignment to {code} from the same array", code=code))
         raise frame.refuse(target, said("assignment to {code} from an array of more axes", code=code))
@@ -221,8 +240,24 @@ def fill(frame: Frame, target: ast.expr, part: View, source: ast.expr, value: Va
                 0 if type(size) is int and size == 1 else k for k, size in zip(where, value.shape, strict=True)
             )
             item = load(frame, source, value, indices)
+        elif isinstance(value, tuple):
+            item = value[index[0]]
         write(frame, target, part, *locate(frame, target, part, index), item)
     frame.mask = outer
+
+
+def _check_items(frame: Frame, target: ast.expr, part: View, items: tuple[Value, ...]) -> None:
+    """Refuse a tuple that Numba does not store in a part of an array: it takes numbers of one type, along one axis."""
+    code = ast.unparse(target)
+    if part.ndim != 1 or len({dtype_of(item) for item in items}) != 1:
+        raise frame.wrong(
+            target,
+            said("{code} takes a tuple of numbers of one type along one axis, in Numba too; convert them", code=code),
+        )
+    if not np.all(np.asarray(part.shape[0]) == len(items)):
+        length = int(np.max(part.shape[0]))
+        what = said("{code} has {length} elements; {n} are given", code=code, length=length, n=len(items))
+        raise frame.wrong(target, what)
 
 
 def _slice(frame: Frame, node: ast.Subscript, part: slice, size: Any) -> tuple[Any, Any, int]:

@@ -186,6 +186,8 @@ def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tupl
 
 def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.ndarray[Any, Any]) -> Value:
     """Return the item that each thread picks; a tuple picked by a variable holds items of one kind."""
+    if base and all(isinstance(one, tuple) and len(one) == len(base[0]) for one in base):
+        return tuple(_pick(frame, node, part, index) for part in zip(*base, strict=True))
     if any(isinstance(one, tuple | View) or one is None for one in base) or not base:
         raise frame.refuse(node, said("{code}: an index that differs between threads", code=ast.unparse(node)))
     items = [np.broadcast_to(np.asarray(one), index.shape) for one in base]

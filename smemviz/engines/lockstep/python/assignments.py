@@ -48,7 +48,11 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
         case ast.Name():
             frame.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
-            if not isinstance(value, tuple) or any(isinstance(t, ast.Starred) for t in target.elts):
+            if any(isinstance(one, ast.Starred) for one in target.elts):
+                raise frame.wrong(target, said("{code}: Numba unpacks into no starred name", code=ast.unparse(target)))
+            if isinstance(value, View) and value.ndim:
+                value = access.items(frame, source, value, len(target.elts))
+            if not isinstance(value, tuple):
                 raise frame.refuse(target, said("unpacking into {code}", code=ast.unparse(target)))
             if len(value) != len(target.elts):
                 raise frame.wrong(

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import access, assignments, operations
+from smemviz.engines.lockstep.python import access, assignments, expressions, operations
 from smemviz.engines.lockstep.python.frame import Frame, Loop
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import binary, truth
-from smemviz.engines.lockstep.values.typing import Value
+from smemviz.engines.lockstep.values.typing import INT64, Value, cast, dtype_of
 from smemviz.messages import said
 
 
@@ -82,21 +82,14 @@ def _items_of_value(frame: Frame, node: ast.expr, value: Value) -> Iterator[tupl
     elif isinstance(value, View) and value.ndim:
         size = value.shape[0]
         for k in range(int(np.max(size))):
-            yield (k < size if isinstance(size, np.ndarray) else True), partial(_row, frame, node, value, k)
+            yield (k < size if isinstance(size, np.ndarray) else True), partial(access.item, frame, node, value, k)
     else:
         raise frame.refuse(node, said("a loop over {code}", code=ast.unparse(node)))
 
 
-def _row(frame: Frame, node: ast.expr, view: View, k: int) -> Value:
-    index = ast.copy_location(ast.Subscript(node, ast.Constant(k), ast.Load()), node)
-    if view.ndim == 1 and view.dtype.fields is None:
-        return access.load(frame, node, view, (k,))
-    return access.subview(frame, index, view, (k,))
-
-
 def _numbers(frame: Frame, call: ast.Call) -> Iterator[tuple[Value, Value]]:
     """Yield where a range has a next number, and that number."""
-    given = [access.as_index(frame, call, frame.value(a)) for a in call.args]
+    given = [_whole(frame, call, value) for value in expressions.values(frame, call.args)]
     if call.keywords or not 1 <= len(given) <= 3:
         raise frame.wrong(call, said("{code}: range takes one to three numbers", code=ast.unparse(call)))
     start, stop, step = (0, given[0], 1) if len(given) == 1 else (*given, 1)[:3]
@@ -110,6 +103,11 @@ def _numbers(frame: Frame, call: ast.Call) -> Iterator[tuple[Value, Value]]:
     while True:
         yield np.where(np.asarray(step) > 0, number < stop, number > stop), number
         number = number + step
+
+
+def _whole(frame: Frame, call: ast.Call, value: Value) -> Value:
+    """Return a bound of a range as an integer: Numba cuts off what a float has behind the point."""
+    return cast(value, INT64) if dtype_of(value).kind == "f" else access.as_index(frame, call, value)
 
 
 def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value]) -> Mask:

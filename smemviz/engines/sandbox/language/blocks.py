@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from smemviz.engines.lockstep.host.cuda import Cuda, Stream
+from smemviz.engines.lockstep.host.cuda import Cuda
+from smemviz.engines.lockstep.host.devices import Stream
 from smemviz.engines.sandbox.language import calls, expressions, targets
 from smemviz.engines.sandbox.language.exceptions import SIGNALS, BreakSignal, Caught, ContinueSignal, Kind, Raised
 from smemviz.engines.sandbox.language.host import Host

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.host.cuda import Cuda, DeviceOnly, Event, Stream
+from smemviz.engines.lockstep.host.cuda import Cuda, DeviceOnly
+from smemviz.engines.lockstep.host.devices import Event, Stream
 from smemviz.engines.sandbox.kernels import Configured, HostFunction, Kernel
 from smemviz.engines.sandbox.language import expressions, functions, targets
 from smemviz.engines.sandbox.language.exceptions import Caught, Kind

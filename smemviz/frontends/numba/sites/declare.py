@@ -43,11 +43,16 @@ def declared_array(
             what = said("'{code}' is an argument", code=text)
         if space == "local":
             raise unsupported(
-                said("{array} needs a constant shape; {what}. Make it a module constant.", array=array, what=what)
+                said(
+                    "{array} needs a constant shape, for Numba as well; {what}. Make it a module constant.",
+                    array=array,
+                    what=what,
+                )
             )
         raise unsupported(
             said(
-                "{array} needs a constant shape; {what}. Make it a module constant, or use dynamic shared memory.",
+                "{array} needs a constant shape, for Numba as well; {what}. "
+                "Make it a module constant, or use dynamic shared memory.",
                 array=array,
                 what=what,
             )
@@ -88,8 +93,6 @@ def _shape(expression: ast.expr, names: Names) -> tuple[int, ...] | ast.expr:
     sizes: list[int] = []
     for part in parts:
         value = names.literal(part)
-        if value is None and isinstance(part, ast.Name):
-            value = names.once(part.id)
         values = value if isinstance(value, tuple) and part is expression else (value,)
         if not values or not all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values):
             return part

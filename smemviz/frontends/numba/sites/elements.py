@@ -97,15 +97,25 @@ def part(visit: Visit, node: ast.Attribute | ast.Subscript, base: Ref, name: str
     return None
 
 
-def bind(visit: Visit, target: ast.expr, value: Ref) -> None:
-    """Let a target stand for a value; note the site where it is an element."""
+def along(visit: Visit, node: ast.expr, value: Ref) -> Ref:
+    """Return an item along the first axis of an array, None for an element of it; those are loaded at ``node``."""
+    if not isinstance(value, ArrayRef) or not value.ndim:
+        return None
+    if value.ndim == 1 and not value.is_record:
+        visit.site(node, value, "load")
+        return None
+    return replace(value, ndim=value.ndim - 1)
+
+
+def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
+    """Let a target stand for the value of ``source``; note the site where it is an element."""
     match target:
         case ast.Name():
-            visit.refs[target.id] = visit.join(target, visit.refs.get(target.id), value)
+            visit.assign(target, target.id, value)
         case ast.Tuple() | ast.List():
-            items = value.items if isinstance(value, TupleRef) else (None,) * len(target.elts)
+            items = value.items if isinstance(value, TupleRef) else (along(visit, source, value),) * len(target.elts)
             for one, item in zip(target.elts, items, strict=False):
-                bind(visit, one, item)
+                bind(visit, one, item, source)
         case ast.Subscript(slice=ast.Constant(value=str() as name)):
             part(visit, target, visit.value(target.value), name, "store")
         case ast.Subscript():

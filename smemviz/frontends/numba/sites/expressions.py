@@ -45,7 +45,7 @@ def value_of(visit: Visit, node: ast.expr) -> Ref:
         case ast.NamedExpr():
             note_names(visit, node.target, node.value)
             value = visit.value(node.value)
-            elements.bind(visit, node.target, value)
+            elements.bind(visit, node.target, value, node.value)
             return value
         case _ if isinstance(node, _REFUSED):
             raise visit.unsupported(node, refusal(node))
@@ -80,7 +80,7 @@ def _values(visit: Visit, nodes: list[ast.expr]) -> list[Ref]:
 
 def _name(visit: Visit, node: ast.Name) -> Ref:
     if node.id in visit.names.locals:
-        return visit.refs.get(node.id)
+        return visit.ref(node.id)
     return _of_module(visit, node.id, visit.names.constant(node))
 
 

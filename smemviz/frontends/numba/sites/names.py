@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from smemviz.frontends.numba import xoroshiro
+from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import Function, canonical_name, function_of, python_function, resolve
 
 _REGISTERS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
@@ -47,20 +49,38 @@ class Names:
         same_file = inner.__code__.co_filename == self.function.file
         return function_of(inner, self.function.source, self.function.tree) if same_file else function_of(inner)
 
-    def once(self, name: str) -> object:
-        """Return the number that a variable is assigned, where that is done once and to a number written out."""
-        return self.function.literals.get(name, _assigned_once(self.function.node).get(name))
-
     def literal(self, node: ast.expr) -> object:
-        """Return what an argument is where that is known: an object of the module, a number or numbers written out."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Tuple):
-            items = tuple(self.literal(item) for item in node.elts)
-            return None if None in items else items
-        if isinstance(node, ast.Name) and node.id in self.function.literals:
-            return self.function.literals[node.id]
-        return self.constant(node)
+        """Return what an expression is where Numba knows that when it compiles, None where it does not.
+
+        It knows objects of the module, numbers written out and what Python makes of them before, tuples and their
+        items, and a variable that is assigned nothing else.
+        """
+        return self._known(node, frozenset())
+
+    def _known(self, node: ast.expr, asked: frozenset[str]) -> object:
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.BinOp() | ast.UnaryOp() if _is_written_out(node):
+                return evaluate(node, {})
+            case ast.Tuple():
+                items = tuple(self._known(item, asked) for item in node.elts)
+                return None if None in items else items
+            case ast.Subscript():
+                return _item(self._known(node.value, asked), self._known(node.slice, asked))
+            case ast.Name(id=name) if name in self.function.literals:
+                return self.function.literals[name]
+            case ast.Name(id=name) if name in self.locals:
+                return None if name in asked else self._only_value(name, asked | {name})
+        return None if self._is_register(node) else self.constant(node)
+
+    def _only_value(self, name: str, asked: frozenset[str]) -> object:
+        """Return the one value that a variable is ever given."""
+        given = _assignments(self.function.node).get(name, ())
+        values = [self._known(one, asked) for one in given]
+        if not values or not isinstance(values[0], int | float | tuple):
+            return None
+        return values[0] if all(type(one) is type(values[0]) and one == values[0] for one in values) else None
 
     def called_with(self, callee: Function, arguments: Mapping[str, ast.expr]) -> Function:
         """Return a device function with the functions, types and constants that a call gives it."""
@@ -68,7 +88,7 @@ class Names:
         fixed: dict[str, object] = {}
         literals: dict[str, object] = {}
         for name, node in arguments.items():
-            value = None if self._is_register(node) else self.literal(node)
+            value = self.literal(node)
             if name in stored or value is None:
                 continue
             is_value = isinstance(value, bool | int | float | complex | str | tuple | np.ndarray | np.generic)
@@ -102,15 +122,49 @@ def stored_names(function: ast.FunctionDef) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def _assigned_once(function: ast.FunctionDef) -> dict[str, object]:
-    """Return the variables with one assignment, of a number written out."""
-    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    found: dict[str, object] = {}
+def _assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+    """Return the variables that plain assignments alone give values, and all of those."""
+    arguments = function.args
+    other = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    found: dict[str, list[ast.expr]] = {}
+    stores = Counter(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     for node in ast.walk(function):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)) if stored.count(name) == 1:
-                found[name] = value
-    return found
+            case ast.Assign(targets=targets, value=value):
+                pairs = [pair for target in targets for pair in _pairs(target, value)]
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                pairs = list(_pairs(target, value))
+            case _:
+                continue
+        for name, one in pairs:
+            found.setdefault(name, []).append(one)
+    return {name: given for name, given in found.items() if stores[name] == len(given) and name not in other}
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of a target, each with what it is given."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple):
+        for i, one in enumerate(target.elts):
+            if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
+                yield from _pairs(one, value.elts[i])
+            else:
+                yield from _pairs(one, ast.Subscript(value, ast.Constant(i), ast.Load()))
+
+
+def _item(items: object, index: object) -> object:
+    """Return an item of a tuple, None where there is none."""
+    if isinstance(items, tuple) and isinstance(index, int) and -len(items) <= index < len(items):
+        found: object = items[index]
+        return found
+    return None
+
+
+def _is_written_out(node: ast.expr) -> bool:
+    """Tell whether an expression is made of numbers alone, so that Python computes it before Numba sees it."""
+    parts = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+    return all(isinstance(one, parts) for one in ast.walk(node))
 
 
 def source_text(source: str, node: ast.expr) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -58,8 +59,10 @@ class Visit:
         self.names = Names(tree.function)
         self.declared: dict[ast.AST, str] = {}
         self.returned: Ref = None
+        self.nested = 0  # in so many branches and loops
+        self.meanings: Counter[str] = Counter()  # how often each name was given another one
         for name, ref in bound.items():
-            self.refs[name] = self.join(tree.function.node, self.refs.get(name), ref)
+            self.assign(tree.function.node, name, ref)
 
     def value(self, node: ast.expr) -> Ref:
         """Visit an expression; return the array or tuple it gives."""
@@ -69,6 +72,17 @@ class Visit:
         """Visit statements in order."""
         for statement in body:
             self.language.statement(self, statement)
+
+    def assign(self, node: ast.AST, name: str, value: Ref) -> None:
+        """Let a name stand for a value: from here on for no other where every thread comes by, and once."""
+        if not self.nested:
+            self.meanings[name] += 1
+        key = f"{name} {self.meanings[name]}"
+        self.refs[key] = self.join(node, self.refs.get(key), value)
+
+    def ref(self, name: str) -> Ref:
+        """Return what a name stands for."""
+        return self.refs.get(f"{name} {self.meanings[name]}")
 
     def run(self) -> Ref:
         """Visit the body; return what the function returns."""

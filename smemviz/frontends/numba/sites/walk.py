@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import elements, expressions
@@ -53,8 +52,16 @@ def _statement(visit: Visit, node: ast.stmt) -> None:
         case ast.AugAssign():
             _augmented(visit, node)
         case ast.For():
-            elements.bind(visit, node.target, _iterated(visit, node.iter))
+            item = _iterated(visit, node.iter)
+            visit.nested += 1
+            elements.bind(visit, node.target, item, node.iter)
             visit.statements([*node.body, *node.orelse])
+            visit.nested -= 1
+        case ast.If() | ast.While():
+            visit.value(node.test)
+            visit.nested += 1
+            visit.statements([*node.body, *node.orelse])
+            visit.nested -= 1
         case ast.Return(value=ast.expr() as expression):
             visit.returned = visit.join(node, visit.returned, visit.value(expression))
         case ast.Expr(value=ast.Call() as call):
@@ -74,7 +81,7 @@ def _assign(visit: Visit, targets: Sequence[ast.expr], expression: ast.expr) -> 
     if isinstance(value, ArrayRef) and value.ndim and any(isinstance(t, ast.Subscript) for t in targets):
         visit.site(expression, value, "load")  # an array is copied into a part of another
     for target in targets:
-        elements.bind(visit, target, value)
+        elements.bind(visit, target, value, expression)
 
 
 def _augmented(visit: Visit, node: ast.AugAssign) -> None:
@@ -115,10 +122,7 @@ def _iterated(visit: Visit, node: ast.expr) -> Ref:
             return TupleRef(tuple(_iterated(visit, one) for one in node.args))
     value = visit.value(node)
     if isinstance(value, ArrayRef):
-        if value.ndim == 1 and not value.is_record:
-            visit.site(node, value, "load")
-            return None
-        return replace(value, ndim=value.ndim - 1)
+        return elements.along(visit, node, value)
     item = None
     if isinstance(value, TupleRef):
         for one in value.items:

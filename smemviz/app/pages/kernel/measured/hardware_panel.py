@@ -9,6 +9,7 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Shown
 from smemviz.i18n import N_, _, ngettext
@@ -59,7 +60,7 @@ def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Comp
     found = verified.hardware or (None,) * len(launch.sites)
     return [
         html.P(_verdict(verified), className="verdict-line", id="verdict"),
-        html.Div(
+        scroller(
             html.Table(
                 [
                     html.Caption(_("Counts of each access"), className="visually-hidden"),
@@ -68,10 +69,7 @@ def view_hardware(shown: Shown, launch: Launch, hardware: Hardware) -> list[Comp
                 ],
                 className="table hardware-table",
             ),
-            className="scroller",
-            tabIndex=0,
-            role="region",
-            **{"aria-labelledby": "hardware-title"},
+            titled="hardware-title",
         ),
         *(_unaccounted(verified)),
         html.P(_sources(shown, verified, counted_for), className="note"),
@@ -177,13 +175,7 @@ def _counters(launch: Launch) -> list[Component]:
         html.Details(
             [
                 html.Summary(_("All {n} raw counters of the launch", n=len(rows))),
-                html.Div(
-                    table,
-                    className="scroller",
-                    tabIndex=0,
-                    role="region",
-                    **{"aria-label": _("Raw counters")},
-                ),
+                scroller(table, label=_("Raw counters")),
             ],
             className="details",
         )

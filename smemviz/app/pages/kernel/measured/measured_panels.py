@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, no_update
 
-from smemviz.app.components.connect import outputs, values
+from smemviz.app.components.connect import fill, outputs, values
 from smemviz.app.components.launches import Filling, Query, hardware_of
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.measured.hardware_panel import view_hardware
@@ -39,16 +39,12 @@ def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: s
 def add_callbacks(app: Dash, library: Library, stopwatch: Stopwatch) -> None:
     """Connect the panels of an app; what was measured comes with the page, whether it can be measured comes after."""
 
-    @app.callback(  # type: ignore[untyped-decorator]
-        outputs(_PROPERTIES),
-        Input("drawn-run", "data"),  # after the pictures, which are looked at first
-        Input("theme", "data"),
-        Input("measured-last", "data"),
-        prevent_initial_call=True,
-    )
-    def show_measured(query: Query, theme: str, last: int | None) -> list[Any]:
-        filling = view_measured(library, stopwatch, query, theme)
-        return values(_PROPERTIES, filling)
+    def measured(query: Query, theme: str, last: int | None) -> Filling:
+        return view_measured(library, stopwatch, query, theme)
+
+    # After the pictures, which are looked at first.
+    after = Input("drawn-run", "data"), Input("theme", "data"), Input("measured-last", "data")
+    fill(app, _PROPERTIES, measured, *after, initially=False)
 
     @app.callback(  # type: ignore[untyped-decorator]
         [*outputs(JOB_PROPERTIES), Output("measured-last", "data")],

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Filling
 from smemviz.app.library import Shown
 from smemviz.app.pages.kernel.measured.scopes import scopes
@@ -40,7 +41,7 @@ def view_published(shown: Shown) -> Filling:
 def _table(rows: tuple[Published, ...]) -> Component:
     heads = (_("What"), _("Published"), _("Ours"), pgettext("hardware", "On"), "")
     cells = [(row.published, html.Strong(row.ours), row.hardware, row.note) for row in rows]
-    return html.Div(
+    return scroller(
         html.Table(
             [
                 html.Caption(_("Published figures beside ours"), className="visually-hidden"),
@@ -54,10 +55,7 @@ def _table(rows: tuple[Published, ...]) -> Component:
             ],
             className="table published",
         ),
-        className="scroller",
-        tabIndex=0,
-        role="region",
-        **{"aria-labelledby": "published-title"},
+        titled="published-title",
     )
 
 

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import MATMUL
 from smemviz.app.components.facts import fact
+from smemviz.app.components.frames import job_head
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
@@ -23,8 +24,8 @@ from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.times import times
 from smemviz.i18n import N_, _
-from smemviz.recordings.data import Launch
-from smemviz.recordings.sweep import Point, Sweep
+from smemviz.recordings.data import Launch, Timing
+from smemviz.recordings.sweep import Clocked, Point, Sweep
 from smemviz.wording.conditions import described_conditions
 from smemviz.wording.impact import Measured, impact
 from smemviz.wording.labels import count, day, duration
@@ -47,22 +48,8 @@ def timing_panel() -> Component:
     """Lay out the panel; the button is shown once a GPU is known to be here."""
     return html.Section(
         [
-            html.Div(
-                [
-                    html.H2(_("Time"), id="timing-title"),
-                    html.Div(
-                        [
-                            html.Button(_("Measure"), id="measure", type="button", className="text-button"),
-                            html.Button(
-                                _("Cancel"), id="cancel-measure", type="button", className="text-button", hidden=True
-                            ),
-                        ],
-                        id="measure-area",
-                        hidden=True,
-                        className="panel-controls",
-                    ),
-                ],
-                className="panel-head",
+            job_head(
+                _("Time"), "timing-title", (_("Measure"), "measure"), "cancel-measure", id="measure-area", hidden=True
             ),
             html.Div(id="measure-status", role="status", className="measure-status"),
             html.Div(id="timing-body"),
@@ -141,19 +128,26 @@ def _measuring(running: Running) -> str:
 def _facts(one: Measured) -> list[Component]:
     time = one.time
     return [
-        fact(_("median"), duration(time.median_us), "median"),
-        fact(_("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us), "interval"),
+        *_median(time),
         fact(_("floor"), duration(time.floor_us), "floor"),
         fact(_("net"), duration(time.net_us), "floor"),
         fact(
             _("5th to 95th percentile"), _("{low:.5g} to {high:.5g} µs", low=time.p5_us, high=time.p95_us), "interval"
         ),
-        fact(
-            _("samples"),
-            _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch")),
-            "interval",
-        ),
+        _samples(time),
     ]
+
+
+def _median(time: Timing | Clocked) -> list[Component]:
+    return [
+        fact(_("median"), duration(time.median_us), "median"),
+        fact(_("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us), "interval"),
+    ]
+
+
+def _samples(time: Timing | Clocked) -> Component:
+    samples = _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch"))
+    return fact(_("samples"), samples, "interval")
 
 
 def _origin(one: Measured) -> str:
@@ -187,20 +181,7 @@ def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
         link=dcc.Link(_("Every kernel at this size"), href=f"{MATMUL}?SIZE={point.size.name}&TILE={point.tile}"),
     )
     return [
-        html.Dl(
-            [
-                fact(_("median"), duration(time.median_us), "median"),
-                fact(
-                    _("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us), "interval"
-                ),
-                fact(
-                    _("samples"),
-                    _("{samples} of {launches}", samples=time.samples, launches=count(time.nodes, "launch")),
-                    "interval",
-                ),
-            ],
-            className="facts",
-        ),
+        html.Dl([*_median(time), _samples(time)], className="facts"),
         html.P(said, id="timing-origin", className="note origin-note"),
     ]
 

@@ -51,6 +51,8 @@ def conversion(target: object, dtype: Dtype) -> Rule:
     """Return the rule of a type's name as a function; ``int`` and ``float`` leave what is one already."""
 
     def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
+        if target is float and isinstance(arguments[0], str):
+            return _float_of(frame, node, arguments[0])
         own = dtype_of(arguments[0])
         if dtype == BOOL:
             return truth(arguments[0])
@@ -63,6 +65,13 @@ def conversion(target: object, dtype: Dtype) -> Rule:
         return cast(arguments[0], dtype)
 
     return Rule(run, 1, 1)
+
+
+def _float_of(frame: Frame, node: ast.Call, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise frame.wrong(node, said("{code} is no number", code=ast.unparse(node))) from None
 
 
 # -- builtins
@@ -196,6 +205,7 @@ _EXACT_POWER = 22  # 10**22 is the highest power of ten that a float64 holds exa
 ARRAYS = ("cuda.shared.array", "cuda.local.array")  # declared, not called
 CALLS: dict[str, Rule] = {
     "builtins.abs": plain(_abs, 1),
+    "builtins.breakpoint": Rule(_nothing, 0, 0),
     "builtins.complex": plain(_complex, 1, 2),
     "builtins.divmod": plain(_divmod, 2),
     "builtins.len": plain(_len, 1),

@@ -1,0 +1,51 @@
+"""What the pages frame their parts with: the title of a page, what scrolls by itself, the head of a job's panel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from smemviz.i18n import gettext as _
+
+
+def page_head(prefix: str, eyebrow: str, headline: str | None = None, **more: Any) -> html.Header:
+    """Place what a page begins with; its ids begin with a prefix, so that a callback fills them."""
+    return html.Header(
+        [
+            html.P(eyebrow, className="eyebrow"),
+            html.H1(headline, id=f"{prefix}-headline", className="headline"),
+            html.P(id=f"{prefix}-origin", className="origin"),
+        ],
+        className="title",
+        **more,
+    )
+
+
+def scroller(
+    content: Any = None, *, label: str | None = None, titled: str = "", extra: str = "", **more: Any
+) -> html.Div:
+    """Let something wide scroll sideways by itself, with the keys too.
+
+    It is a region of the page, named by a label, or by the title that has the id ``titled``.
+    """
+    name = {"aria-labelledby": titled} if titled else {"aria-label": label}
+    return html.Div(content, className=f"scroller {extra}".strip(), tabIndex=0, role="region", **name, **more)
+
+
+def job_head(title: str, identity: str, start: tuple[str, str], cancel: str, **controls: Any) -> html.Div:
+    """Place the title of a panel whose job runs while the page is read, with what starts it and what cancels it.
+
+    ``start`` is the button's text and id, ``cancel`` the id of the other.
+    """
+    text, starts = start
+    buttons = [
+        html.Button(text, id=starts, type="button", className="text-button"),
+        html.Button(_("Cancel"), id=cancel, type="button", className="text-button", hidden=True),
+    ]
+    parts: list[Component] = [
+        html.H2(title, id=identity),
+        html.Div(buttons, className="panel-controls", **controls),
+    ]
+    return html.Div(parts, className="panel-head")

@@ -1,0 +1,57 @@
+"""Results that are still right: what a loop works out in every round from values that do not change.
+
+The compiler that keeps accesses as they are written leaves all of this in the loops.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smemviz.engines.lockstep.ptx.code.module import Instruction, Register, Special
+from smemviz.engines.lockstep.ptx.instructions import arithmetic, bits, comparisons
+from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by
+from smemviz.engines.lockstep.ptx.registers import Action
+
+if TYPE_CHECKING:
+    from smemviz.engines.lockstep.ptx.machine import Machine
+
+_PURE = {*arithmetic.FAMILY, *bits.FAMILY, *comparisons.FAMILY, "cvta"} - {"addc", "subc", "madc"}
+_CLOCKS = ("clock", "globaltimer")
+_IN_VAIN = 4  # times that other values were there, before an instruction is no longer looked at
+
+
+def remembering(kernel: Kernel, one: Instruction, action: Action) -> Action:
+    """Return an action that does nothing anew while all threads run and its sources are the very same values.
+
+    Registers are written in place only while some threads run, and then everything is forgotten; so a value that is
+    the same object is the same. What has a value of its own for every thread of a batch is not kept: that is large.
+    """
+    to = one.operands[0] if one.operands else None
+    clock = any(isinstance(operand, Special) and operand.name.startswith(_CLOCKS) for operand in one.operands)
+    if one.opcode not in _PURE or one.has("cc") or one.guard or clock or not isinstance(to, Register):
+        return action
+    destination, slots = kernel.slot(to.name), [kernel.slot(name) for name in dict.fromkeys(read_by(one))]
+    vain = [0]
+
+    def run(m: Machine) -> None:
+        if m.lanes is not None or vain[0] > _IN_VAIN:
+            action(m)
+            return
+        values = m.values
+        known = m.remembered.get(action)
+        if known is not None:
+            for slot, value in known[0]:
+                if values[slot] is not value:
+                    vain[0] += 1
+                    break
+            else:
+                vain[0] = 0
+                values[destination] = known[1]
+                return
+        before = [(slot, values[slot]) for slot in slots]
+        action(m)
+        result = values[destination]
+        if result.size <= m.shape[1]:
+            m.remembered[action] = before, result
+
+    return run

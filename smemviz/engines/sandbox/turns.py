@@ -1,0 +1,130 @@
+"""Whose turn it is to run: so many runs at once, in the order of asking, and nobody twice before all others once.
+
+Processes that serve together share one file, and what a process held that has ended is free again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_OF_ONE = 8  # that a visitor may have waiting or running
+_MOST = 500
+_WAITING_SECONDS = 10.0  # after which who has not asked again is taken to have left
+_RUNNING_SECONDS = 120.0  # longer than any run takes, with the start of its process
+
+_TABLE = """CREATE TABLE IF NOT EXISTS turns (
+  number INTEGER PRIMARY KEY, ticket TEXT UNIQUE, visitor TEXT, process INTEGER, running INTEGER, seen REAL)"""
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """What somebody asks for: who it is, and a name by which the same question is known when it is asked again."""
+
+    visitor: str
+    name: str
+
+
+class Turns:
+    """Turns of one process, or of all that share the ``file``."""
+
+    def __init__(self, at_once: int, file: Path | None = None, clock: Clock = time.time) -> None:
+        self.at_once = at_once
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._database = sqlite3.connect(
+            file or ":memory:", timeout=30, isolation_level=None, check_same_thread=False, cached_statements=32
+        )
+        for setting in ("journal_mode = MEMORY", "synchronous = OFF"):  # nothing here outlives the server
+            self._database.execute(f"PRAGMA {setting}")
+        self._database.execute(_TABLE)
+
+    def place(self, ticket: Ticket) -> int | None:
+        """Ask for a turn: 0 where it is there, to be given back by ``done``; else the place in the queue, from 1.
+
+        None says that nobody else, or not this visitor, may wait as well.
+        """
+        with self._changing() as database:
+            now = self._clock()
+            self._forget_who_left(database, now)
+            known = database.execute("SELECT 1 FROM turns WHERE ticket = ?", (ticket.name,)).fetchone()
+            if not known and not self._may_wait(database, ticket.visitor):
+                return None
+            database.execute(
+                "INSERT INTO turns (ticket, visitor, process, running, seen) VALUES (?, ?, ?, 0, ?) "
+                "ON CONFLICT (ticket) DO UPDATE SET seen = excluded.seen, process = excluded.process",
+                (ticket.name, ticket.visitor, os.getpid(), now),
+            )
+            place = self._places(database).index(ticket.name) + 1 - self._free(database)
+            if place <= 0:
+                database.execute("UPDATE turns SET running = 1 WHERE ticket = ?", (ticket.name,))
+            return max(place, 0)
+
+    def done(self, ticket: Ticket) -> None:
+        """Give a turn back, or a place in the queue."""
+        with self._changing() as database:
+            database.execute("DELETE FROM turns WHERE ticket = ?", (ticket.name,))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            finally:
+                self._database.execute("COMMIT")
+
+    def _forget_who_left(self, database: sqlite3.Connection, now: float) -> None:
+        database.execute(
+            "DELETE FROM turns WHERE seen < ? - CASE running WHEN 1 THEN ? ELSE ? END",
+            (now, _RUNNING_SECONDS, _WAITING_SECONDS),
+        )
+        for (process,) in database.execute("SELECT DISTINCT process FROM turns WHERE running").fetchall():
+            if not _is_alive(process):
+                database.execute("DELETE FROM turns WHERE running AND process = ?", (process,))
+
+    def _may_wait(self, database: sqlite3.Connection, visitor: str) -> bool:
+        everybody, own = database.execute("SELECT count(*), total(visitor = ?) FROM turns", (visitor,)).fetchone()
+        return bool(everybody < _MOST and own < MOST_OF_ONE)
+
+    def _free(self, database: sqlite3.Connection) -> int:
+        (running,) = database.execute("SELECT total(running) FROM turns").fetchone()
+        return self.at_once - int(running)
+
+    def _places(self, database: sqlite3.Connection) -> list[str]:
+        """Return the tickets that wait: first those of visitors with the fewest before them, in the order of asking."""
+        before: dict[str, int] = {}
+        waiting = []
+        for number, ticket, visitor, running in database.execute(
+            "SELECT number, ticket, visitor, running FROM turns ORDER BY running DESC, number"
+        ):
+            turn = before.get(visitor, 0)
+            before[visitor] = turn + 1
+            if not running:
+                waiting.append((turn, number, ticket))
+        return [ticket for _, _, ticket in sorted(waiting)]
+
+
+def _is_alive(process: int) -> bool:
+    if sys.platform == "win32" or process == os.getpid():  # where asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,82 @@
+"""Whose turn it is, told by a clock of the test's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from smemviz.engines.sandbox.turns import MOST_OF_ONE, Ticket, Turns
+
+
+@pytest.fixture
+def now() -> list[float]:
+    return [1000.0]
+
+
+@pytest.fixture
+def turns(now: list[float]) -> Iterator[Turns]:
+    made = Turns(2, clock=lambda: now[0])
+    yield made
+    made.close()
+
+
+def asked(name: str) -> Ticket:
+    """Make a ticket of the visitor whose letter it begins with."""
+    return Ticket(name[0], name)
+
+
+def test_so_many_run_and_the_others_are_told_their_place(turns: Turns) -> None:
+    assert [turns.place(asked(name)) for name in ("a1", "b1", "c1", "d1")] == [0, 0, 1, 2]
+    assert turns.place(asked("d1")) == 2  # asking again moves nobody
+    turns.done(asked("a1"))
+    assert [turns.place(asked(name)) for name in ("d1", "c1", "d1")] == [2 - 1, 0, 1]
+    turns.done(asked("c1"))
+    assert turns.place(asked("d1")) == 0
+
+
+def test_nobody_runs_twice_before_who_came_later_has_run_once(turns: Turns) -> None:
+    for name in ("a1", "a2", "a3", "a4"):
+        turns.place(asked(name))  # two of them run
+    assert [turns.place(asked(name)) for name in ("b1", "c1")] == [1, 2]
+    assert [turns.place(asked(name)) for name in ("a3", "a4")] == [3, 4]
+    turns.done(asked("a1"))
+    assert [turns.place(asked(name)) for name in ("a3", "c1", "b1")] == [2, 1, 0]
+
+
+def test_a_visitor_has_only_so_many_places(turns: Turns) -> None:
+    assert [turns.place(asked(f"a{i}")) for i in range(MOST_OF_ONE + 1)] == [0, 0, *range(1, MOST_OF_ONE - 1), None]
+    assert turns.place(asked("b1")) == 1
+
+
+def test_who_does_not_ask_again_has_left(turns: Turns, now: list[float]) -> None:
+    for name in ("a1", "b1", "c1", "d1"):
+        turns.place(asked(name))
+    now[0] += 8
+    assert turns.place(asked("d1")) == 2
+    now[0] += 8
+    assert turns.place(asked("d1")) == 1  # c is gone, a and b run
+    now[0] += 200
+    assert turns.place(asked("e1")) == 0
+
+
+def test_what_a_process_held_that_was_killed_is_free_again(tmp_path: Path) -> None:
+    file = tmp_path / "shared"
+    turns = Turns(2, file)
+    take = (
+        "import sys; from pathlib import Path; from smemviz.engines.sandbox.turns import Ticket, Turns; "
+        "turns = Turns(2, Path(sys.argv[1])); "
+        "print([turns.place(Ticket('a', name)) for name in 'xyz'], flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", take, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "[0, 0, 1]\n"
+        assert turns.place(asked("b1")) == 1  # two of a run, and b comes before the third
+        other.kill()
+    assert turns.place(asked("b1")) == 0
+    turns.close()

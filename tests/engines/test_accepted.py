@@ -1,0 +1,404 @@
+"""What Numba compiles for CUDA runs in lockstep: constructs met in public scripts, each written anew."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz.errors import KernelFileError, SmemvizError, UnsupportedError
+from smemviz.recordings.recording import Recording
+
+HEAD = """
+import math
+import numba
+import numpy as np
+from numba import cuda, float32
+"""
+
+END = """
+out = np.zeros(32)
+kernel[1, 32](out)
+np.save(RESULT, out)
+"""
+
+
+def script(folder: Path, text: str) -> Recording:
+    """Run a script in lockstep."""
+    path = folder / "script.py"
+    path.write_text(text)
+    return smemviz.run(path, engine="lockstep")
+
+
+def kernel(folder: Path, body: str, before: str = "", decorator: str = "@cuda.jit") -> np.ndarray:
+    """Run a script with one kernel of one array of 32 float64, which it returns."""
+    result = folder / "result.npy"
+    body = textwrap.indent(textwrap.dedent(body).strip(), "    ")
+    end = END.replace("RESULT", repr(str(result)))
+    recording = script(folder, f"{HEAD}{before}\n{decorator}\ndef kernel(out):\n{body}\n{end}")
+    assert [launch.kernel for launch in recording.launches] == ["kernel"]
+    assert recording.findings == ()
+    return np.load(result)
+
+
+def refused(folder: Path, body: str, before: str = "") -> str:
+    with pytest.raises(SmemvizError) as caught:
+        kernel(folder, body, before)
+    return str(caught.value)
+
+
+LANE = np.arange(32.0)
+
+
+# --- names
+
+
+@pytest.mark.parametrize(
+    ("imported", "cuda", "numba"),
+    [
+        ("import numba.cuda", "numba.cuda", "numba"),
+        ("import numba", "numba.cuda", "numba"),
+        ("import numba.cuda as gpu", "gpu", "numba"),
+        ("from numba import cuda as gpu", "gpu", "numba"),
+        ("import numba as nb", "nb.cuda", "nb"),
+    ],
+)
+def test_numba_cuda_goes_by_any_name(tmp_path: Path, imported: str, cuda: str, numba: str) -> None:
+    body = f"""
+    i = {cuda}.grid(1)
+    tile = {cuda}.shared.array(32, {numba}.float32)
+    tile[i] = i
+    {cuda}.syncthreads()
+    out[i] = tile[31 - i]
+    """
+    assert np.array_equal(kernel(tmp_path, body, imported, f"@{cuda}.jit"), LANE[::-1])
+
+
+def test_functions_of_math_cmath_and_numpy_go_by_their_own_names(tmp_path: Path) -> None:
+    before = "from cmath import exp\nfrom numpy import sqrt\nfrom math import floor"
+    found = kernel(tmp_path, "i = cuda.grid(1)\nout[i] = exp(1j * i).real + sqrt(floor(4.5))", before)
+    assert np.allclose(found, np.cos(LANE) + 2)
+
+
+def test_names_of_a_module_may_begin_with_an_underscore(tmp_path: Path) -> None:
+    (tmp_path / "apart.py").write_text(
+        "from numba import cuda\n_TWO = 2\n\n@cuda.jit(device=True)\ndef _double(x):\n    return x * _TWO\n"
+    )
+    found = kernel(tmp_path, "i = cuda.grid(1)\nout[i] = apart._double(i) + apart._TWO", "import apart")
+    assert np.array_equal(found, 2 * LANE + 2)
+
+
+def test_a_host_function_of_numba_becomes_a_device_function(tmp_path: Path) -> None:
+    before = "@numba.njit\ndef f(x):\n    return x + 1\n\ng = cuda.jit(device=True)(f)"
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nout[i] = f(i) + g(i)", before), 2 * LANE + 2)
+
+
+def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path: Path) -> None:
+    before = "far = cuda.declare_device('far', 'float32(float32)')"
+    found = kernel(tmp_path, "i = cuda.grid(1)\nout[i] = i", before, "@cuda.jit(link=['far.cu'])")
+    assert np.array_equal(found, LANE)
+    assert "far(...) is not executed in lockstep" in refused(tmp_path, "out[0] = far(1.0)", before)
+
+
+# --- shapes
+
+
+@pytest.mark.parametrize(
+    ("before", "shape"),
+    [
+        ("pass", "32 + 2"),
+        ("pass", "(4 * 8, 16 + 1)"),
+        ("h, w = 32, 7", "(h, w)"),
+        ("h = TILE", "(h, h)"),
+        ("h = w = 32", "(h, w)"),
+        ("h = 32\nw = h", "(h, w)"),
+        ("shape = (32, 7)", "shape"),
+        ("shape = (32, 7)", "shape[0]"),
+        ("h, w = SIZES", "(h, w)"),
+        ("pass", "SIZES[0]"),
+        ("h = 32\nif cuda.blockIdx.x > 5:\n    h = 32", "h"),
+        ("h: int = 32", "h"),
+        ("pass", "-(-32)"),
+    ],
+)
+def test_a_shape_is_what_numba_knows_when_it_compiles(tmp_path: Path, before: str, shape: str) -> None:
+    body = f"{before}\ntile = cuda.shared.array({shape}, float32)\ni = cuda.grid(1)\nout[i] = tile.shape[0]"
+    found = kernel(tmp_path, body, "TILE = 32\nSIZES = (32, 7)")
+    assert set(found) == {34.0 if shape == "32 + 2" else 32.0}
+
+
+@pytest.mark.parametrize("shape", ["TILE + 2", "out.size", "h", "int(32)", "SIZES[i]"])
+def test_a_shape_that_numba_would_not_take_is_refused(tmp_path: Path, shape: str) -> None:
+    body = f"i = cuda.grid(1)\nh = TILE * 2\ntile = cuda.shared.array({shape}, float32)\nout[i] = tile[0]"
+    assert "cuda.shared.array needs a constant shape, for Numba as well" in refused(
+        tmp_path, body, "TILE = 32\nSIZES = (32, 7)"
+    )
+
+
+def test_a_parameter_s_name_can_be_given_to_another_array(tmp_path: Path) -> None:
+    text = f"""{HEAD}
+@cuda.jit
+def kernel(out, a, n):
+    i = cuda.grid(1)
+    first = a[i]
+    a = cuda.local.array(4, float32)
+    a[1] = first
+    n = cuda.shared.array((32, 2), float32)
+    n[i, 0] = a[1]
+    for k in range(3):
+        n[i, 0] += 1
+    out[i] = n[i, 0]
+
+out = np.zeros(32)
+kernel[1, 32](out, np.arange(32), 5)
+assert np.array_equal(out, np.arange(32) + 3)
+"""
+    sites = script(tmp_path, text).launches[0].sites
+    assert {site.source: (site.array, site.space) for site in sites} == {
+        "a[i]": ("a", "global"),
+        "n[i, 0]": ("n", "shared"),
+        "out[i]": ("out", "global"),
+    }
+
+
+def test_one_name_for_two_kinds_of_array_in_a_branch_is_refused(tmp_path: Path) -> None:
+    body = """
+    i = cuda.grid(1)
+    if i > 3:
+        out = cuda.local.array(4, float32)
+    out[0] = i
+    """
+    assert "one name stands for two kinds of array" in refused(tmp_path, body)
+
+
+# --- numbers
+
+
+def test_a_range_cuts_off_its_floats(tmp_path: Path) -> None:
+    body = """
+    i = cuda.grid(1)
+    for j in range(math.ceil(i / 2)):
+        out[i] += 1
+    for j in range(1.9, 3.9, 1.0):
+        out[i] += 100 * j
+    """
+    assert np.array_equal(kernel(tmp_path, body), np.ceil(LANE / 2) + 300)  # j is 1 and 2
+
+
+def test_a_float_from_text(tmp_path: Path) -> None:
+    assert np.array_equal(kernel(tmp_path, "out[cuda.grid(1)] = float('inf')"), np.full(32, np.inf))
+    assert "float('x') is no number" in refused(tmp_path, "out[0] = float('x')")
+
+
+def test_a_range_of_the_items_of_a_tuple_that_each_thread_picks(tmp_path: Path) -> None:
+    body = """
+    i = cuda.grid(1)
+    ends = ((0, 3), (3, 5))
+    for j in range(*ends[i % 2]):
+        out[i] += j
+    """
+    assert np.array_equal(kernel(tmp_path, body), np.where(LANE % 2 == 0, 3, 7))
+
+
+# --- rows
+
+
+def test_a_row_takes_a_tuple(tmp_path: Path) -> None:
+    body = """
+    i = cuda.grid(1)
+    tile = cuda.shared.array((32, 3), float32)
+    tile[i] = i, i + 1, i + 2
+    own = cuda.local.array(2, float32)
+    own[:] = (5.0, 6.0)
+    out[i] = tile[i, 0] * tile[i, 2] + own[1]
+    """
+    assert np.array_equal(kernel(tmp_path, body), LANE * (LANE + 2) + 6)
+
+
+def test_a_row_takes_no_tuple_that_numba_would_not_store(tmp_path: Path) -> None:
+    before = "tile = cuda.shared.array((32, 3), float32)\ntile[0] = "
+    assert "takes a tuple of numbers of one type" in refused(tmp_path, f"{before}1, 2.0, 3")
+    assert "tile[0] has 3 elements; 2 are given" in refused(tmp_path, f"{before}1, 2")
+
+
+def test_a_row_is_unpacked(tmp_path: Path) -> None:
+    text = f"""{HEAD}
+@cuda.jit
+def kernel(out, points):
+    i = cuda.grid(1)
+    x, y = points[i]
+    for a, b in points:
+        out[i] += a * b
+    out[i] += 1000 * x + y
+
+out, points = np.zeros(32), np.arange(64.0).reshape(32, 2)
+kernel[1, 32](out, points)
+assert np.array_equal(out, (points[:, 0] * points[:, 1]).sum() + 1000 * points[:, 0] + points[:, 1])
+"""
+    launch = script(tmp_path, text).launches[0]
+    rows = zip(launch.sites, launch.summary(), strict=True)
+    requests = {(site.source, site.line): row.requests for site, row in rows if site.op == "load"}
+    assert requests == {("points[i]", 10): 2, ("points", 11): 64, ("out[i]", 12): 32, ("out[i]", 13): 1}
+    assert "tile[0] has 3 items for 2 names" in refused(
+        tmp_path, "tile = cuda.shared.array((32, 3), float32)\nx, y = tile[0]\nout[0] = x + y"
+    )
+
+
+# --- the host
+
+
+def test_a_program_is_told_of_the_device_that_lockstep_stands_in_for(tmp_path: Path) -> None:
+    before = """
+assert cuda.detect()
+free, total = cuda.current_context().get_memory_info()
+assert 0 < free <= total
+assert cuda.current_context().device.compute_capability == (9, 0)
+with cuda.gpus[0] as device:
+    assert len(cuda.gpus) == 1 and cuda.gpus.current.id == cuda.gpus.lst[0].id == 0
+device = cuda.get_current_device()
+assert device.COMPUTE_CAPABILITY == (9, 0) and device.MULTIPROCESSOR_COUNT == 132
+assert device.MAX_THREADS_PER_MULTIPROCESSOR == 2048 and device.CLOCK_RATE > 0
+device.reset()
+"""
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nout[i] = i", before), LANE)
+
+
+def test_globals_that_stay_as_they_were_are_not_said_to_have_changed(tmp_path: Path) -> None:
+    text = f"""{HEAD}
+x = 1
+NONE = float("nan")
+TABLE = np.array([1.0, np.nan])
+
+@cuda.jit
+def kernel(out):
+    i = cuda.threadIdx.x
+    out[i] = NONE if i else TABLE[0]
+
+kernel[1, 32](np.zeros(32))
+x = 2
+kernel[1, 32](np.zeros(32))
+"""
+    assert len(script(tmp_path, text).launches) == 2
+
+
+# --- scripts that launch late, elsewhere, or what is refused
+
+LAUNCHES = f"""{HEAD}
+@cuda.jit
+def good(out):
+    out[cuda.grid(1)] = 1
+
+@cuda.jit
+def bad(out):
+    out[0] = [1, 2][0]
+
+def go():
+    good[1, 32](np.zeros(32))
+"""
+
+
+@pytest.mark.parametrize("main", ["return None", "raise RuntimeError('not like this')"])
+def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path: Path, main: str) -> None:
+    late = f"{LAUNCHES}\ndef main(now=False):\n    if now:\n        return go()\n    {main}\n"
+    assert len(script(tmp_path, f"{late}\nif __name__ == '__main__':\n    main(True)\n").launches) == 1
+    with pytest.raises(KernelFileError, match=r"main\(\) launches no kernel|not like this"):
+        script(tmp_path, late)
+
+
+@pytest.mark.parametrize("start", ["def main():\n    ", "if True:\n    "])
+def test_a_refused_kernel_discards_nothing_that_the_others_recorded(tmp_path: Path, start: str) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\n{start}go(); go(); bad[1, 1](np.zeros(1)); go()\n")
+    assert [launch.kernel for launch in recording.launches] == ["good", "good"]
+    (finding,) = recording.findings
+    assert (finding.kind, finding.kernel, finding.line) == ("launch_refused", "bad", 13)
+    assert finding.message.endswith("This launch and all after it are missing.")
+
+
+def test_a_launch_with_too_few_arguments_discards_nothing_either(tmp_path: Path) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood[1, 1]()\n")
+    assert len(recording.launches) == 1
+    assert [(one.kind, one.kernel, one.line) for one in recording.findings] == [("launch_refused", "good", 19)]
+
+
+def test_a_kernel_that_is_refused_first_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="a list in a kernel"):
+        script(tmp_path, f"{LAUNCHES}\nbad[1, 1](np.zeros(1))\n")
+
+
+# --- what Numba makes kernels of
+
+VECTORIZED = f"""{HEAD}
+from numba import guvectorize, vectorize
+
+@vectorize(["float32(float32, float32)", "float64(float64, float64)"], target="cuda")
+def plus(a, b):
+    return a + 2 * b
+
+@guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)", target="cuda")
+def scaled(a, by, out):
+    for k in range(a.shape[0]):
+        out[k] = a[k] * by
+
+@guvectorize(["void(float64[:], float64[:])"], "(n)->()", target="cuda")
+def total(a, out):
+    out[0] = 0
+    for k in range(a.shape[0]):
+        out[0] += a[k]
+
+@vectorize(["float64(float64)"])
+def on_the_host(a):
+    return a + 1
+
+START
+    a = np.arange(12.0).reshape(3, 4)
+    assert np.array_equal(plus(a, a[0]), a + 2 * a[0]) and plus(a, 1).shape == (3, 4)
+    assert plus(np.ones(2, np.float32), np.ones(2, np.float32)).dtype == np.float32
+    on_device = plus(cuda.to_device(a), cuda.to_device(a))
+    assert np.array_equal(on_device.copy_to_host(), 3 * a)
+    into = np.zeros((3, 4))
+    assert plus(a, a, out=into) is into and np.array_equal(into, 3 * a)
+    assert np.array_equal(scaled(a, np.array([1.0, 2.0, 3.0])), a * [[1], [2], [3]])
+    assert np.array_equal(total(a), a.sum(axis=1))
+    assert on_the_host(1.0) == 2.0
+    try:
+        plus(np.ones(2, np.int8), np.ones(2, np.int8))
+    except TypeError as error:
+        assert "No matching version" in str(error)
+"""
+
+
+@pytest.mark.parametrize("start", ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"])
+def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
+    recording = script(tmp_path, VECTORIZED.replace("START", start))
+    assert recording.findings == ()
+    names = [launch.kernel for launch in recording.launches]
+    assert names == ["vectorized_plus"] * 5 + ["vectorized_scaled", "vectorized_total"]
+    launch = recording["vectorized_scaled"]
+    assert recording.source_of(launch).splitlines()[3] == "        scaled(a0[i, :], a1[i], a2[i, :])"
+    inside = next(site for site in launch.sites if site.source == "a[k]")
+    assert recording.file_of(launch) != recording.file
+    assert (inside.function, inside.line, recording.file_of(launch, inside)) == ("scaled", 16, recording.file)
+    recording.save(tmp_path / "it.smem.npz")
+    assert smemviz.load(tmp_path / "it.smem.npz")["vectorized_total"].sites
+
+
+def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nbreakpoint()\nout[i] = i"), LANE)
+
+
+def test_arrays_of_the_device_have_what_numba_gives_them(tmp_path: Path) -> None:
+    before = """
+a = cuda.to_device(np.arange(12.0).reshape(1, 12))
+assert a.alloc_size == 96 and a.squeeze().shape == (12,)
+assert [part.copy_to_host().sum() for part in a.squeeze().split(6)] == [15.0, 51.0]
+"""
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nout[i] = i", before), LANE)
+
+
+def test_what_is_asked_of_the_compiled_kernel_is_refused_and_what_was_recorded_kept(tmp_path: Path) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood.specialize(1)[1, 1](np.zeros(1))\ngood.inspect_asm()\n")
+    assert len(recording.launches) == 2
+    assert "good.inspect_asm asks the compiled kernel" in recording.findings[0].message
