@@ -148,8 +148,8 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
         return Asked(_refused(*_in_words(str(error))), refused=error)
     recording = ran.recording
     values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
-    if recording.findings:
-        mistakes = count(len(recording.findings), "mistake")
+    if recording.mistakes:
+        mistakes = count(len(recording.mistakes), "mistake")
         said = _("Ran in {seconds:.2f} s: {launches}, {mistakes}.", mistakes=mistakes, **values)
     else:
         said = _("Ran in {seconds:.2f} s: {launches}.", **values)

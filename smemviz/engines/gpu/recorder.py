@@ -154,11 +154,12 @@ class Recorder(recorder.Recorder):
             self.refuse(function.name, error)
             return False
         safe = not any(finding.kind in UNSAFE for finding in found)
-        self.findings += found if safe else map(_not_run, found)
+        self.findings += found if safe else map(not_run, found)
         return safe
 
 
-def _not_run(finding: Finding) -> Finding:
+def not_run(finding: Finding) -> Finding:
+    """Return a mistake for which a launch was not made."""
     message = said("{what} It was not run on the GPU.", what=finding.message)
     return replace(finding, launch=None, message=message)
 
