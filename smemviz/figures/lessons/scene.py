@@ -58,6 +58,7 @@ def lesson_scene(
     ]
     beside = rows * height >= _WRITTEN  # else the rows' title stands above them
     top = _TOP if beside or not titles[1] else _TOP + _LINE
+    along = titles[1] if beside else ""
     above = {
         "text": f"↓ {titles[1]}", "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper",
         "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": colours.muted},
@@ -81,7 +82,7 @@ def lesson_scene(
             shapes=frames,
             meta=alternative(said, (titles[0], titles[1], ""), lines),
             xaxis=axis(colours, titles[0], range=[x[0] - 0.5, x[-1] + 0.5], dtick=_every(columns), **ticks),
-            yaxis=axis(colours, titles[1] if beside else "", range=[y[-1] + 0.5, y[0] - 0.5], dtick=_every(rows), **ticks),
+            yaxis=axis(colours, along, range=[y[-1] + 0.5, y[0] - 0.5], dtick=_every(rows), **ticks),
         ),
     )  # fmt: skip
 
