@@ -1,8 +1,8 @@
 """The table of public scripts: well formed, and what the page on recording says of it follows from it.
 
 ``result`` is what became of a script in lockstep: ``runs``; ``refused``, by lockstep alone; ``refused by numba too``;
-``cannot run``, for it launches nothing by itself or lacks a package, a file or an argument; ``too long``, over 25 seconds.
-``size`` is ``smaller`` where the numbers on the host were made smaller first.
+``cannot run``, for it launches nothing by itself or lacks a package, a file or an argument; ``too long``, for it takes
+over 25 seconds. ``size`` is ``smaller`` where the numbers on the host were made smaller first.
 """
 
 from __future__ import annotations
