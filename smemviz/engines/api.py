@@ -137,7 +137,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
 
     ``cuda_cpp("transpose.cu")["transpose"][grid, block](out, a, n)`` gives a recording, and writes ``out``; arrays are
     NumPy's. A template is asked for with its arguments, ``["copy<float, 32>"]``. A text is told from a path by its
-    line ends.
+    line ends and braces.
 
     Raises:
         InputError: for a file or a constant that cannot be used.
@@ -145,7 +145,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
     """
     from smemviz.engines.lockstep.ptx.host.running import CudaFile, checked_view
 
-    is_text = isinstance(text, str) and "\n" in text
+    is_text = isinstance(text, str) and ("\n" in text or "{" in text)
     program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
     if not isinstance(program, CudaProgram):
         raise InputError(said("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))

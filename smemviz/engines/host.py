@@ -147,11 +147,12 @@ def namespace_for(file: str, cuda: ModuleType) -> dict[str, Any]:
 
 
 class _Numba(ModuleType):
-    """``numba`` with another ``cuda`` in it."""
+    """``numba`` with another ``cuda`` in it, and what comes with that."""
 
     def __init__(self, cuda: ModuleType) -> None:
         super().__init__("numba")
         self.cuda = cuda
+        vars(self).update(getattr(cuda, "in_numba", {}))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module("numba"), name)

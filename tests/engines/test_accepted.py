@@ -119,7 +119,7 @@ def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path: Path) ->
         ("shape = (32, 7)", "shape[0]"),
         ("h, w = SIZES", "(h, w)"),
         ("pass", "SIZES[0]"),
-        ("h = 32\nif out[0] > 5:\n    h = 32", "h"),
+        ("h = 32\nif cuda.blockIdx.x > 5:\n    h = 32", "h"),
         ("h: int = 32", "h"),
         ("pass", "-(-32)"),
     ],
@@ -133,7 +133,9 @@ def test_a_shape_is_what_numba_knows_when_it_compiles(tmp_path: Path, before: st
 @pytest.mark.parametrize("shape", ["TILE + 2", "out.size", "h", "int(32)", "SIZES[i]"])
 def test_a_shape_that_numba_would_not_take_is_refused(tmp_path: Path, shape: str) -> None:
     body = f"i = cuda.grid(1)\nh = TILE * 2\ntile = cuda.shared.array({shape}, float32)\nout[i] = tile[0]"
-    assert "cuda.shared.array needs a constant shape" in refused(tmp_path, body, "TILE = 32\nSIZES = (32, 7)")
+    assert "cuda.shared.array needs a constant shape, for Numba as well" in refused(
+        tmp_path, body, "TILE = 32\nSIZES = (32, 7)"
+    )
 
 
 def test_a_parameter_s_name_can_be_given_to_another_array(tmp_path: Path) -> None:
@@ -324,3 +326,79 @@ def test_a_launch_with_too_few_arguments_discards_nothing_either(tmp_path: Path)
 def test_a_kernel_that_is_refused_first_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="a list in a kernel"):
         script(tmp_path, f"{LAUNCHES}\nbad[1, 1](np.zeros(1))\n")
+
+
+# --- what Numba makes kernels of
+
+VECTORIZED = f"""{HEAD}
+from numba import guvectorize, vectorize
+
+@vectorize(["float32(float32, float32)", "float64(float64, float64)"], target="cuda")
+def plus(a, b):
+    return a + 2 * b
+
+@guvectorize(["void(float64[:], float64, float64[:])"], "(n),()->(n)", target="cuda")
+def scaled(a, by, out):
+    for k in range(a.shape[0]):
+        out[k] = a[k] * by
+
+@guvectorize(["void(float64[:], float64[:])"], "(n)->()", target="cuda")
+def total(a, out):
+    out[0] = 0
+    for k in range(a.shape[0]):
+        out[0] += a[k]
+
+@vectorize(["float64(float64)"])
+def on_the_host(a):
+    return a + 1
+
+START
+    a = np.arange(12.0).reshape(3, 4)
+    assert np.array_equal(plus(a, a[0]), a + 2 * a[0]) and plus(a, 1).shape == (3, 4)
+    assert plus(np.ones(2, np.float32), np.ones(2, np.float32)).dtype == np.float32
+    on_device = plus(cuda.to_device(a), cuda.to_device(a))
+    assert np.array_equal(on_device.copy_to_host(), 3 * a)
+    into = np.zeros((3, 4))
+    assert plus(a, a, out=into) is into and np.array_equal(into, 3 * a)
+    assert np.array_equal(scaled(a, np.array([1.0, 2.0, 3.0])), a * [[1], [2], [3]])
+    assert np.array_equal(total(a), a.sum(axis=1))
+    assert on_the_host(1.0) == 2.0
+    try:
+        plus(np.ones(2, np.int8), np.ones(2, np.int8))
+    except TypeError as error:
+        assert "No matching version" in str(error)
+"""
+
+
+@pytest.mark.parametrize("start", ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"])
+def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
+    recording = script(tmp_path, VECTORIZED.replace("START", start))
+    assert recording.findings == ()
+    names = [launch.kernel for launch in recording.launches]
+    assert names == ["vectorized_plus"] * 5 + ["vectorized_scaled", "vectorized_total"]
+    launch = recording["vectorized_scaled"]
+    assert recording.source_of(launch).splitlines()[3] == "        scaled(a0[i, :], a1[i], a2[i, :])"
+    inside = next(site for site in launch.sites if site.source == "a[k]")
+    assert recording.file_of(launch) != recording.file
+    assert (inside.function, inside.line, recording.file_of(launch, inside)) == ("scaled", 16, recording.file)
+    recording.save(tmp_path / "it.smem.npz")
+    assert smemviz.load(tmp_path / "it.smem.npz")["vectorized_total"].sites
+
+
+def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nbreakpoint()\nout[i] = i"), LANE)
+
+
+def test_arrays_of_the_device_have_what_numba_gives_them(tmp_path: Path) -> None:
+    before = """
+a = cuda.to_device(np.arange(12.0).reshape(1, 12))
+assert a.alloc_size == 96 and a.squeeze().shape == (12,)
+assert [part.copy_to_host().sum() for part in a.squeeze().split(6)] == [15.0, 51.0]
+"""
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nout[i] = i", before), LANE)
+
+
+def test_what_is_asked_of_the_compiled_kernel_is_refused_and_what_was_recorded_kept(tmp_path: Path) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood.specialize(1)[1, 1](np.zeros(1))\ngood.inspect_asm()\n")
+    assert len(recording.launches) == 2
+    assert "good.inspect_asm asks the compiled kernel" in recording.findings[0].message

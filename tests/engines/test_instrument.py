@@ -113,8 +113,6 @@ def test_fields_of_records_report_where_the_record_is():
     ("body", "what"),
     [
         ("out[0:4] = 1", "out[0:4] is more than one element"),
-        ("for x in out:\n    pass", "out is a loop over an array"),
-        ("for i, x in enumerate(out):\n    pass", "enumerate(out) is a loop over an array"),
         ("r = records[1]\nout[0] = r.x", "r.x is a field of a variable"),
         ("np.sin(2.0, out)", "out is a store without an assignment"),
     ],
@@ -125,3 +123,47 @@ def test_what_is_not_counted_on_the_gpu_is_refused_where_it_stands(body, what):
 
     line = 2 + body.count("\nout")
     assert str(caught.value) == f"f.py:{line}: {what}, which is not counted on the GPU; run with engine lockstep"
+
+
+def test_a_loop_over_an_array_goes_over_its_places():
+    assert instrumented("for x in out:\n    if x:\n        continue\n    out[0] = x") == (
+        "_1 = out\n"
+        "for _0 in range(len(_1)):\n"
+        "    x = _load_global_load(0, _1, _0, _log)\n"
+        "    if x:\n"
+        "        continue\n"
+        "    _2 = x\n"
+        "    _store_global_store(1, out, 0, _2, _log)"
+    )
+
+
+def test_a_loop_over_arrays_side_by_side_ends_with_the_shortest():
+    assert instrumented("for i, (x, y) in enumerate(zip(out, out[2:]), 5):\n    pass") == (
+        "_1 = out\n"
+        "_2 = out[2:]\n"
+        "for _0 in range(min(len(_1), len(_2))):\n"
+        "    i, (x, y) = (5 + _0, (_load_global_load(0, _1, _0, _log), _load_global_load(1, _2, _0, _log)))\n"
+        "    pass"
+    )
+
+
+def test_the_items_of_a_row_are_loaded_and_stored_one_by_one():
+    assert instrumented("grid = out.reshape(4, 2)\nx, y = grid[out[0]]\ngrid[3] = y, x") == (
+        "grid = out.reshape(4, 2)\n"
+        "_0 = grid[_load_global_load(0, out, 0, _log)]\n"
+        "x, y = (_load_global_load(1, _0, 0, _log), _load_global_load(1, _0, 1, _log))\n"
+        "_1 = (y, x)\n"
+        "_2 = grid[3]\n"
+        "_store_global_store(2, _2, 0, _1[0], _log)\n"
+        "_store_global_store(2, _2, 1, _1[1], _log)"
+    )
+
+
+def test_a_loop_over_rows_that_are_unpacked_loads_their_items():
+    assert instrumented("grid = out.reshape(4, 2)\nfor x, y in grid:\n    pass") == (
+        "grid = out.reshape(4, 2)\n"
+        "_1 = grid\n"
+        "for _0 in range(len(_1)):\n"
+        "    x, y = (_load_global_load(0, _1[_0], 0, _log), _load_global_load(0, _1[_0], 1, _log))\n"
+        "    pass"
+    )

@@ -119,3 +119,137 @@ def test_lockstep_can_be_asked_for_beside_a_gpu():
         kernel_under_test()[1, 32](numbers)
     assert (recorded.engine, recorded.device) == ("lockstep", None)
     assert numbers.tolist() == [1] * 32
+
+
+# --- what a script does by itself it does recorded
+
+HEAD = """
+import math
+import numba.cuda as gpu
+import numpy as np
+from numba import cuda, float32, vectorize
+from numba.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
+"""
+
+RANDOM = """
+@cuda.jit
+def kernel(states, out):
+    i = cuda.grid(1)
+    out[i] = xoroshiro128p_uniform_float32(states, i)
+
+out = np.zeros(64, np.float32)
+kernel[2, 32](create_xoroshiro128p_states(64, seed=1), out)
+assert 0 < out.min() and out.max() < 1
+"""
+
+LOOPS = """
+@cuda.jit
+def kernel(rows, pairs, out):
+    i = cuda.grid(1)
+    for x in rows[i]:
+        out[i] += x
+    for k, (x, y) in enumerate(zip(rows[i], rows[0]), 1):
+        out[i] += k * x * y
+    for a, b in pairs:
+        out[i] += a - b
+    a, b = pairs[i % 4]
+    tile = cuda.shared.array((32, 3), float32)
+    tile[i] = a, b, a
+    out[i] += tile[i, 1]
+
+rows, pairs, out = np.arange(128.0).reshape(32, 4), np.arange(8.0).reshape(4, 2), np.zeros(32)
+kernel[1, 32](rows, pairs, out)
+wanted = rows.sum(1) + (rows * rows[0] * [1, 2, 3, 4]).sum(1) + (pairs[:, 0] - pairs[:, 1]).sum()
+assert np.allclose(out, wanted + pairs[np.arange(32) % 4, 1])
+"""
+
+NAMES = """
+@gpu.jit
+def kernel(out):
+    tile = gpu.shared.array(32 + 2, numba.float32)
+    tile[gpu.threadIdx.x] = gpu.grid(1)
+    gpu.syncthreads()
+    out[gpu.grid(1)] = tile[31 - gpu.threadIdx.x]
+
+out = np.zeros(64)
+kernel[2, 32](out)
+assert np.array_equal(out.reshape(2, 32)[:, ::-1].ravel(), np.arange(64))
+"""
+
+LATE = """
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] = 1
+
+def main(now=False):
+    if now:
+        kernel[1, 32](np.zeros(32))
+
+if __name__ == "__main__":
+    main(True)
+"""
+
+NUMERIC = """
+@cuda.jit
+def kernel(out):
+    i = cuda.grid(1)
+    for k in range(math.ceil(i / 4)):
+        out[i] += k
+    if out[i] > float("inf"):
+        out[i] = 0
+
+kernel[1, 32](np.zeros(32))
+"""
+
+
+@pytest.mark.parametrize("body", [RANDOM, LOOPS, NAMES, LATE, NUMERIC])
+def test_a_script_runs_recorded_as_it_runs_by_itself(body: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(HEAD + "import numba\n" + body)
+    seen, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
+    assert seen.findings == predicted.findings == ()
+    assert [launch.sites for launch in seen.launches] == [launch.sites for launch in predicted.launches]
+    assert [launch.summary() for launch in seen.launches] == [launch.summary() for launch in predicted.launches]
+
+
+def test_a_kernel_that_is_not_counted_runs_and_discards_nothing(tmp_path: Path) -> None:
+    text = """
+@cuda.jit
+def fills(out):
+    out[0:4] = 1
+
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] += 1
+
+out = cuda.to_device(np.zeros(32))
+kernel[1, 32](out)
+fills[1, 1](out)
+kernel[1, 32](out)
+assert out.copy_to_host().sum() == 4 * 2 + 28 * 2
+"""
+    (tmp_path / "script.py").write_text(HEAD + text)
+    recording = smemviz.run(tmp_path / "script.py", engine="gpu")
+    assert [launch.kernel for launch in recording.launches] == ["kernel", "kernel"]
+    (finding,) = recording.findings
+    assert (finding.kind, finding.kernel) == ("launch_refused", "fills")
+    assert finding.message.endswith("It ran and is not recorded.")
+
+
+def test_a_vectorized_function_runs_beside_kernels(tmp_path: Path) -> None:
+    text = """
+@vectorize(["float64(float64, float64)"], target="cuda")
+def plus(a, b):
+    return a + b
+
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] += 1
+
+out = plus(np.ones(32), np.ones(32))
+kernel[1, 32](out)
+assert set(out) == {3.0}
+"""
+    (tmp_path / "script.py").write_text(HEAD + text)
+    recording = smemviz.run(tmp_path / "script.py", engine="gpu")
+    assert recording.findings == ()
+    assert "kernel" in {launch.kernel for launch in recording.launches}

@@ -105,6 +105,12 @@ class _Rewrite:
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         match node:
+            case ast.Assign(targets=[ast.Tuple() | ast.List() as target]) if node.value in self.tree.loads:
+                row, first = self.temporary(node, self.copy(node.value))
+                items = self.items(node.value, row, target)
+                return [first, *self.assign(node, target, items)]
+            case ast.Assign(targets=[ast.Subscript() as target], value=ast.Tuple() as given) if self.stores(target):
+                return self.row(node, target, given)
             case ast.Assign() if any(self.stores(target) for target in node.targets):
                 value, first = self.temporary(node, self.expression(node.value))
                 return [first, *(new for target in node.targets for new in self.assign(node, target, value))]
@@ -113,12 +119,83 @@ class _Rewrite:
                 return [first, *self.assign(node, node.target, value)]
             case ast.AugAssign() if node.target in self.tree.stores:
                 return self.augmented(node, self.element(node.target))
-            case ast.For() if any(part in self.tree.loads and not _is_element(part) for part in ast.walk(node.iter)):
-                raise self.refused(node.iter, "a loop over an array")
+            case ast.For() if any(one in self.tree.loads for one in self.iterables(node.iter)):
+                return self.loop(node)
             case ast.Expr(value=ast.Call() as call) if self.is_barrier(call):
                 return [self.place(ast.Expr(self.call(BARRIER, _LOG_NAME)), node), node]
             case _:
                 return [self.copy(node)]
+
+    # -- rows of arrays, item by item
+
+    def iterables(self, node: ast.expr) -> list[ast.expr]:
+        """Return what a loop goes over, seen through ``enumerate`` and ``zip``."""
+        if isinstance(node, ast.Call) and self.builtin(node) in ("enumerate", "zip"):
+            return [inner for one in node.args for inner in self.iterables(one)]
+        return [node]
+
+    def builtin(self, node: ast.Call) -> str:
+        return canonical_name(node.func, self.tree.function).removeprefix("builtins.")
+
+    def items(self, node: ast.expr, row: ast.expr, target: ast.Tuple | ast.List) -> ast.expr:
+        """Return the items of a row, one for each part of a target, each load reported."""
+        site = self.tree.loads[node]
+        parts = [self.site("load", site, row, ast.Constant(k)) for k in range(len(target.elts))]
+        return ast.Tuple(list(parts), ast.Load())
+
+    def row(self, at: ast.stmt, target: ast.Subscript, value: ast.Tuple) -> list[ast.stmt]:
+        """Store the items of a tuple in a row."""
+        items, first = self.temporary(at, self.expression(value))
+        view = ast.Subscript(self.expression(target.value), self.expression(target.slice), ast.Load())
+        base, second = self.temporary(at, view)
+        stores = [
+            ast.Expr(self.site("store", self.tree.stores[target], base, ast.Constant(k), _item(items, ast.Constant(k))))
+            for k in range(len(value.elts))
+        ]
+        return [first, second, *(self.place(store, at) for store in stores)]
+
+    def loop(self, node: ast.For) -> list[ast.stmt]:
+        """Loop over the places in arrays instead of their items."""
+        number = ast.Name(f"{PREFIX}{self.temporaries}", ast.Load())
+        self.temporaries += 1
+        first: list[ast.stmt] = []
+        sizes: list[ast.expr] = []
+        item = self.iterated(node, node.iter, node.target, number, first, sizes)
+        size = sizes[0] if len(sizes) == 1 else ast.Call(ast.Name("min", ast.Load()), sizes, [])
+        places = ast.Call(ast.Name("range", ast.Load()), [size], [])
+        body = [*self.assign(node, node.target, item), *self.body(node.body)]
+        target = ast.Name(number.id, ast.Store())
+        return [*first, self.place(ast.For(target, places, body, self.body(node.orelse)), node)]
+
+    def iterated(
+        self,
+        at: ast.For,
+        node: ast.expr,
+        target: ast.expr,
+        number: ast.expr,
+        first: list[ast.stmt],
+        sizes: list[ast.expr],
+    ) -> ast.expr:
+        """Return the item of a turn; what is evaluated before the loop goes to ``first`` and ``sizes``."""
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+        if isinstance(node, ast.Call) and self.builtin(node) == "enumerate" and len(parts) == 2:
+            item = self.iterated(at, node.args[0], parts[1], number, first, sizes)
+            start = [*node.args[1:], *(k.value for k in node.keywords)]
+            place = ast.BinOp(self.expression(start[0]), ast.Add(), number) if start else number
+            return ast.Tuple([place, item], ast.Load())
+        if isinstance(node, ast.Call) and self.builtin(node) == "zip" and len(parts) == len(node.args):
+            pairs = zip(node.args, parts, strict=True)
+            items = [self.iterated(at, one, part, number, first, sizes) for one, part in pairs]
+            return ast.Tuple(items, ast.Load())
+        is_array = node in self.tree.loads
+        array, before = self.temporary(at, self.copy(node) if is_array else self.expression(node))
+        first.append(before)
+        sizes.append(ast.Call(ast.Name("len", ast.Load()), [array], []))
+        if not is_array:
+            return _item(array, number)
+        if isinstance(target, ast.Tuple | ast.List):
+            return self.items(node, _item(array, number), target)
+        return self.site("load", self.tree.loads[node], array, number)
 
     def stores(self, target: ast.expr) -> bool:
         """Tell whether an assignment's target holds a site to report."""
@@ -244,6 +321,10 @@ class _Rewrite:
 
     def place(self, new: _Node, old: ast.AST) -> _Node:
         return ast.copy_location(new, old)
+
+
+def _item(items: ast.expr, number: ast.expr) -> ast.Subscript:
+    return ast.Subscript(items, number, ast.Load())
 
 
 def _field(node: ast.AST) -> str:

@@ -13,7 +13,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 from smemviz.engines.gpu.instrument import PREFIX
 from smemviz.engines.gpu.recorder import Recorder, Watcher, check, device, quiet
 from smemviz.engines.host import Configuration, is_library, launch_place
-from smemviz.errors import LaunchError, RefusedLaunchError
+from smemviz.errors import InputError, LaunchError, RefusedLaunchError
 from smemviz.frontends.numba.functions import Function
 
 
@@ -21,7 +21,7 @@ from smemviz.frontends.numba.functions import Function
 def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> Iterator[None]:
     """Let ``watcher`` see every launch of this process while this lasts; ``find`` gives the definition of a kernel.
 
-    Kernels of Numba itself, those of ``cuda.reduce`` for example, are launched and not shown.
+    Kernels of Numba itself, those of ``cuda.reduce`` and ``@vectorize`` for example, are launched and not shown.
 
     Raises:
         MissingError: when there is no GPU.
@@ -33,7 +33,11 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
         # Numba calls a kernel again where it has compiled one for this very configuration.
         if launch.dispatcher is kernel and not _is_ours(kernel.py_func):
             place = launch_place("")
-            function = find(kernel.py_func)
+            try:
+                function = find(kernel.py_func)
+            except InputError:  # made from text, as those of @vectorize are
+                call(kernel, args, launch)
+                return
             config = Configuration(launch.griddim, launch.blockdim, launch.stream, launch.sharedmem)
             try:
                 check(place, config)

@@ -20,15 +20,23 @@ from typing import Any, Protocol
 import numba
 import numpy as np
 from numba import cuda
+from numba.core.errors import NumbaError as CoreError
 from numba.cuda.core import config
-from numba.cuda.core.errors import NumbaPerformanceWarning  # not the class of the same name in numba.core
+from numba.cuda.core.errors import NumbaError, NumbaPerformanceWarning  # not the classes of these names in numba.core
 from numba.cuda.device_init import is_available
 from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines import recorder
 from smemviz.engines.gpu.passes import ROW_BYTES, InstrumentedKernel, count, instrumented_kernel, most_registers
 from smemviz.engines.gpu.preflight import UNSAFE, Preflight
-from smemviz.engines.host import Configuration, configuration, launch_place, not_recorded, run_main
+from smemviz.engines.host import (
+    Configuration,
+    configuration,
+    launch_place,
+    not_recorded,
+    one_line,
+    run_main,
+)
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker
@@ -113,9 +121,8 @@ class Recorder(recorder.Recorder):
             launch = count(
                 function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
             )
-        except UnsupportedError as error:
-            error.kernel = function.name
-            self._not_recorded.setdefault(function.name, error)
+        except (UnsupportedError, CoreError, NumbaError) as error:
+            self._leave_out(function, error)
             return True
         self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
@@ -130,6 +137,14 @@ class Recorder(recorder.Recorder):
             for error in self._not_recorded.values():
                 raise error
         self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
+
+    def _leave_out(self, function: Function, error: Exception) -> None:
+        """Note that a kernel runs without being recorded; one that Numba refuses with counters may compile without."""
+        if not isinstance(error, UnsupportedError):
+            what = said("with counters Numba does not compile it ({what})", what=one_line(error))
+            error = UnsupportedError(function.file, function.node.lineno, what)
+        error.kernel = function.name
+        self._not_recorded.setdefault(function.name, error)
 
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""

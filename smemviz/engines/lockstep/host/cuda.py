@@ -51,6 +51,7 @@ class Cuda(ModuleType):
         self.CudaSupportError = CudaSupportError
         self.gpus = Devices([Device()])
         self.random = Random(self.to_device)
+        self.in_numba: dict[str, Callable[..., Any]] = {}  # what is another in the module around this one
 
     def __getattr__(self, name: str) -> Any:
         if name in DTYPES or name == "types":
@@ -74,6 +75,9 @@ class Cuda(ModuleType):
     def jit(self, func_or_sig: Any = None, signature: Any = None, **options: Any) -> Any:
         """Decorate a kernel or a device function, with or without signatures and options."""
         unknown = sorted(set(options) - _JIT_OPTIONS)
+        if "argtypes" in unknown:
+            text = said("Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead")
+            raise UnsupportedError(*launch_place(self._file), text)
         if unknown:
             text = said(
                 "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]

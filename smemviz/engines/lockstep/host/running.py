@@ -12,6 +12,7 @@ from smemviz.engines.host import Configuration, run_main
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
+from smemviz.engines.lockstep.host.vectorize import decorators
 from smemviz.engines.lockstep.launching import launch
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
@@ -108,6 +109,7 @@ def run(
             after(kernel.__name__, args)
 
     cuda = Cuda(program.file, start)
+    cuda.in_numba = decorators(cuda)
     with seen.recording(), bounded():
         run_main(program, cuda)
     return seen.result()

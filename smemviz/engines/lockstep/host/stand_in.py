@@ -13,6 +13,7 @@ from smemviz.engines.host import Configuration, is_library
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.running import Recorder
+from smemviz.engines.lockstep.host.vectorize import decorators
 from smemviz.errors import InputError
 from smemviz.frontends.numba.functions import Function
 
@@ -52,6 +53,7 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
     with ExitStack() as stack:
         stack.enter_context(replaced(module, _of_the_host(cuda)))
         stack.enter_context(replaced(kernels, launching))
+        stack.enter_context(replaced(importlib.import_module("numba"), decorators(cuda)))
         stack.callback(_tell_outer, recorder)
         stack.callback(_active.remove, recorder)
         _active.append(recorder)

@@ -1,0 +1,205 @@
+"""``@vectorize`` and ``@guvectorize`` with ``target="cuda"``: kernels that Numba makes of a function of elements.
+
+The kernel is written here as Numba writes it, and launched like any other, so a recording shows it with its text.
+"""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.host.cuda import Cuda
+from smemviz.engines.lockstep.memory.device_array import DeviceArray
+from smemviz.frontends.numba.functions import as_dtype
+
+Signature = tuple[Sequence[Any], Any]
+
+
+def decorators(cuda: Cuda) -> dict[str, Callable[..., Any]]:
+    """Return what ``numba.vectorize`` and ``numba.guvectorize`` are in lockstep."""
+    numba = importlib.import_module("numba")
+    originals = numba.vectorize, numba.guvectorize
+
+    def vectorize(given: Any = (), *more: Any, **options: Any) -> Any:
+        if options.get("target") != "cuda":
+            return originals[0](given, *more, **options)
+        return lambda function: Vectorized(cuda, function, _signatures(given))
+
+    def guvectorize(*given: Any, **options: Any) -> Any:
+        if options.get("target") != "cuda":
+            return originals[1](*given, **options)
+        types, layout = given
+        return lambda function: GeneralVectorized(cuda, function, _signatures(types), layout)
+
+    return {"vectorize": vectorize, "guvectorize": guvectorize}
+
+
+def _signatures(given: Any) -> list[Signature]:
+    """Return the types of arguments and of the result, for each signature."""
+    normalize = importlib.import_module("numba.core.sigutils").normalize_signature
+    return [normalize(one) for one in (given if isinstance(given, list) else [given])] if given else []
+
+
+class Vectorized:
+    """A function of numbers, called with arrays."""
+
+    def __init__(self, cuda: Cuda, function: FunctionType, signatures: Sequence[Signature]) -> None:
+        self.__name__ = function.__name__
+        self._cuda = cuda
+        count = function.__code__.co_argcount
+        given = [f"a{k}" for k in range(count)]
+        items = ", ".join(f"{name}[i]" for name in given)
+        call = f"out[i] = {_core(function)}({items})"
+        self._kernels = {
+            tuple(as_dtype(one) for one in arguments): (
+                as_dtype(result),
+                _kernel(cuda, function, (arguments, result), [*given, "out"], "out.shape[0]", call),
+            )
+            for arguments, result in signatures
+        }
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
+        """Apply the function to every element; arrays of the device give one of the device."""
+        dtypes = self._types(args)
+        result, kernel = self._kernels[dtypes]
+        values = [np.asarray(_array(one), dtype) for one, dtype in zip(args, dtypes, strict=True)]
+        shape = np.broadcast_shapes(*(one.shape for one in values))
+        made = self._cuda.device_array(shape, result) if out is None else self._cuda.to_device(out)
+        if made.size:
+            flat = [_flat(self._cuda, *pair, shape, 0) for pair in zip(args, values, strict=True)]
+            kernel.forall(made.size)(*flat, made.reshape(made.size))
+        return _given_back(args, made, out)
+
+    def _types(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the one signature that fits: arrays exactly, numbers where nothing fits exactly."""
+        own = [np.asarray(_array(one)).dtype for one in args]
+        is_array = [hasattr(one, "shape") and not isinstance(one, np.generic) for one in args]
+        exact = [known for known in self._kernels if list(known) == own]
+        fitting = [
+            known
+            for known in self._kernels
+            if len(known) == len(own)
+            and all(not array or a == b for array, a, b in zip(is_array, known, own, strict=True))
+        ]
+        found = exact or fitting
+        if len(found) != 1:
+            what = "No matching version. " if not found else "Ambiguous signature; give numbers a NumPy type. "
+            raise TypeError(f"{what}{self.__name__} takes {' or '.join(map(str, self._kernels))}, not {tuple(own)}")
+        return found[0]
+
+    def reduce(self, arg: Any, stream: Any = 0) -> Any:
+        """Reduce an array to a number, halves upon halves as Numba does."""
+        left = self._cuda.to_device(_array(arg).copy())
+        rest = None
+        while left.size > 1:
+            half = left.size // 2
+            if left.size % 2:
+                last = left[left.size - 1 :]
+                rest = last if rest is None else self(rest, last)
+            left = self(left[:half], left[half : 2 * half])
+        return (left if rest is None else self(left, rest)).copy_to_host()[0]
+
+
+class GeneralVectorized:
+    """A function of arrays that writes its result, called with stacks of them."""
+
+    def __init__(self, cuda: Cuda, function: FunctionType, signatures: Sequence[Signature], layout: str) -> None:
+        self.__name__ = function.__name__
+        self._cuda = cuda
+        inputs, outputs = (_axes(part) for part in layout.split("->"))
+        self._inputs, self._outputs = inputs, outputs
+        names = [f"a{k}" for k in range(len(inputs) + len(outputs))]
+        self._kernels = []
+        for signature in signatures:
+            types = signature[0]
+            parts = [_part(*one) for one in zip(names, [*inputs, *outputs], types, strict=True)]
+            call = f"{_core(function)}({', '.join(parts)})"
+            kernel = _kernel(cuda, function, signature, names, f"{names[-1]}.shape[0]", call)
+            dtypes: list[Any] = [as_dtype(getattr(one, "dtype", one)) for one in types]
+            self._kernels.append((dtypes, kernel))
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
+        """Apply the function to every array of the stacks."""
+        count = len(self._inputs)
+        given, out = args[:count], args[count] if len(args) > count else out
+        values = [np.asarray(_array(one)) for one in given]
+        found = [
+            one
+            for one in self._kernels
+            if all(np.can_cast(known, value.dtype) for known, value in zip(one[0], values, strict=False))
+        ]
+        if not found:
+            raise TypeError(f"no matching signature of {self.__name__}")
+        dtypes, kernel = found[0]
+        values = [value.astype(known, copy=False) for value, known in zip(values, dtypes, strict=False)]
+        pairs = list(zip(values, self._inputs, strict=True))
+        sizes = {name: size for value, axes in pairs for name, size in zip(axes[::-1], value.shape[::-1], strict=False)}
+        loop = np.broadcast_shapes(*(value.shape[: value.ndim - len(axes)] for value, axes in pairs))
+        inner = tuple(sizes[name] for name in self._outputs[0])
+        made = self._cuda.device_array((*loop, *inner), dtypes[-1]) if out is None else self._cuda.to_device(out)
+        n = int(np.prod(loop, dtype=np.int64))
+        if n:
+            stacks = zip(given, values, self._inputs, strict=True)
+            flat = [_flat(self._cuda, one, value, loop, len(axes)) for one, value, axes in stacks]
+            kernel.forall(n)(*flat, made.reshape(n, *inner))
+        return _given_back(given, made, out)
+
+
+def _axes(text: str) -> list[tuple[str, ...]]:
+    """Read ``(m,n),()`` as the names of axes."""
+    parts = text.replace(" ", "")[1:-1].split("),(")
+    return [tuple(name for name in part.split(",") if name) for part in parts]
+
+
+def _part(name: str, axes: Sequence[str], kind: Any) -> str:
+    """Return what of a stack one thread is given."""
+    if axes:
+        return f"{name}[i, {', '.join(':' for _ in axes)}]"
+    return f"{name}[i:i + 1]" if hasattr(kind, "ndim") else f"{name}[i]"
+
+
+def _core(function: FunctionType) -> str:
+    return function.__name__ if function.__name__ != "<lambda>" else "function"
+
+
+def _kernel(
+    cuda: Cuda, function: FunctionType, signature: Signature, names: Sequence[str], size: str, call: str
+) -> Any:
+    """Make the kernel in which each thread calls the function once."""
+    core = _core(function)
+    text = f"def vectorized_{core}({', '.join(names)}):\n    i = cuda.grid(1)\n    if i < {size}:\n        {call}\n"
+    file = f"<{core}, vectorized>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    arguments, result = signature
+    compiled = arguments if result is None else result(*arguments)
+    namespace = {"cuda": cuda, core: cuda.jit(compiled, device=True)(function)}
+    exec(compile(text, file, "exec"), namespace)
+    return cuda.jit(namespace[f"vectorized_{core}"])
+
+
+def _array(given: Any) -> Any:
+    return given.array if isinstance(given, DeviceArray) else given
+
+
+def _flat(cuda: Cuda, given: Any, value: NDArray[Any], shape: Sequence[int], inner: int) -> DeviceArray:
+    """Return an argument on the device with its stack along one axis, the ``inner`` last axes as they are."""
+    axes = value.shape[value.ndim - inner :]
+    n = int(np.prod(shape, dtype=np.int64))
+    same = value.shape == (*shape, *axes)
+    if same and isinstance(given, DeviceArray) and given.dtype == value.dtype and given.is_c_contiguous():
+        return given.reshape(n, *axes)
+    return cuda.to_device(np.ascontiguousarray(np.broadcast_to(value, (*shape, *axes))).reshape(n, *axes))
+
+
+def _given_back(args: Sequence[Any], made: DeviceArray, out: Any) -> Any:
+    if isinstance(out, np.ndarray):
+        out[...] = made.copy_to_host().reshape(out.shape)
+    if out is not None:
+        return out
+    return made if any(isinstance(one, DeviceArray) for one in args) else made.copy_to_host()[()]
