@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from pathlib import Path
 
@@ -402,3 +403,32 @@ def test_what_is_asked_of_the_compiled_kernel_is_refused_and_what_was_recorded_k
     recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood.specialize(1)[1, 1](np.zeros(1))\ngood.inspect_asm()\n")
     assert len(recording.launches) == 2
     assert "good.inspect_asm asks the compiled kernel" in recording.findings[0].message
+
+
+FORKED = f"""{HEAD}
+import multiprocessing
+
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] = 1
+    if out.size == 2:
+        out[7] = 1
+
+def work(n):
+    out = np.zeros(n)
+    kernel[1, n](out)
+    return out.sum()
+
+if __name__ == "__main__":
+    kernel[1, 8](np.zeros(8))
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.map(work, [4, 2]) == [4, 2]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_launches_in_forked_processes_are_recorded_too(tmp_path: Path) -> None:
+    recording = script(tmp_path, FORKED)
+    assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
+    assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]
