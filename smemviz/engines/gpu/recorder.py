@@ -150,10 +150,6 @@ class Recorder(recorder.Recorder):
         return safe
 
 
-<<<<<<< HEAD
-def not_run(finding: Finding) -> Finding:
-    """Return a mistake for which a launch was not made."""
-=======
 def _refusal(function: Function, error: Exception) -> UnsupportedError:
     """Say why a kernel is not recorded; one that Numba refuses with counters may compile without."""
     if not isinstance(error, UnsupportedError):
@@ -163,8 +159,8 @@ def _refusal(function: Function, error: Exception) -> UnsupportedError:
     return error
 
 
-def _not_run(finding: Finding) -> Finding:
->>>>>>> scripts
+def not_run(finding: Finding) -> Finding:
+    """Return a mistake for which a launch was not made."""
     message = said("{what} It was not run on the GPU.", what=finding.message)
     return replace(finding, launch=None, message=message)
 
