@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { names, isConstant, pageAt, entitle, query, visitQuery, go, markFrame } = window.smemviz;
+  const { names, isConstant, pageAt, entitle, query, visitQuery, go, goLater, markFrame } = window.smemviz;
   const { unchanged, changed, same, triggered } = window.smemviz;
 
   let typed = {}; // what is being typed, by name in the URL, until the typing pauses
@@ -58,10 +58,23 @@
     if (current) row.scrollLeft = current.offsetLeft + (current.offsetWidth - row.clientWidth) / 2;
   }
 
+  // Show in a control what the page has chosen: that is no choice of the reader's.
+  window.smemviz.write = function (name, value) {
+    if (settled[name] === value) return;
+    settled[name] = value;
+    written[name] = value;
+    window.dash_clientside.set_props({ type: "control", name }, { value });
+  };
+
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz = {
     read(href, place, run, look, theme) {
       const asked = query();
+      const banks = asked.get("banks");
+      if (banks !== null && !(/^\d+$/.test(banks) && banks >= 1 && banks <= names.most_banks)) {
+        asked.delete("banks"); // a link that was written by hand; the field shows what is drawn
+        goLater({ banks: null });
+      }
       const here = window.location.pathname;
       // A name that is there more than once, the launches to compare, has its values on lines of their own.
       const pick = (wanted) =>
@@ -82,6 +95,7 @@
         window.smemviz.place = null; // and shows another access
       }
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
+      window.smemviz.asked = performance.now();
       return [...stores, chosen];
     },
 

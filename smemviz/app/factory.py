@@ -7,6 +7,7 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
@@ -59,6 +60,7 @@ class _App(Dash):  # type: ignore[misc]
         page: str = super().interpolate_index(**kwargs | {"title": escape(title)})
         parts = {
             "language": spoken(),
+            "icon": f'<link rel="icon" href="data:image/svg+xml,{quote(_ICON)}">',
             "theme": f"<script>{_THEME_SCRIPT}</script>",
             "messages": f"{messages_element()}\n<script>{language_script()}</script>",
             "names": browser.names_element(editor=self.editor, prefix=self.prefix),
@@ -78,12 +80,17 @@ _THEME_SCRIPT = """
   document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
 })();
 """
+# In the page itself: browsers ask for an icon again whenever the address changes, as it does with every step.
+_ICON = (
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 20 20'><rect width='20' height='20' rx='5' fill='#bfd7c9'/>"
+    "<path d='M5 0h5v20H5z' fill='#ad3600'/></svg>"
+)
 _INDEX = """<!DOCTYPE html>
 <html lang="{{language}}">
 <head>
 {%metas%}
 <title>{%title%}</title>
-{%favicon%}
+{{icon}}
 {{theme}}
 {{messages}}
 {{names}}

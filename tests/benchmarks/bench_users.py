@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.look_view import view_order
+from smemviz.app.pages.kernel.look_view import view_look
 from smemviz.paths import gallery
 
 KERNELS = (
@@ -299,8 +299,7 @@ def main() -> int:
                 numbers = (waited.percentile(what, 50), waited.percentile(what, 95), 1000 * max(found))
                 table.add_row(what, f"{len(found):,}", *(f"{number:,.0f}" for number in numbers))
 
-    order = view_order(Library(gallery()), {"file": "square"}, None)
-    assert order is not None
+    order = view_look(Library(gallery()), {"file": "square"}, {})["played.data"]["block"]
     with serving(SERVE) as server:
         known = callbacks(server)
         together(server, [acting(known, KERNELS[0], order, 0)], 2)  # compiles

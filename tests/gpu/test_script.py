@@ -251,4 +251,5 @@ assert set(out) == {3.0}
 """
     (tmp_path / "script.py").write_text(HEAD + text)
     recording = smemviz.run(tmp_path / "script.py", engine="gpu")
-    assert recording.findings == () and "kernel" in {launch.kernel for launch in recording.launches}
+    assert recording.findings == ()
+    assert "kernel" in {launch.kernel for launch in recording.launches}

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from helpers.lockstep_text import START, body
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from smemviz.engines.lockstep import Limits
 
@@ -161,9 +163,24 @@ def test_elements_of_different_widths_that_share_bytes_race():
 # -- what is no race
 
 
-def test_threads_that_store_the_same_value_do_not_race():
-    assert found("out[0] = 1", grid=4, block=64) == []
-    assert len(found("out[0] = 1\nout[0] = 2", grid=4, block=64)) == 1
+@IN_BATCHES
+def test_blocks_that_store_the_same_value_do_no_harm(threads):
+    options = {"grid": 3, "block": 64, "limits": Limits(threads_at_once=threads), "harmless": True}
+    _, (finding,) = body("out[0] = 1", np.zeros(4, np.int64), **options)
+
+    assert (finding.kind, finding.line, finding.harmless) == ("benign_race", FIRST, True)
+    assert finding.message.startswith("out[0] is stored by thread")
+    assert finding.message.endswith("the same value: it does no harm that nothing orders them.")
+
+    _, findings = body("out[0] = 1\nout[0] = 2", np.zeros(4, np.int64), **options)
+    assert "race" in {finding.kind for finding in findings}
+
+
+def test_a_frontier_that_several_threads_reach_does_no_harm():
+    text = "i = cuda.grid(1)\nif data[i] == 1:\n    out[i // 3] = 2"
+    options = {"parameters": "out, data", "grid": 2, "block": 64, "harmless": True}
+    _, findings = body(text, np.zeros(64, np.int64), np.ones(128, np.int64), **options)
+    assert {finding.kind for finding in findings} == {"benign_race"}
 
 
 def test_a_thread_may_load_what_it_stored_with_others():
@@ -212,3 +229,44 @@ def test_a_barrier_of_the_grid_orders_its_blocks():
     """
     assert found(text.replace("GRID", "cuda.cg.this_grid().sync()"), grid=4, block=64) == []
     assert len(found(text.replace("GRID", "cuda.syncthreads()"), grid=4, block=64)) == 1
+
+
+# -- random kernels: phases with a barrier between each two
+
+
+PHASES = st.lists(
+    st.tuples(st.sampled_from(["store", "load", "add"]), st.integers(0, 95), st.sampled_from([1, 5, 7])),
+    min_size=2,
+    max_size=6,
+)
+
+
+def phased(phases, without=None):
+    """Write phases as source: in each a thread goes to one element, by a permutation of its own."""
+    lines = ["t = cuda.threadIdx.x", "x = 0"]
+    for number, (kind, shift, factor) in enumerate(phases):
+        at = f"(t * {factor} + {shift}) % 96"
+        does = {"load": f"x += out[{at}]", "store": f"out[{at}] = 1000 * {number} + t"}
+        lines.append(does.get(kind, f"cuda.atomic.add(out, {at}, 1)"))
+        if number != without:
+            lines.append("cuda.syncthreads()")
+    return "\n".join(lines)
+
+
+def races_without(phases, missing):
+    """Tell whether two phases with no barrier between race: threads of other places, one that stores."""
+    (kind, shift, factor), (other, by, step) = phases[missing : missing + 2]
+    if "store" not in (kind, other) and {kind, other} != {"load", "add"}:
+        return False
+    apart = [((t * factor + shift) % 96, t) for t in range(96)]
+    there = {(t * step + by) % 96: t for t in range(96)}
+    return any(there[element] != t for element, t in apart)
+
+
+@settings(deadline=None, max_examples=40)
+@given(PHASES, st.integers(0, 4))
+def test_phases_race_where_a_barrier_that_matters_is_missing(phases, missing):
+    missing = min(missing, len(phases) - 2)
+
+    assert found(phased(phases), block=96) == []
+    assert bool(found(phased(phases, missing), block=96)) == races_without(phases, missing)
