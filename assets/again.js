@@ -29,7 +29,7 @@
   }
 
   window.fetch = (resource, options) => {
-    const isQuestion = String(resource.url || resource).endsWith(window.smemviz.names.callbacks);
-    return isQuestion ? again(resource, options) : plain(resource, options);
+    const { pathname } = new URL(resource.url || resource, window.location.href);
+    return pathname === window.smemviz.names.callbacks ? again(resource, options) : plain(resource, options);
   };
 })();

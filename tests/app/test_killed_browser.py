@@ -7,18 +7,19 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from helpers.made_kernels import SHORT
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(sys.platform != "linux", reason="the processes are found in /proc"),
 ]
 
+PADDED = "kernel?file=square&kernel=set_row_read_col_pad&site=1&warp=0&step=1"
 Served = tuple[int, str]
 
 
@@ -40,14 +41,37 @@ def kill(process: int) -> None:
         os.kill(int(child), signal.SIGKILL)
 
 
+def turn_pad_off(page: Page, before: Callable[[], object]) -> None:
+    """Turn a knob, for which the server is asked, after something happened to it."""
+    shown = page.get_by_role("img", name=re.compile("^Tile: load by warp 0, step 1: 32 lanes, 1 wavefront"))
+    expect(shown).to_be_attached()
+    expect(page.get_by_label("IPAD", exact=True)).to_have_value("1")
+    before()
+    page.get_by_label("IPAD", exact=True).fill("0")
+    expect(page.get_by_role("img", name="Tile: load by warp 0, step 1: 32 lanes, 32 wavefronts")).to_be_attached()
+
+
 def test_a_page_goes_on_where_it_was_when_the_processes_are_killed(page: Page, served: Served) -> None:
     process, url = served
-    page.goto(f"{url}kernel?file=square&kernel=set_row_read_col&site=1&warp=0&step=1")
-    expect(page.locator("#position-text")).to_contain_text("33 of 96")
-    kill(process)
-    page.get_by_role("button", name="Next request").click()
-    expect(page.locator("#position-text")).to_contain_text("34 of 96")
-    expect(page.get_by_role("img", name="Tile: load by warp 1, step 1: 32 lanes, 32 wavefronts")).to_be_attached()
+    page.goto(f"{url}{PADDED}")
+    turn_pad_off(page, lambda: kill(process))
+
+
+def test_a_question_without_an_answer_is_asked_again(page: Page, server: str) -> None:
+    turned_away: list[str] = []
+
+    def turn_away(route: Route) -> None:
+        turned_away.append(route.request.post_data or "")
+        if len(turned_away) == 1:
+            route.fulfill(status=429, headers={"Retry-After": "1"}, body="smemviz: too many requests from here\n")
+        elif len(turned_away) == 2:
+            route.abort("connectionreset")
+        else:
+            route.continue_()
+
+    page.goto(f"/{PADDED}")
+    turn_pad_off(page, lambda: page.route("**/_dash-update-component*", turn_away))
+    assert turned_away.count(turned_away[0]) > 1
 
 
 def test_a_text_that_was_written_is_still_there_when_the_processes_were_killed(page: Page, served: Served) -> None:
