@@ -19,8 +19,12 @@ class Children:
 
     def __init__(self) -> None:
         self._own = self._seen = os.getpid()
-        self._folder = Path(tempfile.gettempdir(), f"smemviz-{uuid.uuid4()}")
+        self._name = f"smemviz-{uuid.uuid4()}"
         self._before = (0, 0)
+
+    @property
+    def _folder(self) -> Path:
+        return Path(tempfile.gettempdir(), self._name)
 
     def enter(self, launches: list[Launch], findings: list[Finding]) -> None:
         """Note, before a launch, what a process that was just forked has of the one it came from."""
