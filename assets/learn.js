@@ -97,6 +97,21 @@
     return text.split(",").filter((lane) => /^\d+$/.test(lane));
   };
 
+  const html = (type, children, props) => ({ namespace: "dash_html_components", type, props: { children, ...props } });
+  const done = (kept, columns) => columns.filter(({ slug }) => kept.done.includes(slug)).length;
+
+  // What a file holds that a student saved; null where it is something else.
+  function progressIn(content) {
+    try {
+      const bytes = Uint8Array.from(atob(content.split(",")[1]), (letter) => letter.charCodeAt(0));
+      const kept = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+      const sound = kept.smemviz === "progress" && typeof kept.name === "string" && Array.isArray(kept.done);
+      return sound ? kept : null;
+    } catch {
+      return null;
+    }
+  }
+
   // The control for an answer is a box to write in, or boxes to tick.
   function focusAnswer() {
     const place = document.getElementById("learn-answer-place");
@@ -168,6 +183,40 @@
       const isOwn = given === `${window.location.pathname} ${query().get("ANSWER")}`;
       if (!outcome || outcome.outcome !== "right" || !isOwn || (progress || []).includes(outcome.slug)) return unchanged();
       return [...(progress || []), outcome.slug];
+    },
+
+    // What was learned, as a file that this browser makes and a teacher's reads.
+    save(clicks, name, progress) {
+      if (!clicks) return;
+      const kept = { smemviz: "progress", schema: 1, name: (name || "").trim(), done: progress || [] };
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([`${JSON.stringify(kept)}\n`], { type: "application/json" }));
+      link.download = `smemviz-progress${kept.name ? `-${kept.name.replace(/[^\p{L}\p{N}]+/gu, "-")}` : ""}.json`;
+      link.click();
+      window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    },
+
+    // The files of a class, as a table: a row for each student, a column for each lesson.
+    read_class(contents, files, columns) {
+      if (!contents || !columns) return unchanged();
+      const read = contents.map((content, i) => [progressIn(content), files[i]]);
+      const students = read.filter(([kept]) => kept).sort(([a, f], [b, g]) => (a.name || f).localeCompare(b.name || g));
+      const others = read.filter(([kept]) => !kept).map(([, file]) => file);
+      const heads = columns.map(({ name, title }) => html("Th", name, { title, scope: "col" }));
+      const rows = students.map(([kept, file]) => {
+        const cells = columns.map(({ slug }) => html("Td", kept.done.includes(slug) ? "✓" : ""));
+        return html("Tr", [html("Th", kept.name || file, { scope: "row" }), ...cells, html("Td", `${done(kept, columns)}`)]);
+      });
+      const each = columns.map(({ slug }) => html("Td", `${students.filter(([kept]) => kept.done.includes(slug)).length}`));
+      const sum = html("Tr", [html("Th", gettext("{n} students", { n: students.length }), { scope: "row" }), ...each]);
+      const head = html("Thead", html("Tr", [html("Th", gettext("Student"), { scope: "col" }), ...heads]));
+      const table = students.length ? [html("Table", [head, html("Tbody", [...rows, sum])])] : [];
+      return [...table, ...others.map((file) => html("P", gettext("{file}: is no saved progress", { file })))];
+    },
+
+    // A kernel that was fixed in the editor.
+    fixed(done, progress) {
+      return !done || (progress || []).includes(done) ? unchanged() : [...(progress || []), done];
     },
 
     forget(clicks) {

@@ -18,13 +18,13 @@ from smemviz.app.time_limit import StoppedError, TimeLimit
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
 from smemviz.errors import BusyError, InputError, KernelFileError, LaunchError, RecordingError, SmemvizError
-from smemviz.frontends.cuda import CudaProgram, is_cuda_file
+from smemviz.frontends.cuda import CudaProgram, is_cuda_file, nvrtc
 from smemviz.frontends.imported_files import forget, helper_hashes
 from smemviz.frontends.numba.program import Program
 from smemviz.frontends.numba.reads import code_reads
 from smemviz.frontends.reading import parse_program, read_source, recorded_program
 from smemviz.i18n import _
-from smemviz.paths import plain_name, recording_for
+from smemviz.paths import kernels_dir, plain_name, recording_for
 from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.file import load
@@ -128,6 +128,8 @@ class Library:
         self.local = local
         self.sandbox = sandbox or (texts.supervisor if texts else Supervisor())
         self._paths = _names(paths)
+        self._named = tuple(self._paths)
+        self._paths |= _of_the_gallery_too(self._paths)
         self._runs: Cache[_Run, Recording | SmemvizError] = Cache(_MOST_BYTES)
         self._files: Cache[tuple[Path, int], Recording] = Cache(sys.maxsize, weigh=lambda recording: 0)  # all stay
         self._versions: dict[Path, int] = {}  # when each of them was last changed
@@ -138,8 +140,21 @@ class Library:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of all files, in order."""
-        return tuple(self._paths)
+        """The names of all files, in order; those that only a twin leads to are not among them."""
+        return self._named
+
+    def twin(self, file: str, kernel: str) -> str | None:
+        """Return the file in the other language, Python or CUDA C++, that has a kernel too; None where there is none.
+
+        Where others reach the server no CUDA C++ is compiled, and so nothing leads to it.
+        """
+        name = file.removesuffix(COMPILED)
+        other = name.removesuffix(".cu") if name.endswith(".cu") else f"{name}.cu"
+        if other not in self._paths or self.is_text(file):
+            return None
+        if is_cuda_file(other) and not (self.local and nvrtc.available()):
+            return None
+        return other if kernel in self.program(other).kernels else None
 
     def program(self, file: str) -> Program:
         """Read the kernel file of this name, or the source in the recording of this name, which is not trusted.
@@ -323,7 +338,7 @@ def _made_otherwise(recording: Recording) -> str:
     return _("The recording was made with other constants.")
 
 
-def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
+def _names(paths: Sequence[Path]) -> dict[str, Path]:
     """Name each file by its stem, with as many folders before it as tell it from the others."""
     names: dict[str, Path] = {}
     for path in paths:
@@ -337,6 +352,14 @@ def _names(paths: Sequence[Path]) -> Mapping[str, Path]:
         if is_cuda_file(path.name):
             names[name + COMPILED] = path.resolve()
     return names
+
+
+def _of_the_gallery_too(named: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the files in CUDA C++ that lie beside files of the gallery, which are the same kernels."""
+    folder = kernels_dir().resolve()
+    files = {f"{name}.cu": path.with_suffix(".cu") for name, path in named.items() if path.parent == folder}
+    found = {name: path for name, path in files.items() if path.is_file() and name not in named}
+    return found | {name + COMPILED: path for name, path in found.items()}
 
 
 def is_same(one: Launch, other: Launch) -> bool:

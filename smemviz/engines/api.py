@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
+from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine, gpu_engine_for_cuda
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.recorder import Progress
@@ -118,15 +118,17 @@ def _run_script(
 def _run_cuda(
     program: CudaProgram, view: str | None, engine: Engine, progress: Progress | None, log_bytes: int, picker: Picker
 ) -> Recording:
-    """Run a file of CUDA C++, which is done in lockstep."""
+    """Run the launches that a file of CUDA C++ asks for."""
     from smemviz.engines.lockstep.ptx.host import running
 
-    if engine == "gpu":
-        raise InputError(said("{file} is CUDA C++, which runs in lockstep; leave out the engine", file=program.file))
     if view is not None:
         program = replace(program, view=running.checked_view(view))
-    launches, findings = running.run(program, progress, log_bytes, picker=picker)
-    recording = assembled(program.file, program.source, program.values, "lockstep", launches, findings, picker.skipped)
+    kind = chosen(engine)
+    if kind == "gpu":
+        launches, findings = gpu_engine_for_cuda().run(program, progress, log_bytes, picker)
+    else:
+        launches, findings = running.run(program, progress, log_bytes, picker=picker)
+    recording = assembled(program.file, program.source, program.values, kind, launches, findings, picker.skipped)
     return replace(recording, view=program.view)
 
 
@@ -135,7 +137,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
 
     ``cuda_cpp("transpose.cu")["transpose"][grid, block](out, a, n)`` gives a recording, and writes ``out``; arrays are
     NumPy's. A template is asked for with its arguments, ``["copy<float, 32>"]``. A text is told from a path by its
-    line ends.
+    line ends and braces.
 
     Raises:
         InputError: for a file or a constant that cannot be used.
@@ -143,7 +145,7 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
     """
     from smemviz.engines.lockstep.ptx.host.running import CudaFile, checked_view
 
-    is_text = isinstance(text, str) and "\n" in text
+    is_text = isinstance(text, str) and ("\n" in text or "{" in text)
     program = parse_cuda(str(text), "<text>.cu") if is_text else read_program(text)
     if not isinstance(program, CudaProgram):
         raise InputError(said("{file} is not CUDA C++; name a file that ends in .cu", file=program.file))

@@ -12,6 +12,7 @@ from smemviz.engines.recorder import Progress, Recorder
 from smemviz.engines.script_files import gather_files
 from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import InputError, MissingError
+from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program, source_sha256
 from smemviz.recordings.calibration import calibration_of
@@ -57,15 +58,37 @@ def chosen(engine: Engine) -> EngineName:
     return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().available() else "lockstep"
 
 
+class CudaGpuEngine(Protocol):
+    """What the gpu engine does with CUDA C++: ``smemviz.engines.gpu.ptx.recorder``."""
+
+    def run(
+        self, program: CudaProgram, progress: Progress | None, log_bytes: int, picker: Picker
+    ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+        """Run the launches that a file asks for and record them."""
+
+
 def gpu_engine() -> GpuEngine:
     """Return the gpu engine, the only part that imports CUDA.
 
     Raises:
         MissingError: when numba-cuda is not installed.
     """
+    return cast(GpuEngine, _gpu_module("smemviz.engines.gpu.recorder"))
+
+
+def gpu_engine_for_cuda() -> CudaGpuEngine:
+    """Return the gpu engine for CUDA C++, which imports CUDA too.
+
+    Raises:
+        MissingError: when numba-cuda is not installed.
+    """
+    return cast(CudaGpuEngine, _gpu_module("smemviz.engines.gpu.ptx.recorder"))
+
+
+def _gpu_module(name: str) -> object:
     if importlib.util.find_spec("numba_cuda") is None:
         raise MissingError("the gpu engine needs numba-cuda: pip install 'numba-cuda[cu13]'; lockstep does without")
-    return cast(GpuEngine, importlib.import_module("smemviz.engines.gpu.recorder"))
+    return importlib.import_module(name)
 
 
 def assembled(

@@ -286,6 +286,10 @@ class Calibration:
 MAIN_FAILED = "main_failed"  # the kind of finding that is about main() and no kernel
 LAUNCH_REFUSED = "launch_refused"  # about a launch that no device would start; it did not happen
 
+# Kinds of finding that do no harm: they are shown, and fail nothing.
+BENIGN_RACE = "benign_race"
+BARRIER_SKIPPED = "barrier_skipped"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -301,3 +305,8 @@ class Finding:
     threads: tuple[tuple[int, int, int], ...]
     message: str
     launch: int | None = None
+
+    @property
+    def harmless(self) -> bool:
+        """Whether it is no mistake, only worth knowing."""
+        return self.kind in (BENIGN_RACE, BARRIER_SKIPPED)

@@ -63,6 +63,11 @@ class Recording:
         made = f"{len(self.launches):,} launch{'' if len(self.launches) == 1 else 'es'}"
         return f"<Recording of {self.file} by {self.engine}: {made}{' of ' if kernels else ''}{kernels}>"
 
+    @property
+    def mistakes(self) -> tuple[Finding, ...]:
+        """The findings without those that do no harm."""
+        return tuple(finding for finding in self.findings if not finding.harmless)
+
     def file_of(self, launch: Launch, site: Site | None = None) -> str:
         """Return the name of the file that a kernel, or a site of it, stands in."""
         return (site.file if site else "") or launch.file or self.file

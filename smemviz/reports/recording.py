@@ -177,7 +177,7 @@ def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     for group in duplicates(recording.launches):
         launch = data["launches"][group[0]]
-        mistaken = {finding.line for finding in recording.findings if finding.launch in group}
+        mistaken = {finding.line for finding in recording.mistakes if finding.launch in group}
         console.print()
         for table in launch_tables(data["file"], launch, mistaken, len(group), console.width):
             console.print(table, crop=False)

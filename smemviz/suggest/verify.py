@@ -224,7 +224,7 @@ def _counts(launch: Launch, hardware: Hardware, blocks: frozenset[int] | None = 
 def _new_mistake(before: _Ran, after: _Ran) -> str | None:
     known = {(finding.kind, finding.kernel) for finding in before.findings}
     for finding in after.findings:
-        if (finding.kind, finding.kernel) not in known:
+        if not finding.harmless and (finding.kind, finding.kernel) not in known:
             if finding.kind == MAIN_FAILED:
                 return finding.message
             where = {"kernel": finding.kernel, "line": finding.line}

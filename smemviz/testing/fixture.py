@@ -168,6 +168,7 @@ class Smem:
                 f"{recording.file}: was recorded on a GPU, which looks for no mistakes; record with engine='lockstep'"
             )
         findings = recording.findings if isinstance(what, Recording) else findings_of(recording, what)
+        findings = tuple(finding for finding in findings if not finding.harmless)
         if not findings:
             return None
         self.witnesses.append(_findings_witness(recording, findings))

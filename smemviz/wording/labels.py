@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 
 from smemviz.i18n import _, ngettext, pgettext, spoken
-from smemviz.recordings.data import ArrayInfo
+from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo
 from smemviz.wording.grammar import names
 
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
@@ -157,6 +157,8 @@ _OPERATIONS: Mapping[str, Callable[[str], str]] = {
 
 _FINDINGS: Mapping[str, Callable[[], str]] = {
     "race": lambda: _("race"),
+    BENIGN_RACE: lambda: _("benign race"),
+    BARRIER_SKIPPED: lambda: _("barrier skipped at the end"),
     "out_of_bounds": lambda: _("out of bounds"),
     "unwritten_read": lambda: _("unwritten read"),
     "barrier_divergence": lambda: _("barrier divergence"),

@@ -92,7 +92,7 @@ def test_lanes_are_picked_and_an_index_is_chosen(quiet: Page) -> None:
 def test_progress_stays_in_the_browser_until_it_is_forgotten(quiet: Page) -> None:
     page = quiet
     page.goto("/learn")
-    expect(page.locator("#learn-count")).to_have_text("0 of 16 done")
+    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
     expect(page.locator("#learn-forget")).to_be_hidden()
     page.goto("/learn/rows?ANSWER=1")  # who shared the link answered
     expect(page.locator("#learn-feedback")).to_contain_text("Right")
@@ -106,12 +106,12 @@ def test_progress_stays_in_the_browser_until_it_is_forgotten(quiet: Page) -> Non
     expect(page.locator(".learn-status")).to_have_text("Done")
     page.goto("/learn")
     page.reload()
-    expect(page.locator("#learn-count")).to_have_text("2 of 16 done")
+    expect(page.locator("#learn-count")).to_have_text("2 of 21 done")
     assert page.evaluate("localStorage.getItem('learn-progress')") == '["rows","columns"]'
     page.get_by_role("button", name="Forget my progress").click()
-    expect(page.locator("#learn-count")).to_have_text("0 of 16 done")
+    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
     page.reload()
-    expect(page.locator("#learn-count")).to_have_text("0 of 16 done")
+    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
 
 
 def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page) -> None:

@@ -13,7 +13,7 @@ import pytest
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, SourceError
+from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, MissingError, SourceError
 from smemviz.frontends.cuda import parse_cuda
 from smemviz.frontends.cuda.launches import offered, wanted_launches
 from smemviz.frontends.reading import read_program
@@ -38,6 +38,9 @@ def test_capitalised_defines_and_constexprs_are_constants_and_follow_each_other(
     assert program.values == {"TILE": 32, "PITCH": 33, "HALF": 16, "BOTH": 32}
     assert program.with_constants({"TILE": "16"}).values == {"TILE": 16, "PITCH": 17, "HALF": 8, "BOTH": 16}
     assert program.with_constants({"HALF": 3}).text.splitlines()[2] == "constexpr int HALF = 3, BOTH = HALF * 2;"
+    several = parse_cuda("const int M = 1 << 10;\nconst int N = M;\nconstexpr int K = 1 << 12, L = 3;\n", "x.cu")
+    changed = several.with_constants({"M": 4, "N": 5, "K": 6})
+    assert changed.text == "const int M = 4;\nconst int N = 5;\nconstexpr int K = 6, L = 3;\n"
     with pytest.raises(ConstantError, match="there is no constant name; the file has: TILE, PITCH, HALF, BOTH"):
         program.with_constants({"name": 4})
 
@@ -152,8 +155,18 @@ def test_a_recording_of_cuda_is_saved_and_loaded_with_its_view(tmp_path: Path) -
 def test_python_has_one_view() -> None:
     with pytest.raises(InputError, match="is Python, which has one view only"):
         smemviz.run(kernels_dir() / "square.py", view="compiled")
-    with pytest.raises(InputError, match="is CUDA C\\+\\+, which runs in lockstep"):
-        smemviz.run(kernels_dir() / "square.cu", engine="gpu")
+
+
+def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from smemviz.engines.gpu import recorder
+
+    monkeypatch.setattr(recorder, "available", lambda: False)
+    recorder.device.cache_clear()
+    assert smemviz.run(kernels_dir() / "reverse.cu").engine == "lockstep"
+    with pytest.raises(MissingError, match="no GPU here"):
+        smemviz.run(kernels_dir() / "reverse.cu", engine="gpu")
 
 
 def test_without_nvrtc_one_line_says_what_to_install() -> None:
@@ -188,3 +201,22 @@ def test_text_of_a_recording_is_never_compiled() -> None:
     program = read_program(kernels_dir() / "square.cu")
     with pytest.raises(KernelFileError, match="comes from elsewhere and is not compiled"):
         smemviz.run(replace(program, trusted=False))
+
+
+def test_what_only_the_host_needs_of_its_library_is_left_out(tmp_path: Path) -> None:
+    text = (
+        "#include <iterator>\n#include <ratio>\n#include <unordered_map>\n#include <iostream>\n"
+        "using std::cout;\nusing std::accumulate, std::vector;\n"
+        'extern "C"__global__ void k(uint *out, ushort small) { out[threadIdx.x] = small; }\n'
+        "int main() { vector<int> all; cout << accumulate(all.begin(), all.end(), 0); }\n"
+        "// smemviz: k<<<1, 32>>>(zeros(32), 3)\n"
+    )
+    (site,) = smemviz.run(written(tmp_path, text))["k"].sites
+    assert (site.line, site.source, site.op) == (7, "out[threadIdx.x]", "store")
+
+
+def test_a_name_of_the_library_that_the_device_uses_stays(tmp_path: Path) -> None:
+    text = "namespace std { __device__ int twice(int a) { return 2 * a; } }\nusing std::twice;\n"
+    out = np.zeros(4, np.int32)
+    smemviz.cuda_cpp(text + "__global__ void k(int *out) { out[threadIdx.x] = twice(threadIdx.x); }")["k"][1, 4](out)
+    assert out.tolist() == [0, 2, 4, 6]

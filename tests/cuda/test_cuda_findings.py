@@ -153,8 +153,8 @@ def test_printf_prints_a_line_for_each_thread(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_an_instruction_that_is_not_executed_is_refused_at_its_line(tmp_path: Path) -> None:
-    body = 'unsigned r = 0;\nasm volatile("barrier.cluster.arrive;");\nout[0] = r;'
-    with pytest.raises(UnsupportedError, match=r"kernel\.cu:3: .*cluster.* is not executed"):
+    body = 'unsigned r = 0;\nasm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" :: "l"(out));\nout[0] = r;'
+    with pytest.raises(UnsupportedError, match=r"kernel\.cu:3: multimem.* is not executed"):
         run(tmp_path, body, "1, 1>>>(zeros(1), 1")
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from helpers.same_requests import relative_requests
+from plotly.utils import PlotlyJSONEncoder
 
 import smemviz
-from smemviz.paths import kernels_dir
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.run_view import view_run
+from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.recording import Recording
 
 FILES = ("square", "rectangle", "transpose", "reduce", "reverse", "matmul")
@@ -96,3 +100,42 @@ def test_counts_are_those_of_the_h200(view: str) -> None:
     # (load, store), Nsight Compute on the H200.
     assert counts == {"panel": (2560, 256), "interleaved": (380, 220), "shuffled": (2, 16)}
     assert not recording.findings
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_kernel_leads_to_its_twin_and_back(name: str) -> None:
+    library = Library(gallery())
+    assert f"{name}.cu" not in library.files  # which are the cards of the gallery
+    for kernel in library.program(f"{name}.cu").kernels:
+        assert library.twin(name, kernel) == f"{name}.cu"
+        assert library.twin(f"{name}.cu", kernel) == library.twin(f"{name}.cu@compiled", kernel) == name
+
+
+def test_the_page_links_the_twin_with_the_constants_that_both_have() -> None:
+    library = Library(gallery())
+    there, back = (
+        json.dumps(view_run(library, query)["kernels.children"], cls=PlotlyJSONEncoder)
+        for query in (
+            {"file": "square", "kernel": "set_row_read_col_pad", "IPAD": "2", "cc": "8.0", "site": "1"},
+            {"file": "square.cu", "kernel": "set_row_read_col_pad", "IPAD": "2"},
+        )
+    )
+    assert "The same in CUDA C++" in there
+    assert "/kernel?file=square.cu&kernel=set_row_read_col_pad&IPAD=2&cc=8.0" in there
+    assert "The same in Python" in back
+    assert "/kernel?file=square&kernel=set_row_read_col_pad&IPAD=2" in back
+
+
+def test_a_kernel_without_a_twin_leads_to_none_and_strangers_see_no_link() -> None:
+    library = Library(gallery())
+    assert library.twin("histogram", "shared_bins") is None
+    assert library.twin("matmul", "no_such_kernel") is None
+    assert Library(gallery(), local=False).twin("square", "set_row_read_col") is None
+
+
+def test_files_of_both_languages_are_shown_together() -> None:
+    folder = kernels_dir()
+    library = Library([folder / "square.cu", folder / "square.py", folder / "reverse.cu"])
+    assert library.files == ("square.cu", "square.cu@compiled", "square", "reverse.cu", "reverse.cu@compiled")
+    assert library.twin("square", "set_row_read_col") == "square.cu"
+    assert library.twin("reverse.cu", "static_reverse") is None

@@ -612,3 +612,23 @@ __global__ void k(int *out, const int *a) {
     out = np.zeros(4, np.int32)
     smemviz.cuda_cpp(text)["k"][1, 64](out, a)
     assert np.array_equal(out, a.reshape(4, 16).sum(1))
+
+
+def test_the_threads_of_a_block_without_a_cluster_meet_at_the_barrier_of_their_cluster() -> None:
+    text = (
+        "__global__ void k(int *out) {\n    __shared__ int t[64];\n    int i = threadIdx.x;\n    t[i] = i;\n"
+        '    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");\n'
+        '    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");\n    out[i] = t[63 - i];\n}\n'
+    )
+    out = np.zeros(64, np.int32)
+    recording = smemviz.cuda_cpp(text)["k"][1, 64](out)
+    assert np.array_equal(out, np.arange(64)[::-1])
+    assert not recording.findings
+
+
+def test_every_thread_of_several_blocks_updates_one_element() -> None:
+    text = "__global__ void k(int *out, int *old) { old[blockIdx.x * 64 + threadIdx.x] = atomicAdd(out, 1); }"
+    out, old = np.zeros(1, np.int32), np.zeros(192, np.int32)
+    smemviz.cuda_cpp(text)["k"][3, 64](out, old)
+    assert out[0] == 192
+    assert np.array_equal(np.sort(old), np.arange(192))

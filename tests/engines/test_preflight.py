@@ -103,7 +103,7 @@ def test_a_run_looks_for_so_long_and_no_longer(monkeypatch):
 
     preflight = module.Preflight()
     assert len(findings_of(PAST_THE_END, np.zeros(32, np.int32), preflight=preflight)) == 1
-    monkeypatch.setattr(module, "_SECONDS", 0.0)
+    monkeypatch.setattr(module, "MOST_SECONDS", 0.0)
     assert findings_of(PAST_THE_END, np.zeros(32, np.int32), preflight=preflight) == ()
 
 

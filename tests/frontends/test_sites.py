@@ -197,7 +197,8 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
         ),
         (
             "t = cuda.local.array(n, int32)",
-            "cuda.local.array needs a constant shape, for Numba as well; 'n' is an argument. Make it a module constant.",
+            "cuda.local.array needs a constant shape, for Numba as well; 'n' is an argument. "
+            "Make it a module constant.",
         ),
         ("t = cuda.shared.array(B, B)", "cuda.shared.array needs a dtype; 'B' is none"),
         ("t = cuda.shared.array(B)", "cuda.shared.array needs a shape and a dtype"),

@@ -27,13 +27,17 @@ def run_text(text, **options):
     return run(parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE), **options)
 
 
-def launch_text(text, *args, grid=1, block=32, dynamic=0, **options):
-    """Launch ``kernel`` of a text once; returns the launch and the findings, ``args`` hold what it wrote."""
+def launch_text(text, *args, grid=1, block=32, dynamic=0, harmless=False, **options):
+    """Launch ``kernel`` of a text once; returns the launch and the mistakes, ``args`` hold what it wrote.
+
+    With ``harmless`` findings are returned too that are no mistake.
+    """
     program = parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE)
     namespace = namespace_for(FILE, Cuda(FILE, lambda *launched: None))
     exec(program.code(), namespace)
     function = function_of(namespace["kernel"].py_func, program.source, program.tree)
-    return launch(function, configuration(PLACE, (grid, block, 0, dynamic)), args, PLACE, **options)
+    made, findings = launch(function, configuration(PLACE, (grid, block, 0, dynamic)), args, PLACE, **options)
+    return made, tuple(finding for finding in findings if harmless or not finding.harmless)
 
 
 def body(text, *args, before="", parameters="out", **options):

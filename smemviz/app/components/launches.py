@@ -32,7 +32,8 @@ def hardware_of(shown: Shown, state: RunState) -> Hardware:
 
 def launch_badge(shown: Shown, launch: Launch, hardware: Hardware) -> Component:
     """Show beside a launch's name the first mistake met in it, else its worst degree."""
-    mistakes = [finding for finding in findings_of(shown.recording, launch) if finding.kind != MAIN_FAILED]
+    found = findings_of(shown.recording, launch)
+    mistakes = [finding for finding in found if finding.kind != MAIN_FAILED and not finding.harmless]
     total = facts(launch, hardware)
     text = finding_name(mistakes[0].kind) if mistakes else degree_of(total)
     return html.Span(text, className="degree conflict" if mistakes or total.max_degree > 1 else "degree")
@@ -59,7 +60,7 @@ def worst_of(shown: Shown, launches: Sequence[tuple[Launch, int]], hardware: Har
 
     Where there is no excess, launches that use shared memory come before those that do not.
     """
-    mistaken = {finding.launch for finding in shown.recording.findings}
+    mistaken = {finding.launch for finding in shown.recording.mistakes}
     wrong = [launch for i, launch in enumerate(shown.recording.launches) if i in mistaken]
 
     def worth(pair: tuple[Launch, int]) -> tuple[bool, int, bool]:

@@ -21,11 +21,13 @@ from smemviz.app.components.launches import Filling, Query
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
 from smemviz.app.pages.kernel.run_view import refusal
+from smemviz.app.pages.learn.task_panel import TASK_OUTPUTS, judged, task_in, task_panel
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import InputError, PlaceError, SmemvizError, WaitingError
 from smemviz.i18n import N_, English, _, speaking, spoken
+from smemviz.lessons.tasks import Task
 from smemviz.messages import say
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import gallery
@@ -54,14 +56,14 @@ def _texts(services: Services) -> Texts:
 def editor_page(texts: Texts, run: Query) -> Component:
     """Lay out the page; the browser sends the text it has and fills it: its link's, its draft, or the first."""
     texts.supervisor.warm()
-    state = RunState.read(run)
-    start, meant = _start_text(texts, state.file)
+    state, task = RunState.read(run), task_in(run)
+    start, meant = _start_text(texts, state.file, task)
     program = texts.add(start).program
     store = dcc.Store(id="editor-start-text", data={"text": start, "meant": meant})
-    page = kernel_layout(program, state.hardware or H200, [_panel(), store])
+    page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), store])
     page["results"].className = _UNREAD
     page["drawn-run"].data = run
-    page["headline"].children = _("Write a kernel")
+    page["headline"].children = _("Fix this kernel") if task else _("Write a kernel")
     return page
 
 
@@ -82,6 +84,14 @@ def register(app: Dash, services: Services) -> None:
         initially=False,
     )
 
+    of_script(app, "smemviz_learn")(
+        "fixed",
+        Output("learn-progress", "data", allow_duplicate=True),
+        Input("editor-fixed", "data"),
+        State("learn-progress", "data"),
+        initially=False,
+    )
+
     @app.callback(  # type: ignore[untyped-decorator]
         Output("editor-start", "data"), Input("editor-choice", "value"), prevent_initial_call=True
     )
@@ -92,17 +102,22 @@ def register(app: Dash, services: Services) -> None:
         Output("editor-answer", "data"),
         Output("editor-printed", "children"),
         Output("editor-printed-panel", "hidden"),
+        *(Output(*place) for place in TASK_OUTPUTS),
         Input("editor-text", "data"),
         State("shown-run", "data"),
+        State("run", "data"),
         prevent_initial_call=True,
     )
-    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None) -> tuple[Any, str, bool]:
+    def answer(asked: Mapping[str, Any] | None, shown: Mapping[str, Any] | None, run: Query) -> tuple[Any, ...]:
+        task = task_in(run)
         if not isinstance(asked, dict) or not isinstance(asked.get("source"), str):
-            return no_update, "", True
+            return no_update, "", True, *judged(task, None)
         result, printed, refused = run_asked(texts, asked["source"], str(asked.get("at", ""))[:_LONGEST_TIME])
         filling = _view_refused(refused, asked["source"], shown) if refused else {}
+        recording = texts.run(result["file"], {}).recording if task and result.get("file") else None
         # The browser shows a refusal itself, for it knows whether another text was asked for since.
-        return {**result, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}, printed, not printed
+        answered = {**result, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}
+        return answered, printed, not printed, *judged(task, recording)
 
 
 def _view_refused(error: SmemvizError, source: str, shown: Mapping[str, Any] | None) -> Filling:
@@ -133,8 +148,8 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
         return Asked(_refused(*_in_words(str(error))), refused=error)
     recording = ran.recording
     values = {"seconds": time.perf_counter() - began, "launches": count(len(recording.launches), "launch")}
-    if recording.findings:
-        mistakes = count(len(recording.findings), "mistake")
+    if recording.mistakes:
+        mistakes = count(len(recording.mistakes), "mistake")
         said = _("Ran in {seconds:.2f} s: {launches}, {mistakes}.", mistakes=mistakes, **values)
     else:
         said = _("Ran in {seconds:.2f} s: {launches}.", **values)
@@ -164,14 +179,14 @@ def _mark(line: int, message: str, severity: str) -> dict[str, Any]:
     return {"line": line, "message": message, "severity": severity}
 
 
-def _start_text(texts: Texts, file: str) -> tuple[str, bool]:
+def _start_text(texts: Texts, file: str, task: Task | None) -> tuple[str, bool]:
     """Return the text that the URL names, where it is still here, else the first; and whether it is the one named."""
     if file in texts:
         try:
             return texts.program(file).source, True
         except InputError:  # the link has it, or the browser's draft
             pass
-    return _start(_FIRST), False
+    return (task.source, True) if task else (_start(_FIRST), False)
 
 
 def _start(name: str) -> str:

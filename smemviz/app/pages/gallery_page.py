@@ -196,7 +196,7 @@ def _kernel(file: str, shown: Shown, group: list[tuple[Launch, int]], hardware: 
 
 def _in_short(shown: Shown, degree: int, excess: int) -> list[Component | str]:
     """Say the one thing to know about a file: its mistakes before its conflicts."""
-    findings = shown.recording.findings
+    findings = shown.recording.mistakes
     if findings:
         return rich("{mistakes} found while it ran", mistakes=html.Strong(count(len(findings), "mistake")))
     if excess:

@@ -74,7 +74,7 @@ def execute(arguments: argparse.Namespace) -> int:
     print_recording(recording, hardware, as_json=arguments.json)
     if not arguments.json:
         print(f"\n{closing(recording, _command(arguments), hardware)}")
-    return 1 if recording.findings and not arguments.no_fail else 0
+    return 1 if recording.mistakes and not arguments.no_fail else 0
 
 
 def _command(arguments: argparse.Namespace) -> str:

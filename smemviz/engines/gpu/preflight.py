@@ -26,10 +26,10 @@ from smemviz.recordings.data import Finding
 # What changes memory of others, or may leave threads waiting for ever.
 UNSAFE = ("out_of_bounds", "barrier_divergence", "deadlock")
 
-_THREADS = 1 << 16
-_BYTES = 1 << 26
-_LIMITS = Limits(iterations=1000)
-_SECONDS = 5.0  # of looking in one run; after that no launch is looked at
+MOST_THREADS = 1 << 16
+MOST_BYTES = 1 << 26
+LIMITS = Limits(iterations=1000)
+MOST_SECONDS = 5.0  # of looking in one run; after that no launch is looked at
 
 
 class Preflight:
@@ -60,14 +60,14 @@ class Preflight:
             RefusedLaunchError: for a launch that no device would start.
         """
         threads = math.prod(config.grid) * math.prod(config.block)
-        if threads > _THREADS or _nbytes(arguments) > _BYTES or self._seconds > _SECONDS:
+        if threads > MOST_THREADS or _nbytes(arguments) > MOST_BYTES or self._seconds > MOST_SECONDS:
             return ()
         begin = perf_counter()
         try:
             copies = _on_host(arguments, {})
             place = launch_place("")
             with contextlib.redirect_stdout(io.StringIO()):  # what the kernel prints, the device will
-                _, found = launch(function, config, copies, place, limits=_LIMITS, number=number, recorded=False)
+                _, found = launch(function, config, copies, place, limits=LIMITS, number=number, recorded=False)
         except RefusedLaunchError:
             raise
         except SmemvizError:  # lockstep does not execute it, or not within its limits

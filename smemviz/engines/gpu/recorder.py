@@ -146,7 +146,7 @@ class Recorder(recorder.Recorder):
             self.refuse(function.name, error)
             return False
         safe = not any(finding.kind in UNSAFE for finding in found)
-        self.findings += found if safe else map(_not_run, found)
+        self.findings += found if safe else map(not_run, found)
         return safe
 
 
@@ -159,7 +159,8 @@ def _refusal(function: Function, error: Exception) -> UnsupportedError:
     return error
 
 
-def _not_run(finding: Finding) -> Finding:
+def not_run(finding: Finding) -> Finding:
+    """Return a mistake for which a launch was not made."""
     message = said("{what} It was not run on the GPU.", what=finding.message)
     return replace(finding, launch=None, message=message)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.hazards.divergence import divergence
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES, Hazards
@@ -190,15 +191,9 @@ class Machine:
             absent = self.live.lanes.reshape(self.blocks, -1) & ~here & here.any(axis=1, keepdims=True)
             if absent.any():
                 row = int(np.flatnonzero(absent.any(axis=1))[0])
-                present, missing = np.count_nonzero(here[row]), np.count_nonzero(absent[row])
-                message = said(
-                    "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
-                    "Move it to a place that every thread of the block reaches.",
-                    code=ast.unparse(node),
-                    present=present,
-                    missing=missing,
-                )
-                self.find("barrier_divergence", node.lineno, node.col_offset, absent.reshape(-1), message)
+                present, missing = int(np.count_nonzero(here[row])), int(np.count_nonzero(absent[row]))
+                kind, message = divergence(self.findings.tree, node, present, missing)
+                self.find(kind, node.lineno, node.col_offset, absent.reshape(-1), message)
         self.hazards.barrier(mask, self.live)
         self.log.barrier(mask)
 

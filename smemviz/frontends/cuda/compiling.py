@@ -9,8 +9,8 @@ from pathlib import Path
 
 from smemviz.errors import KernelFileError, SourceError
 from smemviz.frontends.cuda.functions import find_functions, without_host
-from smemviz.frontends.cuda.headers import HEADERS
-from smemviz.frontends.cuda.includes import own_headers
+from smemviz.frontends.cuda.headers import EVERYWHERE, HEADERS
+from smemviz.frontends.cuda.includes import is_of_cuda, own_headers
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.placing import Place, one_token_a_line
 from smemviz.frontends.cuda.program import CudaProgram, View
@@ -21,9 +21,9 @@ _OPTIONS = (
     "--gpu-architecture=compute_90",
     "--std=c++17",
     "-default-device",
-    "-lineinfo",
-    "--device-as-default-execution-space",
+    f"--pre-include={EVERYWHERE}",
 )
+_LINES = "-lineinfo"
 # Keeps the accesses as they are written; without it loops are unrolled and loads forwarded, as nvcc does.
 _AS_WRITTEN = "--Ofast-compile=max"
 
@@ -93,7 +93,7 @@ def _compile(
         exploded[one], places = one_token_a_line(text)
         texts[one] = replace(texts[one], places=places)
     headers = {**HEADERS, **{one: text for one, text in exploded.items() if one != name}}
-    options = (*_OPTIONS[:4], *((_AS_WRITTEN,) if view == "source" else ()))
+    options = (*_OPTIONS, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
         made = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
@@ -101,7 +101,7 @@ def _compile(
     probe = Probe(device, functions)
     try:
         # The view does not matter here, only what is quickest.
-        seen = compile_ptx(probe.text, name, (*_OPTIONS[:3], _AS_WRITTEN), headers, kernels)
+        seen = compile_ptx(probe.text, name, (*_OPTIONS, _AS_WRITTEN), headers, kernels)
         shared, parameters = probe.read(seen.text)
     except CompileError as error:
         raise KernelFileError(file, 1, said("its types cannot be read: {why}", why=error.what)) from None
@@ -113,6 +113,8 @@ def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text]) -> 
     text = texts.get(error.file) or texts.get(Path(error.file).name)
     place = text.place(error.line) if text else None
     if text is None or place is None:
+        if error.file and not is_of_cuda(error.file):  # nothing of another file is shown
+            return KernelFileError(file, 1, said("a file that it includes does not compile"))
         where = f"{error.file}:{error.line}: " if error.file else ""
         return KernelFileError(file, 1, said("does not compile: {why}", why=f"{where}{error.what}"))
     return SourceError(text.file or file, place.line, place.column + 1, error.what)

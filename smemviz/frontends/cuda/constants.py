@@ -95,5 +95,5 @@ def _declared(tokens: list[Token], at: int, source: str, lines: Lines) -> Iterat
             if last > first:
                 start, end = tokens[first].start, tokens[last - 1].end
                 yield Definition(name.text, source[start:end], lines.place(name.start)[0], start, end)
-            index = last
+            index = last - 1  # what ends it is looked at next: a comma goes on, a semicolon does not
         index += 1

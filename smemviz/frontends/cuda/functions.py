@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,11 +39,28 @@ def find_functions(source: str) -> tuple[Function, ...]:
 
 
 def without_host(source: str, functions: Sequence[Function]) -> str:
-    """Return the text with spaces in the place of its host functions; every line and column stays."""
+    """Return the text with spaces in the place of what only the host uses; every line and column stays."""
     for function in functions:
         if not function.on_device:
             blank = re.sub(r"[^\n]", " ", source[function.start : function.end])
             source = source[: function.start] + blank + source[function.end :]
+    return _without_names(source)
+
+
+def _without_names(source: str) -> str:
+    """Return the text with spaces in the place of ``using std::cout;`` and its like, where nothing left uses the name.
+
+    NVRTC has few names of the host's library.
+    """
+    tokens = code(source)
+    uses = Counter(token.text for token in tokens if token.kind == "name")
+    for at, token in reversed(list(enumerate(tokens))):
+        if token.text == "using" and [one.text for one in tokens[at + 1 : at + 3]] == ["std", "::"]:
+            last = next((i for i in range(at, len(tokens)) if tokens[i].text == ";"), at)
+            names = [one.text for one in tokens[at + 1 : last] if one.kind == "name" and one.text != "std"]
+            if all(uses[name] == names.count(name) for name in names):
+                blank = re.sub(r"[^\n]", " ", source[token.start : tokens[last].end])
+                source = source[: token.start] + blank + source[tokens[last].end :]
     return source
 
 

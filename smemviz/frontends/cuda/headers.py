@@ -34,8 +34,22 @@ _FLOAT = """#pragma once
 """
 _MATH = "#pragma once\n#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n"
 _HOST = "#pragma once\nnamespace std {}\n"
+_OF_THE_HOST = """
+assert.h cassert stdio.h cstdio stdlib.h cstdlib string.h cstring stddef.h cstddef time.h ctime ctype.h cctype
+errno.h cerrno signal.h csignal locale.h clocale setjmp.h csetjmp stdarg.h cstdarg stdbool.h wchar.h cwchar fenv.h cfenv
+algorithm any array atomic barrier bit bitset charconv chrono complex condition_variable deque exception execution
+filesystem forward_list fstream functional future initializer_list iomanip ios iosfwd iostream istream iterator latch
+limits list locale map memory memory_resource mutex new numeric optional ostream queue random ratio regex
+scoped_allocator semaphore set shared_mutex span sstream stack stdexcept streambuf string string_view strstream
+system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set utility valarray variant vector
+concepts compare coroutine format numbers ranges source_location version
+unistd.h malloc.h memory.h omp.h sys/time.h sys/stat.h windows.h
+"""
+
+EVERYWHERE = "smemviz/everywhere.h"  # what nvcc includes by itself: the host's C library has these names
 
 HEADERS = {
+    EVERYWHERE: "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n",
     "stdint.h": _STDINT,
     "cstdint": _CSTDINT + "}\n",
     "inttypes.h": "#include <stdint.h>\n",
@@ -47,10 +61,7 @@ HEADERS = {
     "cmath": "#include <math.h>\n" + _HOST,
     **dict.fromkeys(
         (
-            *("assert.h", "cassert", "stdio.h", "cstdio", "stdlib.h", "cstdlib", "string.h", "cstring", "stddef.h"),
-            *("cstddef", "time.h", "ctime", "iostream", "iomanip", "fstream", "sstream", "ostream", "string", "vector"),
-            *("array", "map", "set", "memory", "random", "chrono", "numeric", "algorithm", "functional", "stdexcept"),
-            *("thread", "mutex", "unistd.h", "sys/time.h"),
+            *_OF_THE_HOST.split(),
             *("cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "device_functions.h"),
             *(
                 "math_functions.h",

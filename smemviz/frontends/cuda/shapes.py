@@ -27,6 +27,7 @@ _VECTORS = {
     3: ("uchar", "ushort", "uint", "ulong", "ulonglong"),
 }
 _NAMES = {1: "float", 2: "int", 3: "uint"}
+_LINKAGE = re.compile(r'(extern\s*"C(?:\+\+)?")(?=\w)')  # a name right behind would be part of the text
 _COMMENT = re.compile(
     r"//@smemviz (?P<what>[SP]) (?P<numbers>[\d ]+)|\.(?:entry|func)\b[^;{]*?(?P<name>[\w$]+)\s*\(", re.M
 )
@@ -152,7 +153,7 @@ class Probe:
             inserted.append((function.body + 1, text))
         for place, text in sorted(inserted, key=lambda one: one[0], reverse=True):
             source = source[:place] + text + source[place:]
-        return source
+        return _LINKAGE.sub(r"\1 ", source)
 
 
 def _shared_comment(number: int, name: str, rank: int, dynamic: bool) -> str:

@@ -96,7 +96,7 @@ def new_findings(before: Recording, after: Recording) -> tuple[Finding, ...]:
     """Return the mistakes of ``after`` beyond those of their kind that the same kernel makes in ``before``."""
     known = Counter((finding.kind, finding.kernel) for finding in before.findings)
     new = []
-    for finding in after.findings:
+    for finding in after.mistakes:
         known[finding.kind, finding.kernel] -= 1
         if known[finding.kind, finding.kernel] < 0:
             new.append(finding)

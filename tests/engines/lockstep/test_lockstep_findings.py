@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers.lockstep_text import FILE, START, body, launch_text, run_text, what
+from helpers.lockstep_text import FILE, HEAD, START, body, launch_text, run_text, what
 
+from smemviz.cli import main as cli
 from smemviz.engines.lockstep import Limits
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 
@@ -124,6 +125,7 @@ def test_a_barrier_that_part_of_a_block_reaches_is_found():
         """
         if cuda.threadIdx.x < 16:
             cuda.syncthreads()
+        x = 1
         """,
         np.zeros(1, np.int64),
         block=48,
@@ -379,3 +381,51 @@ def test_mistakes_in_the_host_part_name_their_line(text, error, message):
 
     assert raised.value.line == START + 10
     assert raised.value.what == message
+
+
+LAST_GUARD = """
+held = cuda.shared.array(64, int32)
+t = cuda.threadIdx.x
+held[t] = t
+if t < 40:
+    cuda.syncthreads()
+    out[t] = held[t]
+AFTER
+"""
+
+
+def test_a_barrier_skipped_by_threads_that_have_nothing_left_to_do_is_no_mistake():
+    _, (finding,) = body(LAST_GUARD.replace("AFTER", "return"), np.zeros(64, np.int64), block=64, harmless=True)
+    assert (finding.kind, finding.line, finding.harmless) == ("barrier_skipped", START + 6, True)
+    assert finding.message == (
+        "cuda.syncthreads() is reached by 40 threads of a block; the other 24 have nothing left to do, "
+        "so a device goes on without them, as after a return."
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LAST_GUARD.replace("AFTER", "out[t] = 1"),
+        LAST_GUARD.replace("AFTER", "else:\n    out[t] = 1"),
+        "for k in range(3):\n    if cuda.threadIdx.x > k:\n        cuda.syncthreads()",
+        "for k in range(3):\n    if cuda.threadIdx.x == k:\n        continue\n    cuda.syncthreads()",
+    ],
+)
+def test_a_barrier_skipped_by_threads_that_go_on_is_a_mistake(text):
+    _, findings = body(text, np.zeros(64, np.int64), block=64)
+    assert findings[0].kind == "barrier_divergence"
+
+
+def test_the_last_loop_of_a_kernel_may_end_earlier_for_some_threads():
+    text = "for k in range(cuda.threadIdx.x):\n    cuda.syncthreads()"
+    _, (finding,) = body(text, np.zeros(1, np.int64), block=64, harmless=True)
+    assert finding.kind == "barrier_skipped"
+
+
+def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, capsys):
+    file = tmp_path / "flag.py"
+    file.write_text(f"{HEAD}@cuda.jit\ndef k(a):\n    a[0] = 1\n\n\ndef main():\n    k[2, 64](np.zeros(1, np.int64))\n")
+
+    assert cli.main(["run", str(file), "--engine", "lockstep"]) == 0
+    assert "benign race in k" in capsys.readouterr().out

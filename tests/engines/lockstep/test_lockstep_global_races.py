@@ -161,9 +161,24 @@ def test_elements_of_different_widths_that_share_bytes_race():
 # -- what is no race
 
 
-def test_threads_that_store_the_same_value_do_not_race():
-    assert found("out[0] = 1", grid=4, block=64) == []
-    assert len(found("out[0] = 1\nout[0] = 2", grid=4, block=64)) == 1
+@IN_BATCHES
+def test_blocks_that_store_the_same_value_do_no_harm(threads):
+    options = {"grid": 3, "block": 64, "limits": Limits(threads_at_once=threads), "harmless": True}
+    _, (finding,) = body("out[0] = 1", np.zeros(4, np.int64), **options)
+
+    assert (finding.kind, finding.line, finding.harmless) == ("benign_race", FIRST, True)
+    assert finding.message.startswith("out[0] is stored by thread")
+    assert finding.message.endswith("the same value: it does no harm that nothing orders them.")
+
+    _, findings = body("out[0] = 1\nout[0] = 2", np.zeros(4, np.int64), **options)
+    assert "race" in {finding.kind for finding in findings}
+
+
+def test_a_frontier_that_several_threads_reach_does_no_harm():
+    text = "i = cuda.grid(1)\nif data[i] == 1:\n    out[i // 3] = 2"
+    options = {"parameters": "out, data", "grid": 2, "block": 64, "harmless": True}
+    _, findings = body(text, np.zeros(64, np.int64), np.ones(128, np.int64), **options)
+    assert {finding.kind for finding in findings} == {"benign_race"}
 
 
 def test_a_thread_may_load_what_it_stored_with_others():

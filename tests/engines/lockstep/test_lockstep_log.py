@@ -118,4 +118,4 @@ def test_every_launch_of_a_file_is_returned_in_order():
         ("two", (1, 1, 1), (16, 2, 1)),
         ("two", (2, 1, 1), (32, 1, 1)),
     ]
-    assert [(f.kernel, what(f)) for f in findings] == [("two", "out[32] is outside shape (32,)")]
+    assert [(f.kernel, what(f)) for f in findings if not f.harmless] == [("two", "out[32] is outside shape (32,)")]

@@ -11,7 +11,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from smemviz.app.addresses import COMPARE
+from smemviz.app.addresses import COMPARE, KERNEL
 from smemviz.app.components.facts import fact
 from smemviz.app.components.launches import (
     Filling,
@@ -35,6 +35,7 @@ from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Finding, Launch
 from smemviz.recordings.places import access_of
+from smemviz.recordings.spelling import is_cuda_file
 from smemviz.recordings.text import lines_of
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import capital, sentences
@@ -73,7 +74,10 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
     hardware = hardware_of(shown, state)
     found = findings_of(shown.recording, launch)
     return {
-        "kernels.children": _kernel_links(shown, launch, query, hardware),
+        "kernels.children": [
+            *_kernel_links(shown, launch, query, hardware),
+            *_twin_link(library, launch.kernel, query),
+        ],
         "eyebrow.children": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
         "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, launch, hardware),
@@ -135,6 +139,18 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
     return [*links, dcc.Link(_("Compare"), href=f"{COMPARE}?{urlencode(rest)}", className="compare-link")]
 
 
+def _twin_link(library: Library, kernel: str, query: Query) -> list[Component]:
+    """Link the kernel in the other language, with those of the constants that are there too."""
+    other = library.twin(query.get("file", ""), kernel)
+    if other is None:
+        return []
+    known = library.program(other).constants
+    rest = {name: query[name] for name in query if name == "cc" or name in known}
+    text = _("The same in CUDA C++") if is_cuda_file(other) else _("The same in Python")
+    href = f"{KERNEL}?{urlencode({'file': other, 'kernel': kernel, **rest})}"
+    return [dcc.Link(text, href=href, className="twin-link compare-link")]
+
+
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:
     said = [_("Requests {origin}; {rule}.", origin=origin(shown.recording), rule=rule(hardware, [launch]))]
     if shown.recording.unrecorded:
@@ -159,10 +175,11 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
         found.setdefault((finding.kind, finding.line, where, finding.message), finding)
     for kind, line, where, message in found:
         said: list[Component | str] = [*_described(line, where, message)]
+        harmless = found[kind, line, where, message].harmless
         access = access_of(shown.recording, launch, found[kind, line, where, message])
         if access is not None:
             said += [" ", _access_link(access, query)]
-        notices.append(dmc.Alert(said, title=capital(finding_name(kind)), color="orange"))
+        notices.append(dmc.Alert(said, title=capital(finding_name(kind)), color="blue" if harmless else "orange"))
     return notices
 
 

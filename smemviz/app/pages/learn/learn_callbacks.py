@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dash import ALL, Dash, Input, Output, State
+from dash.development.base_component import Component
 
 from smemviz.app.addresses import LEARN
 from smemviz.app.components.connect import of_script, outputs, values
 from smemviz.app.components.launches import Query
-from smemviz.app.page import Page, Services
+from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import LEARN_PROPERTIES, lesson_at, view_lesson
+from smemviz.app.pages.learn.teach_page import TEACH
 from smemviz.i18n import N_
 
 _KNOBS = {"type": "learn-knob", "name": ALL}
@@ -71,10 +73,34 @@ def register(app: Dash, services: Services) -> None:
         Input("learn-progress", "data"),
         State(_STATUS, "id"),
     )
+    clientside(
+        "save",
+        Input("learn-save", "n_clicks"),
+        State("learn-name", "value"),
+        State("learn-progress", "data"),
+        initially=False,
+    )
+    clientside(
+        "read_class",
+        Output("teach-class", "children"),
+        Input("teach-files", "contents"),
+        State("teach-files", "filename"),
+        State("teach-columns", "data"),
+        initially=False,
+    )
     clientside("mark", Input("url", "href"))
     clientside("mark", Input("learn-outcome", "data"))
 
 
+def _page(services: Services, address: Address) -> list[Component]:
+    return learn_page(address.path, editor=services.texts is not None, teach=address.run.get(TEACH) == "1")
+
+
 PAGE = Page(
-    LEARN, N_("Learn"), lambda services, address: learn_page(address.path), register, link=N_("Learn"), below=True
+    LEARN,
+    N_("Learn"),
+    lambda services, address: _page(services, address),
+    register,
+    link=N_("Learn"),
+    below=True,
 )

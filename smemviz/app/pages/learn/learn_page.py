@@ -15,8 +15,11 @@ from smemviz.app.addresses import KERNEL, LEARN
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.rich import rich
+from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
+from smemviz.app.pages.learn.teach_page import TEACH, save_progress, teach_page
 from smemviz.i18n import _, ngettext
 from smemviz.lessons import LESSONS, SHOW, Knob, Lesson, Question, Said, lesson_of
+from smemviz.lessons.tasks import Task
 from smemviz.wording.grammar import sentences
 
 PANELS = (0, 1)  # an answer has at most so many pictures
@@ -25,14 +28,19 @@ _MOST_SEGMENTS = 6  # a choice of more is a list
 _LANES = range(32)
 
 
-def learn_page(path: str) -> list[Component]:
-    """Lay out the list at ``/learn``, or the lesson at ``/learn/<slug>``.
+def learn_page(path: str, *, editor: bool = True, teach: bool = False) -> list[Component]:
+    """Lay out the list at ``/learn``, for teachers with the answers, or the lesson at ``/learn/<slug>``.
+
+    Kernels to fix need the editor.
 
     Raises:
         InputError: when there is no such lesson.
     """
     name = path.removeprefix(LEARN).strip("/")
-    return [*(_lesson(lesson_of(name)) if name else _list()), dcc.Store(id="learn-progress", storage_type="local")]
+    return [
+        *(_lesson(lesson_of(name), editor) if name else teach_page() if teach else _list(editor)),
+        dcc.Store(id="learn-progress", storage_type="local"),
+    ]
 
 
 def knob_id(name: str) -> dict[str, str]:
@@ -50,7 +58,7 @@ def href(lesson: Lesson, query: Mapping[str, str] | None = None) -> str:
     return f"{LEARN}/{lesson.slug}" + (f"?{urlencode(query)}" if query else "")
 
 
-def _list() -> list[Component]:
+def _list(editor: bool) -> list[Component]:
     forget = html.Button(
         _("Forget my progress"), id="learn-forget", className="text-button", type="button", hidden=True
     )
@@ -78,14 +86,17 @@ def _list() -> list[Component]:
                 html.Output("", id="learn-count"),
                 forget,
                 html.P(_("Your progress is kept in this browser and nowhere else."), className="note"),
+                save_progress(),
+                dcc.Link(_("For teachers"), href=f"{LEARN}?{TEACH}=1", className="learn-teach"),
             ],
             className="learn-progress",
         ),
-        html.Ol([_entry(number, lesson) for number, lesson in enumerate(LESSONS, 1)], className="learn-list"),
+        html.Ol([_entry(number, lesson, editor) for number, lesson in enumerate(LESSONS, 1)], className="learn-list"),
     ]
 
 
-def _entry(number: int, lesson: Lesson) -> Component:
+def _entry(number: int, lesson: Lesson, editor: bool) -> Component:
+    task = task_after(lesson.slug) if editor else None
     return html.Li(
         [
             html.Span(str(number), className="learn-number", **{"aria-hidden": "true"}),
@@ -94,6 +105,7 @@ def _entry(number: int, lesson: Lesson) -> Component:
                     html.H2(dcc.Link(_(lesson.title), href=href(lesson), className="card-link")),
                     html.P(_(lesson.goal), className="summary"),
                     html.P(minutes(lesson), className="note"),
+                    *([_to_fix(task)] if task else []),
                 ]
             ),
             html.Span("", id={"type": "learn-status", "slug": lesson.slug}, className="learn-status"),
@@ -107,7 +119,13 @@ def minutes(lesson: Lesson) -> str:
     return ngettext("{n} minute", "{n} minutes", lesson.minutes)
 
 
-def _lesson(lesson: Lesson) -> list[Component]:
+def _to_fix(task: Task) -> Component:
+    """Lead to a kernel to fix, and say whether it was done."""
+    status = html.Span("", id={"type": "learn-status", "slug": done_as(task)}, className="learn-status")
+    return html.P([dcc.Link(_("Fix this kernel"), href=task_href(task), className="learn-fix"), " ", status])
+
+
+def _lesson(lesson: Lesson, editor: bool) -> list[Component]:
     at = LESSONS.index(lesson)
     stage = lesson.stage(lesson.values({}))
     return [
@@ -131,7 +149,7 @@ def _lesson(lesson: Lesson) -> list[Component]:
             className="title learn-title",
         ),
         html.Div([_words(lesson, stage.question), _pictures(_(lesson.title))], className="learn-columns"),
-        _ways(at),
+        _ways(at, editor),
         html.Div(id="learn-steps", hidden=True, **{"data-steps": json.dumps(_steps(at)), "data-path": href(lesson)}),
         dcc.Store(id="learn-outcome"),
         dcc.Store(id="learn-lesson", data={"slug": lesson.slug, "defaults": lesson.values({})}),
@@ -282,12 +300,14 @@ def _panel(at: str, alternatives: str) -> Component:
     )  # fmt: skip
 
 
-def _ways(at: int) -> Component:
+def _ways(at: int, editor: bool) -> Component:
     """Lead on to the next lesson, and offer what a class needs."""
     before = dcc.Link(_(LESSONS[at - 1].title), href=href(LESSONS[at - 1]), className="learn-before") if at else None
     following = LESSONS[at + 1] if at + 1 < len(LESSONS) else None
     after = dcc.Link(_(following.title), href=href(following), className="learn-after") if following else None
+    task = task_after(LESSONS[at].slug) if editor else None
     tools = [
+        *([_to_fix(task)] if task else []),
         html.A(_("Go on in the gallery"), href=f"{KERNEL}?{LESSONS[at].kernel}", className="text-button"),
         html.Button(_("Present"), id="learn-present", className="text-button", type="button", title=_("key p")),
         html.Button(_("Print handout"), id="learn-print", className="text-button", type="button"),

@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.hazards.remedies import Race
-from smemviz.recordings.data import WARP_SIZE, Dim3, Finding
+from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Dim3, Finding
 from smemviz.recordings.spelling import PYTHON, Spelling
 
 _THREADS_NAMED = 8
 
+Place = tuple[str, int, int]  # a function, a line and a column of it
+RaceKey = tuple[str, frozenset[Place]]
 Who = tuple[Dim3, Dim3 | None]  # a thread, and its block where that matters
 
 
@@ -38,16 +41,17 @@ class Findings:
         self._grid, self._block = configuration.grid, configuration.block
         x, y, z = configuration.block
         self._slots_per_block = -(-x * y * z // WARP_SIZE) * WARP_SIZE
-        self._found: dict[Hashable, Finding] = {}
-        self._races: dict[Hashable, Race] = {}
+        self._found: dict[Any, Finding] = {}
+        self._races: dict[RaceKey, Race] = {}
         self.first_block = 0
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._found
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings in the order they were met."""
-        return tuple(self._found.values())
+        """Return the findings in the order they were met; where there is a race, a benign one is not worth a word."""
+        racing = {place for _, places in self._races for place in places}
+        return tuple(found for key, found in self._found.items() if found.kind != BENIGN_RACE or key[1] not in racing)
 
     def thread(self, slot: int) -> Dim3:
         """Return ``threadIdx`` of a slot of the batch."""
@@ -58,11 +62,11 @@ class Findings:
         block = coordinates(self.first_block + slot // self._slots_per_block, self._grid) if with_block else None
         return self.thread(slot), block
 
-    def race(self, key: Hashable) -> Race | None:
+    def race(self, key: RaceKey) -> Race | None:
         """Return a race that was noted."""
         return self._races.get(key)
 
-    def add_race(self, key: Hashable, race: Race, slots: NDArray[np.integer]) -> None:
+    def add_race(self, key: RaceKey, race: Race, slots: NDArray[np.integer]) -> None:
         """Note a race, and what ends it together with the others of the kernel; one known by its key is replaced."""
         self._found.pop(key, None)
         self.add(key, "race", race.second, slots, race.message())

@@ -11,21 +11,22 @@ Only arrays that the launch writes are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.findings import Findings, Place, RaceKey
 from smemviz.engines.lockstep.hazards.messages import Messages
 from smemviz.engines.lockstep.hazards.races import what_was_done
 from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for, loop_between
 from smemviz.engines.lockstep.hazards.watched import Threads, Watched
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
+from smemviz.messages import said
 from smemviz.model.hardware.operations import Effect, effect_of
-from smemviz.recordings.data import WARP_SIZE, Site
+from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Site
 
 _OTHERS: dict[Effect, tuple[Effect, ...]] = {
     "load": ("store", "update"),
@@ -147,7 +148,7 @@ class GlobalRaces:
         bits: NDArray[Any] | None,
     ) -> None:
         """Hold what threads do to cells against what others did, and note it."""
-        for other in watched.shared.intersection(_OTHERS[effect]):
+        for other in (one for one in _OTHERS[effect] if one in watched.shared):
             self._compare(watched, site, cells, threads, other, bits if other == "store" else None)
         if bits is not None:
             self._compare_at_once(watched, site, cells, threads, bits)
@@ -176,7 +177,14 @@ class GlobalRaces:
             others = mark.take(cells)
             meets = (others != 0) & (others != threads)
             if bits is not None:
-                meets &= watched.contents.take(cells) != bits
+                same = watched.contents.take(cells) == bits
+                apart = (others - 1) // WARP_SIZE != (threads - 1) // WARP_SIZE
+                unharmed = meets & same & apart & self._unordered(others, then, threads)
+                if unharmed.any():
+                    at = int(unharmed.argmax())
+                    earlier = self._sites[self._executed[then[at]]]
+                    self._note_same(watched, int(cells[at]), (earlier, int(others[at])), (site, int(threads[at])))
+                meets &= ~same
             elif effect == "store":
                 meets[meets] = ~watched.stored_too(cells[meets], threads[meets], then[meets])
             if not meets.any():
@@ -188,17 +196,34 @@ class GlobalRaces:
                 earlier = self._sites[self._executed[then[place]]]
                 self._tell(watched, int(cells[place]), (earlier, int(others[place])), (site, int(threads[place])))
 
+    def _note_same(self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int]) -> None:
+        """Note, once for a site, threads of two warps that store the same value."""
+        (first, early), (second, late) = one, two
+        key = BENIGN_RACE, _place(second)
+        if key in self._findings:
+            return
+        slots = np.array([early, late]) - 1 - self._first
+        apart = int(slots[0]) // self._slots != int(slots[1]) // self._slots
+        who, whom = (self._findings.who(int(slot), with_block=apart) for slot in slots)
+        what = what_was_done(watched.element(cell, second.array), first, who, second, whom)
+        message = said("{what}, the same value: it does no harm that nothing orders them.", what=what)
+        self._findings.add(key, BENIGN_RACE, second.line, slots, message)
+
     def _compare_at_once(
         self, watched: Watched, site: Site, cells: NDArray[np.int64], threads: Threads, bits: NDArray[Any]
     ) -> None:
-        """Find threads that store different values in one cell by one execution of a site."""
+        """Find threads that store in one cell by one execution of a site."""
         order = np.argsort(cells, kind="stable")
         cells, threads, bits = cells[order], threads[order], bits[order]
-        differ = np.flatnonzero((cells[1:] == cells[:-1]) & (bits[1:] != bits[:-1]))
-        if len(differ):
-            first = int(differ[0])
-            one, two = (site, int(threads[first])), (site, int(threads[first + 1]))
-            self._tell(watched, int(cells[first]), one, two, at_once=True)
+        together, differ = cells[1:] == cells[:-1], bits[1:] != bits[:-1]
+        apart = (threads[1:] - 1) // WARP_SIZE != (threads[:-1] - 1) // WARP_SIZE
+        for places, tell in ((together & differ, self._tell_at_once), (together & apart & ~differ, self._note_same)):
+            if places.any():
+                first = int(places.argmax())
+                tell(watched, int(cells[first]), (site, int(threads[first])), (site, int(threads[first + 1])))
+
+    def _tell_at_once(self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int]) -> None:
+        self._tell(watched, cell, one, two, at_once=True)
 
     def _unordered(self, others: Threads, then: NDArray[np.int32], threads: Threads) -> NDArray[np.bool_]:
         """Tell which threads do something now that nothing orders after what others did by executions ``then``."""
@@ -233,8 +258,7 @@ class GlobalRaces:
     ) -> None:
         (first, early), (second, late) = one, two
         early, late = early - 1, late - 1
-        places = frozenset((site.function, site.line, site.column) for site in (first, second))
-        key: Hashable = ("race", places)
+        key: RaceKey = ("race", frozenset((_place(first), _place(second))))
         findings = self._findings
         known = findings.race(key)
         apart = early // self._slots != late // self._slots
@@ -261,6 +285,10 @@ class GlobalRaces:
             update=atomic_for(findings.tree, first, second, findings.spelling),
         )
         findings.add_race(key, race, slots)
+
+
+def _place(site: Site) -> Place:
+    return site.function, site.line, site.column
 
 
 def _bits(stored: Value, slots: int, lanes: NDArray[np.intp] | None, nbytes: int) -> NDArray[Any]:

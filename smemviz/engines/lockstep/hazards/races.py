@@ -8,12 +8,12 @@ had passed how many ``syncwarp`` is counted for each; masks that name part of a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.findings import Findings, Who
+from smemviz.engines.lockstep.hazards.findings import Findings, RaceKey, Who
 from smemviz.engines.lockstep.hazards.marks import Marks
 from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
@@ -147,7 +147,7 @@ class Races:
         self._findings.add_race(_key(one, two), race, np.array([first, second]))
 
 
-def _key(one: Site, other: Site) -> Hashable:
+def _key(one: Site, other: Site) -> RaceKey:
     places = frozenset((site.function, site.line, site.column) for site in (one, other))
     return "race", places
 

@@ -8,6 +8,9 @@ from smemviz.engines.lockstep.ptx.code.module import Instruction, Number, Pair, 
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.registers import Read, Write, read, write
 
+BARRIERS = 17  # of a block: 16 with a number, and that of its cluster
+_OF_CLUSTER = 16
+
 
 @dataclass(frozen=True)
 class Barrier:
@@ -38,7 +41,8 @@ def barrier_of(kernel: Kernel, one: Instruction) -> Barrier:
     if one.has("warp"):
         return Barrier(None, None, read(kernel, operands[0], "u32"), False, None, None, None)
     if one.has("cluster"):
-        raise PtxError("a barrier of a cluster is not executed", one.place)
+        # A launch has no clusters here, so that each block is one: all its threads meet where they wait.
+        return Barrier(read(kernel, Number(_OF_CLUSTER), "u32"), None, None, one.has("arrive"), None, None, None)
     if one.has("red"):
         what = one.one_of("popc", "and", "or")
         kind = "u32" if what == "popc" else "pred"

@@ -27,7 +27,6 @@ _OUT = (
     ("bulk and tensor copies",
      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%l1], 16, [%r2];",
      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"),
-    ("barriers of a cluster", "barrier.cluster.arrive;", "a barrier of a cluster"),
     ("barriers under a condition", "@%p1 bar.sync 0;", "a barrier under a condition"),
     ("malloc and free in a kernel", "call (%l1), malloc, (%l2);", "malloc in a kernel"),
     ("calls through a pointer", "call (%l1), %l2, (%l3), made;", "a call through a pointer"),

@@ -52,6 +52,8 @@ class Kernel:
         self._slots: dict[str, int] = {}
         self.registers[_CARRY] = "pred"
         self.carry_slot = self.slot(_CARRY)
+        self.flat = flat
+        self._sites_of: dict[int, list[int]] = {}
         self.body = flat.body
         self._reads = _needed(flat.body)
         self._numbers = _numbers(flat.body)
@@ -77,7 +79,13 @@ class Kernel:
     def memory_site(self, one: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
         self.memory.append(MemoryInstruction(one.place, space, op, width, dtype, one.has(*_STRONG)))
-        return len(self.memory) - 1
+        number = len(self.memory) - 1
+        self._sites_of.setdefault(id(one), []).append(number)
+        return number
+
+    def sites_of(self, one: Instruction) -> list[int]:
+        """Return the numbers of the places that an instruction of the body touches memory in, in their order."""
+        return self._sites_of.get(id(one), [])
 
     def is_read(self, operand: Operand) -> bool:
         """Tell whether anything reads what an instruction leaves in a destination."""

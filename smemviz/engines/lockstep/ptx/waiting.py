@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.ptx.barriers import Barrier
+from smemviz.engines.lockstep.ptx.barriers import BARRIERS, Barrier
 from smemviz.engines.lockstep.ptx.code.module import Place
 from smemviz.engines.lockstep.ptx.dtypes import Value
 from smemviz.engines.lockstep.ptx.machine import Machine
@@ -25,7 +25,7 @@ class Waiting:
         self.any = False
         # For how many threads, or which lanes, one waits; who has arrived and gone on; where; what it brings.
         self._wanted = np.zeros(machine.count, np.int64)
-        self._arrived = np.zeros((machine.shape[0], 16), np.int64)
+        self._arrived = np.zeros((machine.shape[0], BARRIERS), np.int64)
         self._place = np.zeros(machine.count, np.int32)
         self._test = np.zeros(machine.count, np.bool_)
         # Who was alive when the first thread came to the barrier that a block waits at now.

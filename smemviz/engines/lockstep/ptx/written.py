@@ -29,8 +29,8 @@ def watched_allocations(
     starts = {one.start: number for number, one in enumerate(memory.allocations)}
     pointing = {name: {starts[at]} for name, at in symbols.items() if at in starts and name not in parameters}
     for name, data in parameters.items():
-        words = data[: len(data) // _POINTER_BYTES * _POINTER_BYTES].view(np.uint64)
-        pointing[name] = {starts[int(word)] for word in words if int(word) in starts}
+        pointers = data[: len(data) // _POINTER_BYTES * _POINTER_BYTES].view(np.uint64)
+        pointing[name] = {starts[int(pointer)] for pointer in pointers if int(pointer) in starts}
     narrowest = min((one.width for one in kernel.memory if one.space != "shared"), default=1)
     found = {}
     for number in sorted(_written(kernel, pointing, set(starts.values()))):

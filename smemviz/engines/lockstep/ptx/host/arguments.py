@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.lockstep.ptx.memory import Allocation, GlobalMemory
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda.launches import wrong_number
 from smemviz.frontends.cuda.shapes import Parameter
@@ -21,15 +20,41 @@ from smemviz.messages import said
 from smemviz.recordings.data import ArrayInfo
 
 
+class Held(Protocol):
+    """Bytes in the memory of a launch."""
+
+    @property
+    def start(self) -> int:
+        """Their address."""
+
+    @property
+    def nbytes(self) -> int:
+        """How many there are."""
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """What they are now."""
+
+
+class Memory(Protocol):
+    """The memory of a launch: lockstep's, or that of a GPU."""
+
+    def place(self, name: str, data: NDArray[np.uint8]) -> Held:
+        """Put bytes into memory of their own."""
+
+
+_Memory = TypeVar("_Memory", bound=Memory)
+
+
 @dataclass
-class Given:
+class Given(Generic[_Memory]):
     """What a launch was given: global memory with its arrays, and the bytes of each parameter by its name in PTX."""
 
-    memory: GlobalMemory = field(default_factory=GlobalMemory)
+    memory: _Memory
     parameters: dict[str, NDArray[np.uint8]] = field(default_factory=dict)
-    _arrays: list[tuple[str, NDArray[Any], Allocation]] = field(default_factory=list)
+    _arrays: list[tuple[str, NDArray[Any], Held]] = field(default_factory=list)
 
-    def add(self, name: str, array: NDArray[Any]) -> Allocation:
+    def add(self, name: str, array: NDArray[Any]) -> Held:
         """Copy an array into global memory; one that is there already is the same memory."""
         for _, known, allocation in self._arrays:
             if known is array:
@@ -53,8 +78,8 @@ class Given:
         )
 
 
-def given_arguments(entry: Entry, kernel: Kernel, args: Sequence[Any], place: Place) -> Given:
-    """Return the arguments of a launch as the kernel finds them.
+def given_arguments(entry: Entry, kernel: Kernel, args: Sequence[Any], place: Place, memory: _Memory) -> Given[_Memory]:
+    """Put the arguments of a launch into memory, as the kernel finds them.
 
     Raises:
         LaunchError: when they are not as many, or not of the kind, that the kernel takes.
@@ -64,7 +89,7 @@ def given_arguments(entry: Entry, kernel: Kernel, args: Sequence[Any], place: Pl
     if len(args) != len(wanted):
         raise wrong_number(place[0], place[1], entry.plain, names, len(args))
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
-    given = Given()
+    given = Given(memory)
     for name, variable, value in zip(names, wanted, args, strict=True):
         parameter = known.get(name)
         value = value.array if isinstance(value, DeviceArray) else value
@@ -73,7 +98,7 @@ def given_arguments(entry: Entry, kernel: Kernel, args: Sequence[Any], place: Pl
 
 
 def _bytes(
-    given: Given, name: str, parameter: Parameter | None, size: int, value: Any, place: Place
+    given: Given[Any], name: str, parameter: Parameter | None, size: int, value: Any, place: Place
 ) -> NDArray[np.uint8]:
     if parameter is not None and parameter.pointer:
         if isinstance(value, np.ndarray):

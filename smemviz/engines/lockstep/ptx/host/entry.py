@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.program import CudaProgram
+
+_COOPERATIVE = re.compile(r"\bthis_grid\b")
 
 
 @dataclass(frozen=True)
@@ -30,3 +33,8 @@ class Entry:
     def line(self) -> int:
         """Where it is defined."""
         return self.program.kernel(self.name, 1).line
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether its blocks may wait for each other."""
+        return _COOPERATIVE.search(self.program.device_text) is not None

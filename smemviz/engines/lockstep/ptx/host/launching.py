@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,7 @@ from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
+from smemviz.engines.lockstep.ptx.host.layout import Placed, initial_bytes, place_shared
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine, StoppedError
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
@@ -36,10 +36,57 @@ from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.cuda.sources import Sources
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import WARP_SIZE, Finding, Launch
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch, Requests, Totals
 from smemviz.recordings.spelling import CPP
 
-_COOPERATIVE = re.compile(r"\bthis_grid\b")
+
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel made ready for launches of one shape: its code, where its shared arrays lie, its sites."""
+
+    entry: Entry
+    kernel: Kernel
+    steps: tuple[Step, ...]
+    sources: Sources
+    layout: Placed
+    sites: SiteMap
+
+    def launch(
+        self, configuration: Configuration, requests: Requests, totals: Totals | None, arrays: tuple[ArrayInfo, ...]
+    ) -> Launch:
+        """Return what a launch did as a recording has it."""
+        named, requests, totals = finished(self.sites.sites, requests, totals, arrays)
+        return Launch(
+            kernel=self.entry.name,
+            line=self.entry.line,
+            grid=configuration.grid,
+            block=configuration.block,
+            dynamic_shared=configuration.dynamic_shared,
+            shared_bytes=self.layout.shared.nbytes,
+            sites=named,
+            arrays=arrays,
+            requests=requests,
+            totals=totals,
+        )
+
+
+def prepare(entry: Entry, configuration: Configuration, place: Place) -> Prepared:
+    """Make a kernel ready to be launched.
+
+    Raises:
+        RefusedLaunchError: for a launch that no device would start.
+        UnsupportedError: for an instruction that is not followed, at the line that it comes from.
+    """
+    target = device(COMPUTE_CAPABILITY)
+    check_launch(place, configuration.grid, configuration.block, target)
+    sources = Sources(entry.compiled, dict(_parsed(entry.compiled.ptx).files))
+    try:
+        kernel, steps = _made_ready(entry.compiled.ptx, entry.symbol)
+    except PtxError as error:
+        raise unsupported(error, entry, sources) from None
+    layout = place_shared(kernel, entry, configuration.dynamic_shared)
+    check_shared(place, layout.static, configuration.dynamic_shared, target)
+    return Prepared(entry, kernel, steps, sources, layout, SiteMap(kernel, entry.plain, sources))
 
 
 def launch(
@@ -63,25 +110,16 @@ def launch(
         LaunchError: for one whose arguments do not fit, or that is larger than lockstep's limits.
         UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
     """
-    target = device(COMPUTE_CAPABILITY)
-    check_launch(place, configuration.grid, configuration.block, target)
+    ready = prepare(entry, configuration, place)
     _check_threads(place, configuration, limits.threads)
-    module = _parsed(entry.compiled.ptx)
-    sources = Sources(entry.compiled, dict(module.files))
-    try:
-        kernel, steps = _made_ready(entry.compiled.ptx, entry.symbol)
-    except PtxError as error:
-        raise _unsupported(error, entry, sources) from None
-    layout = place_shared(kernel, entry, configuration.dynamic_shared)
-    check_shared(place, layout.static, configuration.dynamic_shared, target)
-    given = given_arguments(entry, kernel, args, place)
-    memory, symbols = _memory(kernel, module, given)
+    kernel, layout, sites = ready.kernel, ready.layout, ready.sites
+    given = given_arguments(entry, kernel, args, place, GlobalMemory())
+    memory, symbols = _memory(kernel, kernel.module, given)
     symbols |= layout.symbols
-    cooperative = _COOPERATIVE.search(entry.program.device_text) is not None
+    cooperative = entry.is_cooperative
     if cooperative:
         _check_threads(place, configuration, MOST_COOPERATING, together=True)
     workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
-    sites = SiteMap(kernel, entry.plain, sources)
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
     chosen = logged.of(place, entry.name, blocks) if logged and recorded else None
@@ -106,23 +144,11 @@ def launch(
     )
     try:
         with np.errstate(all="ignore"):
-            _run(machine, steps, blocks, limits, entry, progress)
+            _run(machine, ready.steps, blocks, limits, entry, progress)
     except PtxError as error:
-        raise _unsupported(error, entry, sources) from None
+        raise unsupported(error, entry, ready.sources) from None
     given.copy_back()
-    named, requests, totals = finished(sites.sites, log.requests(), log.totals, (*layout.placed, *arrays))
-    made = Launch(
-        kernel=entry.name,
-        line=entry.line,
-        grid=configuration.grid,
-        block=configuration.block,
-        dynamic_shared=configuration.dynamic_shared,
-        shared_bytes=layout.shared.nbytes,
-        sites=named,
-        arrays=(*layout.placed, *arrays),
-        requests=requests,
-        totals=totals,
-    )
+    made = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
     return made, findings.all()
 
 
@@ -163,7 +189,7 @@ def _made_ready(ptx: str, symbol: str) -> tuple[Kernel, tuple[Step, ...]]:
     return kernel, steps_of(kernel)
 
 
-def _memory(kernel: Kernel, module: Module, given: Given) -> tuple[GlobalMemory, dict[str, int]]:
+def _memory(kernel: Kernel, module: Module, given: Given[GlobalMemory]) -> tuple[GlobalMemory, dict[str, int]]:
     """Return global memory with everything in it, and the addresses of variables."""
     memory = given.memory
     symbols: dict[str, int] = {}
@@ -207,7 +233,7 @@ def _check_threads(place: Place, configuration: Configuration, most: int, *, tog
     raise LaunchError(*place, what)
 
 
-def _unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
+def unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
     """Return the error at the line of the text that an instruction comes from."""
     place = error.place
     while place is not None and sources.file(place.file) is None and place.outer is not None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.recorder import Progress, Recorder
-from smemviz.engines.selection import Picker
+from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import InputError, LaunchError, RefusedLaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
@@ -23,6 +24,25 @@ from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.cuda.values import UnreadableError, value_of
 from smemviz.messages import said
 from smemviz.recordings.data import Finding, Launch
+
+
+class Make(Protocol):
+    """Makes one launch, as ``launch`` does."""
+
+    def __call__(
+        self,
+        entry: Entry,
+        configuration: Configuration,
+        args: Sequence[Any],
+        place: Place,
+        progress: Progress | None = None,
+        log_bytes: int = LOG_BYTES,
+        limits: Limits = DEFAULT_LIMITS,
+        number: int = 0,
+        logged: Blocks | None = None,
+        recorded: bool = True,
+    ) -> tuple[Launch | None, tuple[Finding, ...]]:
+        """Make one launch and return what it did, and its mistakes."""
 
 
 def checked_view(view: str) -> View:
@@ -44,10 +64,12 @@ def run(
     limits: Limits = DEFAULT_LIMITS,
     picker: Picker | None = None,
     after: Callable[[str, Sequence[object]], None] | None = None,
+    make: Make = launch,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Run the launches that a file asks for; returns them, and the mistakes met.
 
-    ``after`` is called with the kernel and its arguments after each launch.
+    ``after`` is called with the kernel and its arguments after each launch, which ``make`` makes; it may refuse one
+    for its findings, and return None for it.
 
     Raises:
         InputError: when no launch is of those asked for.
@@ -66,7 +88,7 @@ def run(
         entry = Entry(program, compiled, one.kernel)
         arguments = _arguments(one, entry)
         try:
-            made, found = launch(
+            made, found = make(
                 entry,
                 configuration(place, (one.grid, one.block, 0, one.dynamic_shared)),
                 arguments,
@@ -84,7 +106,10 @@ def run(
         if after is not None:
             after(one.kernel, arguments)
         if recorded:
-            seen.keep(made, ROW_BYTES, found)
+            if made is None:
+                seen.findings.extend(found)
+            else:
+                seen.keep(made, ROW_BYTES, found)
     return seen.result()
 
 

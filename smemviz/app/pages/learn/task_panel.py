@@ -1,0 +1,77 @@
+"""A kernel to fix, in the editor: what is asked, and after each run whether it is done, or the witness of why not."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from smemviz.app.addresses import EDITOR, LEARN
+from smemviz.app.components.launches import Query
+from smemviz.errors import InputError
+from smemviz.i18n import _
+from smemviz.lessons import lesson_of
+from smemviz.lessons.tasks import TASKS, Task, task_of
+from smemviz.recordings.recording import Recording
+from smemviz.testing.tasks import what_is_missing
+
+TASK_OUTPUTS = (("editor-task-said", "children"), ("editor-task-said", "className"), ("editor-fixed", "data"))
+
+
+def task_in(query: Query | None) -> Task | None:
+    """Return the task that a URL names, None where it names none."""
+    try:
+        return task_of(query.get("task", "")) if query else None
+    except InputError:
+        return None
+
+
+def task_after(slug: str) -> Task | None:
+    """Return the task after a lesson, None where there is none."""
+    return next((task for task in TASKS if task.slug == slug), None)
+
+
+def task_href(task: Task) -> str:
+    """Return the address of a task."""
+    return f"{EDITOR}?{urlencode({'task': task.slug})}"
+
+
+def done_as(task: Task) -> str:
+    """Return the name under which the browser keeps that a task was done."""
+    return f"fix-{task.slug}"
+
+
+def task_panel(task: Task | None) -> Component:
+    """Lay out what is asked; hidden where nothing is."""
+    said = html.Div("", id="editor-task-said", className="task-said", role="status")
+    stores = [dcc.Store(id="editor-fixed"), dcc.Store(id="learn-progress", storage_type="local")]
+    if task is None:
+        return html.Div([said, *stores], hidden=True)
+    lesson = lesson_of(task.slug)
+    return html.Section(
+        [
+            html.H2(_("Fix this kernel"), id="editor-task-title"),
+            html.P(_(task.goal), className="task-goal"),
+            html.P(dcc.Link(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}")),
+            said,
+            *stores,
+        ],
+        className="panel task-panel",
+        **{"aria-labelledby": "editor-task-title"},
+    )
+
+
+def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, Any]:
+    """Return what is said to a run of a task's text, how it looks, and what the browser is to keep as done."""
+    if task is None or recording is None:
+        return "", "task-said", None
+    missing = what_is_missing(task, recording)
+    if missing is None:
+        return html.Strong(_("Fixed: it does the same and keeps the budget.")), "task-said is-right", done_as(task)
+    head, _line, rest = missing.partition("\n")
+    said: list[Component] = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
+    if rest:
+        said.append(html.Pre(rest, lang="en", tabIndex=0, className="notranslate"))
+    return said, "task-said is-wrong", None

@@ -1,0 +1,103 @@
+"""A whole ``.cu`` file on the GPU: the launches that its comments ask for, each looked at in lockstep first."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.gpu.preflight import LIMITS, MOST_BYTES, MOST_SECONDS, MOST_THREADS, UNSAFE
+from smemviz.engines.gpu.ptx.driver import DriverError, Gpu
+from smemviz.engines.gpu.ptx.passes import record
+from smemviz.engines.gpu.recorder import device, not_run
+from smemviz.engines.host import Configuration
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.lockstep.launching import Place
+from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
+from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import launch as launch_in_lockstep
+from smemviz.engines.recorder import Progress
+from smemviz.engines.selection import Blocks, Picker
+from smemviz.errors import LaunchError, RefusedLaunchError, SmemvizError
+from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.recordings.data import Finding, Launch
+
+
+def run(
+    program: CudaProgram, progress: Progress | None, log_bytes: int, picker: Picker | None = None
+) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
+    """Run the launches that a file asks for on the GPU; returns them, and the mistakes met.
+
+    Raises:
+        MissingError: when there is no GPU, or NVRTC is not installed.
+    """
+    device()
+    return running.run(program, progress, log_bytes, picker=picker, make=Recorder().launch)
+
+
+class Recorder:
+    """Makes launches on the GPU."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def launch(
+        self,
+        entry: Entry,
+        configuration: Configuration,
+        args: Sequence[Any],
+        place: Place,
+        progress: Progress | None = None,
+        log_bytes: int = LOG_BYTES,
+        limits: Limits = DEFAULT_LIMITS,
+        number: int = 0,
+        logged: Blocks | None = None,
+        recorded: bool = True,
+    ) -> tuple[Launch | None, tuple[Finding, ...]]:
+        """Make one launch, unless it would do harm; the arguments are as for lockstep's, which has ``limits``."""
+        if not recorded:
+            return None, ()
+        if progress is not None:
+            progress(number, number + 1, entry.name)
+        found = self._findings(entry, configuration, args, place, number)
+        if any(finding.kind in UNSAFE for finding in found):
+            return None, tuple(map(not_run, found))
+        try:
+            return record(Gpu(), entry, configuration, args, place, log_bytes, logged), found
+        except DriverError as error:
+            raise LaunchError(*place, str(error)) from None
+
+    def _findings(
+        self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, number: int
+    ) -> tuple[Finding, ...]:
+        """Return the mistakes that lockstep finds in a launch that is small enough, on copies of its arguments."""
+        threads = math.prod(configuration.grid) * math.prod(configuration.block)
+        nbytes = sum(getattr(one, "nbytes", 0) for one in args)
+        if threads > MOST_THREADS or nbytes > MOST_BYTES or self._seconds > MOST_SECONDS:
+            return ()
+        begin = perf_counter()
+        copies = {id(one): one.copy(order="K") for one in args if isinstance(one, np.ndarray)}
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):  # what the kernel prints, the device will
+                _, found = launch_in_lockstep(
+                    entry,
+                    configuration,
+                    [copies.get(id(one), one) for one in args],
+                    place,
+                    limits=LIMITS,
+                    number=number,
+                    recorded=False,
+                )
+        except RefusedLaunchError:
+            raise
+        except SmemvizError:  # lockstep does not execute it, or not within its limits
+            return ()
+        finally:
+            self._seconds += perf_counter() - begin
+        return found

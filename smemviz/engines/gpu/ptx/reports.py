@@ -1,0 +1,170 @@
+"""What a rewritten kernel calls to report an access: functions in CUDA C++, compiled to PTX by NVRTC.
+
+A request is written by its warp together: the first lane takes the next row of the log, every lane writes its address
+there. It is counted as one of its class, ``request_classes``, which is worked out as the probes of Numba kernels do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from smemviz.engines.gpu.request_classes import DEGREES, WAVEFRONTS, ServedAs
+from smemviz.frontends.cuda.nvrtc import compile_ptx
+from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE
+
+# Words of 8 bytes in a row of the log: addresses, the bits that were stored, and facts.
+SITE, EPOCH, WARP, STEP = range(2 * WARP_SIZE, 2 * WARP_SIZE + 4)
+ROW_WORDS = STEP + 1
+ROW_BYTES = 8 * ROW_WORDS
+
+HAS_VALUES = 1 << 31  # in the word of the site: what follows the addresses was stored
+
+# What a launch is given, each a word of 8 bytes; all but the numbers are addresses.
+LAUNCH = ("counts", "copies", "stride", "bases", "chosen", "used", "cursor", "rows", "log")
+
+_OPTIONS = ("--gpu-architecture=compute_75", "--std=c++17", "-default-device", "-rdc=true")
+_OUTSIDE = re.compile(r"^(?:\.(?:version|target|address_size)|\s*//)[^\n]*\n", re.MULTILINE)
+
+_CONSTANTS = {"SITE": SITE, "EPOCH": EPOCH, "WARP": WARP, "STEP": STEP, "ROW_WORDS": ROW_WORDS}
+_CONSTANTS |= {"DEGREES": DEGREES, "WAVEFRONTS": WAVEFRONTS, "SECTOR_BYTES": SECTOR_BYTES}
+_DEFINES = "".join(f"#define {name} {value}\n" for name, value in _CONSTANTS.items())
+
+_TEXT = """
+typedef unsigned long long word;
+struct Launch {
+    word *counts, copies, stride;
+    long long *bases;
+    const unsigned char *chosen;
+    unsigned *used;
+    word *cursor, rows, *log;
+};
+
+static unsigned lane() {
+    unsigned found;
+    asm("mov.u32 %0, %%laneid;" : "=r"(found));
+    return found;
+}
+
+static unsigned thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+
+static word warp() {
+    word block = blockIdx.x + (word)gridDim.x * (blockIdx.y + (word)gridDim.y * blockIdx.z);
+    return block * ((blockDim.x * blockDim.y * blockDim.z + 31) / 32) + thread() / 32;
+}
+
+static unsigned first(unsigned mask) { return __ffs(mask) - 1; }
+
+extern "C" word smemviz_counters(const Launch *launch) {
+    return (word)(launch->counts + warp() % launch->copies * launch->stride);
+}
+
+extern "C" unsigned smemviz_chosen(const Launch *launch) { return launch->chosen[warp()]; }
+
+extern "C" void smemviz_base(const Launch *launch, unsigned number, word address) {
+    if (thread() == 0) launch->bases[number] = address;
+}
+
+extern "C" void
+smemviz_write(const Launch *launch, unsigned site, unsigned epoch, unsigned mask, word address, word value) {
+    unsigned leader = first(mask), step = 0;
+    word row = 0;
+    if (lane() == leader) {
+        row = atomicAdd(launch->cursor, 1ull);
+        step = atomicAdd(launch->used + warp(), 1u);
+    }
+    row = __shfl_sync(mask, row, leader);
+    if (row >= launch->rows) return;
+    word *log = launch->log + row * ROW_WORDS;
+    log[lane()] = address;
+    log[32 + lane()] = value;
+    if (lane() == leader) {
+        log[SITE] = site;
+        log[EPOCH] = epoch;
+        log[WARP] = warp();
+        log[STEP] = step;
+    }
+}
+
+// The largest of the values, 0 to 63, that some of the lanes of a mask hold.
+static unsigned largest(unsigned mask, unsigned lanes, unsigned value) {
+    unsigned result = 0;
+    for (int bit = 5; bit >= 0; bit--) {
+        unsigned votes = __ballot_sync(mask, value >> bit & 1) & lanes;
+        if (votes) {
+            result |= 1u << bit;
+            lanes = votes;
+        }
+    }
+    return result;
+}
+
+// The sum of the values, 0 to 63, that some of the lanes of a mask hold.
+static unsigned sum(unsigned mask, unsigned lanes, unsigned value) {
+    unsigned result = 0;
+    for (int bit = 0; bit < 6; bit++) result += __popc(__ballot_sync(mask, value >> bit & 1) & lanes) << bit;
+    return result;
+}
+
+// How many different keys there are, among some lanes, whose group is that of this lane.
+template <class Key> static unsigned different(unsigned mask, unsigned lanes, Key key, unsigned group) {
+    unsigned same = __match_any_sync(mask, key) & lanes;
+    unsigned leaders = __ballot_sync(mask, lane() == first(same)) & lanes;
+    return __popc(__match_any_sync(mask, group) & leaders & lanes);
+}
+
+// Whether every lane has, at this distance, a partner that is off or has the same address.
+static bool has_partners(unsigned mask, unsigned address, unsigned distance) {
+    unsigned other = __shfl_xor_sync(mask, address, distance);
+    bool off = !(mask >> (lane() ^ distance) & 1);
+    return __all_sync(mask, off || other == address);
+}
+
+template <unsigned PIECE, unsigned PLACES, unsigned LANES, bool MERGES, bool SHARES>
+static unsigned shared_class(unsigned mask, unsigned address) {
+    unsigned key = address / PIECE;
+    if (LANES == 32) {
+        if (!SHARES) return largest(mask, mask, __popc(__match_any_sync(mask, key % PLACES)));
+        return largest(mask, mask, different(mask, mask, key, key % PLACES));
+    }
+    unsigned size = LANES;
+    if (MERGES && (has_partners(mask, address, 1) || has_partners(mask, address, 2))) size *= 2;
+    unsigned lanes = size < 32 ? mask & ((1u << size) - 1) << lane() / size * size : mask;
+    unsigned degree = largest(mask, lanes, different(mask, lanes, key, key % PLACES));
+    unsigned firsts = __ballot_sync(mask, lane() == first(lanes));
+    return (__popc(firsts) * DEGREES + largest(mask, mask, degree)) * WAVEFRONTS + sum(mask, firsts, degree);
+}
+
+extern "C" unsigned smemviz_sectors(unsigned mask, word address) {
+    word sector = address / SECTOR_BYTES;
+    unsigned before = mask & ((1u << lane()) - 1);
+    word last = __shfl_sync(mask, sector, before ? 31 - __clz(before) : lane());
+    if (__all_sync(mask, last <= sector)) return __popc(__ballot_sync(mask, last != sector)) + 1;
+    return different(mask, mask, sector, 0);
+}
+"""
+
+
+def class_name(served: ServedAs) -> str:
+    """Return the name of the function that works out the class of a shared request."""
+    return f"smemviz_class_{'_'.join(str(int(one)) for one in served)}"
+
+
+def functions(kinds: Iterable[ServedAs]) -> str:
+    """Return the PTX of the functions, those for some kinds of shared requests among them.
+
+    Raises:
+        MissingError: when NVRTC is not installed.
+    """
+    return _compiled(tuple(sorted(set(kinds))))
+
+
+@lru_cache(maxsize=16)
+def _compiled(kinds: tuple[ServedAs, ...]) -> str:
+    text = _DEFINES + _TEXT
+    for kind in kinds:
+        values = ", ".join(str(one).lower() for one in kind)
+        call = f"shared_class<{values}>(mask, address)"
+        text += f'extern "C" unsigned {class_name(kind)}(unsigned mask, unsigned address) {{ return {call}; }}\n'
+    return _OUTSIDE.sub("", compile_ptx(text, "smemviz_reports.cu", _OPTIONS, {}, ()).text)

@@ -1,0 +1,195 @@
+"""Text of PTX from an entry with its calls copied in: every name is one that PTX takes, what calls passed is local."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from smemviz.engines.lockstep.ptx.code.flatten import HOST_CALLS
+from smemviz.engines.lockstep.ptx.code.module import (
+    SIZES,
+    Address,
+    Changed,
+    Group,
+    Instruction,
+    Module,
+    Nowhere,
+    Number,
+    Operand,
+    Pair,
+    PtxError,
+    Register,
+    Special,
+    Symbol,
+    Variable,
+)
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+
+_HEAD = re.compile(r"^\.(?:version|target|address_size)[^\n]*", re.MULTILINE)
+_VERSION = re.compile(r"^\.version\s+(\d+)\.(\d+)", re.MULTILINE)
+_TARGET = re.compile(r"^\.target\s+sm_(\d+)\w*", re.MULTILINE)
+# PTX that drivers of 12.x take, by their minor version; from 13.0 on the numbers run together.
+_PTX_OF_12 = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8)
+_KINDS = {1: "b16", 2: "b16", 4: "b32", 8: "b64"}  # of registers by bytes: there is none of 8 bits
+
+
+def head(ptx: str) -> str:
+    """Return the lines that a text of PTX begins with: version, target and size of addresses."""
+    return "\n".join(match[0] for match in _HEAD.finditer(ptx))
+
+
+def for_driver(ptx: str, version: int, capability: tuple[int, int]) -> str:
+    """Return PTX with the version and the target lowered to what a driver and a GPU know.
+
+    ``version`` is the driver's own number, 13000 for CUDA 13.0.
+    """
+    major, minor = version // 1000, version % 1000 // 10
+    known = (8, _PTX_OF_12[min(minor, len(_PTX_OF_12) - 1)]) if major == 12 else (major - 4, minor)
+    ours = 10 * capability[0] + capability[1]
+
+    def lower_version(match: re.Match[str]) -> str:
+        return ".version {}.{}".format(*min(known, (int(match[1]), int(match[2]))))
+
+    def lower_target(match: re.Match[str]) -> str:
+        return match[0] if int(match[1]) <= ours else f".target sm_{ours}"
+
+    return _TARGET.sub(lower_target, _VERSION.sub(lower_version, ptx))
+
+
+def variables(module: Module) -> Iterator[str]:
+    """Give the declarations of a module's variables."""
+    for variable in module.variables.values():
+        if variable.space in ("global", "const", "shared"):
+            yield declaration(variable)
+
+
+def declaration(variable: Variable, name: str = "") -> str:
+    """Return the declaration of a variable, under another name if one is given."""
+    text = f".{variable.space} .align {variable.alignment} .{variable.type} {name or variable.name}"
+    if variable.dynamic:
+        return f".extern {text}[];"
+    initial, unit = variable.initial, SIZES[variable.type]
+    if variable.size == unit and not (initial or "").startswith("{"):
+        return f"{text} = {initial};" if initial else f"{text};"
+    return f"{text}[{variable.size // unit}]{f' = {initial}' if initial else ''};"
+
+
+class EntryText:
+    """Writes the parts of one entry."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._registers: dict[str, str] = {}
+        self._locals = {name: f"v_local_{number}" for number, name in enumerate(kernel.local)}
+        self._labels = {name: f"$v_{number}" for number, name in enumerate((*kernel.flat.labels, *kernel.flat.tables))}
+
+    def labels_at(self) -> dict[int, list[str]]:
+        """Return the labels that stand before each instruction of the body, and at its end."""
+        found: dict[int, list[str]] = defaultdict(list)
+        for name, at in self.kernel.flat.labels.items():
+            found[at].append(self._labels[name])
+        return found
+
+    def parameters(self) -> Iterator[str]:
+        """Give the declarations of the parameters."""
+        for variable in self.kernel.function.parameters:
+            if variable.size == SIZES.get(variable.type):
+                yield f".param .{variable.type} {variable.name}"
+            else:
+                yield f".param .align {variable.alignment} .b8 {variable.name}[{variable.size}]"
+
+    def declarations(self) -> Iterator[str]:
+        """Give the declarations that the instructions written so far need."""
+        for name, written in self._registers.items():
+            kind = self.kernel.registers[name]
+            yield f".reg .{_KINDS[1] if SIZES[kind] == 1 and kind != 'pred' else kind} {written};"
+        inside = {variable.name: variable for variable in self.kernel.flat.variables}
+        for name, written in self._locals.items():
+            variable = replace(inside[name], space="local", type="b8", initial=None)
+            yield declaration(replace(variable, size=max(1, variable.size)), written)
+        for name, targets in self.kernel.flat.tables.items():
+            yield f"{self._labels[name]}: .branchtargets {', '.join(self._labels[one] for one in targets)};"
+
+    def shared(self) -> Iterator[str]:
+        """Give the declarations of shared variables that functions make, which a module has no others for."""
+        for variable in self.kernel.shared:
+            if variable.name not in self.kernel.module.variables:
+                yield declaration(variable)
+
+    def kind(self, register: Register) -> str:
+        """Return the type that a register is declared with."""
+        kind = self.kernel.registers[register.name]
+        return _KINDS[1] if SIZES[kind] == 1 and kind != "pred" else kind
+
+    def guard(self, one: Instruction) -> str:
+        """Return the guard of an instruction with the space after it, nothing where it has none."""
+        if one.guard is None:
+            return ""
+        return f"@{'!' if one.guard.negated else ''}{self.operand(one.guard.register)} "
+
+    def instruction(self, one: Instruction) -> str:
+        """Return an instruction without its guard, nothing for one that only talks to the host.
+
+        Raises:
+            PtxError: for one that cannot be written.
+        """
+        if one.opcode in HOST_CALLS:  # what the clean kernel prints is not printed twice
+            return "trap;" if one.opcode == "__assertfail" else ""
+        if one.opcode == "mov" and len(one.operands) == 2:
+            return self._move(one)
+        words: Sequence[str] = one.words
+        if one.opcode == "bra":
+            words = [word for word in words if word != "uni"]
+        elif one.opcode in ("ld", "st") and one.has("param") and self._is_local(one):
+            words = ["local" if word == "param" else word for word in words]
+        operands = ", ".join(self.operand(operand) for operand in one.operands)
+        return f"{'.'.join(words)} {operands};" if operands else f"{'.'.join(words)};"
+
+    def operand(self, operand: Operand) -> str:
+        """Return an operand.
+
+        Raises:
+            PtxError: for one that cannot be written.
+        """
+        match operand:
+            case Register(name=name):
+                if name not in self.kernel.registers:
+                    raise PtxError(f"{name} is no register")
+                return self._registers.setdefault(name, f"%v{len(self._registers)}")
+            case Number(value=value, bits=bits):
+                return f"0{'f' if bits == 32 else 'd'}{value:0{bits // 4}X}" if bits else str(value)
+            case Special(name=name):
+                return f"%{name}"
+            case Symbol(name=name, offset=offset):
+                known = self._labels.get(name) or self._locals.get(name, name)
+                return f"{known}+{offset}" if offset else known
+            case Address(base=base, offset=offset):
+                return f"[{self.operand(base)}{f'+{offset}' if offset else ''}]"
+            case Group(items=items):
+                return f"{{{', '.join(self.operand(item) for item in items)}}}"
+            case Pair(first=first, second=second):
+                return f"{self.operand(first)}|{self.operand(second)}"
+            case Changed(sign=sign, inner=inner):
+                return f"{sign}{self.operand(inner)}"
+            case Nowhere():
+                return "_"
+        raise PtxError(f"{operand} is not written")
+
+    def _is_local(self, one: Instruction) -> bool:
+        """Tell whether a load or store of a parameter is one of what a call passes."""
+        addresses = [operand for operand in one.operands if isinstance(operand, Address)]
+        return any(isinstance(place.base, Symbol) and place.base.name in self._locals for place in addresses)
+
+    def _move(self, one: Instruction) -> str:
+        """Return a move, which may be what is left of passing something: then sizes may differ."""
+        to, source = one.operands
+        if one.type == "pred" or not isinstance(to, Register) or isinstance(source, Group | Special | Symbol):
+            return f"{'.'.join(one.words)} {self.operand(to)}, {self.operand(source)};"
+        size, room = SIZES[one.type], SIZES[self.kind(to)]
+        if isinstance(source, Register) and (size < room or size < SIZES[self.kind(source)]):
+            sign = "s" if one.type.startswith("s") else "u"
+            return f"cvt.u{8 * room}.{sign}{8 * size} {self.operand(to)}, {self.operand(source)};"
+        kind = _KINDS[room] if size < room or size == 1 else one.type
+        return f"mov.{kind} {self.operand(to)}, {self.operand(source)};"

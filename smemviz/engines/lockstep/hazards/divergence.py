@@ -1,0 +1,51 @@
+"""Barriers that a part of a block does not reach, and whether that part has anything left to do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from smemviz.messages import said
+from smemviz.recordings.data import BARRIER_SKIPPED
+
+
+def divergence(kernel: ast.FunctionDef | None, barrier: ast.expr, present: int, missing: int) -> tuple[str, str]:
+    """Return the kind of finding that a barrier is which ``missing`` threads of a block skip, and the message."""
+    values = {"code": ast.unparse(barrier), "present": present, "missing": missing}
+    if _skipped_to_the_end(kernel, barrier):
+        return BARRIER_SKIPPED, said(
+            "{code} is reached by {present} threads of a block; the other {missing} have nothing left to do, "
+            "so a device goes on without them, as after a return.",
+            **values,
+        )
+    return "barrier_divergence", said(
+        "{code} is reached by {present} threads of a block while {missing} are elsewhere. "
+        "Move it to a place that every thread of the block reaches.",
+        **values,
+    )
+
+
+def _skipped_to_the_end(kernel: ast.FunctionDef | None, barrier: ast.expr) -> bool:
+    """Tell whether a kernel ends for threads that skip a barrier: it is in the last ``if`` or loop of the kernel.
+
+    In a loop the barrier may stand under no other condition and behind no ``continue``, after which its threads would
+    go round again.
+    """
+    return kernel is not None and _skipped(kernel.body, barrier)
+
+
+def _skipped(body: Sequence[ast.stmt], barrier: ast.expr) -> bool:
+    last = next((one for one in reversed(body) if not _does_nothing(one)), None)
+    if not isinstance(last, ast.If | ast.For | ast.While) or last.orelse:
+        return False
+    if any(_is(one, barrier) for one in last.body):
+        return not any(isinstance(one, ast.Continue) for one in ast.walk(last))
+    return isinstance(last, ast.If) and _skipped(last.body, barrier)
+
+
+def _is(statement: ast.stmt, barrier: ast.expr) -> bool:
+    return isinstance(statement, ast.Expr) and statement.value is barrier
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Pass) or (isinstance(statement, ast.Return) and statement.value is None)

@@ -1,0 +1,60 @@
+"""Whether a kernel is fixed: the text still does what was asked, and keeps its budget."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from smemviz.errors import InputError
+from smemviz.lessons.tasks import Task
+from smemviz.recordings.recording import Recording
+from smemviz.testing.budget import check_budget
+from smemviz.testing.fixture import Smem
+
+
+def what_is_missing(task: Task, recording: Recording) -> str | None:
+    """Return why a run of a text does not pass, a witness where a limit is exceeded; None when it is fixed.
+
+    ``main()`` compares the results, so it has to be the task's, and so have the constants that it uses.
+    """
+    changed = _changed(task.source, recording.source)
+    if changed:
+        return f"{changed} is not as it was; change the kernel and leave what launches and checks it"
+    smem = Smem(Path(), Path())
+    smem.recordings.append(recording)
+    try:
+        witness = check_budget(smem, (), {**task.budget, "kernel": task.kernel})
+        # A finding of no launch, such as a result that main() does not expect, is not among the kernel's.
+        witness = witness or check_budget(smem, (), {"findings": 0})
+    except InputError as error:
+        return str(error)
+    if witness is None and task.shared_bytes is not None:
+        most = max(launch.shared_bytes for launch in recording.launches)
+        if most > task.shared_bytes:
+            return f"{task.kernel} takes {most:,} bytes of shared memory; at most {task.shared_bytes:,} are allowed"
+    return witness
+
+
+def _changed(before: str, now: str) -> str:
+    """Return what of main(), or of the constants it uses, is different; "" where nothing is."""
+    old, new = _named(before), _named(now)
+    if old["main"] != new.get("main"):
+        return "main()"
+    used = {node.id for node in ast.walk(ast.parse(before).body[-1]) if isinstance(node, ast.Name)}
+    return next((name for name in sorted(used & set(old)) if name != "main" and not _kernel(old[name])
+                 and old[name] != new.get(name)), "")  # fmt: skip
+
+
+def _kernel(dumped: str) -> bool:
+    return dumped.startswith("FunctionDef")
+
+
+def _named(source: str) -> dict[str, str]:
+    """Return what the functions and constants of a text are, by their names."""
+    found = {}
+    for one in ast.parse(source).body:
+        if isinstance(one, ast.FunctionDef):
+            found[one.name] = ast.dump(one)
+        elif isinstance(one, ast.Assign):
+            found |= {target.id: ast.dump(one.value) for target in one.targets if isinstance(target, ast.Name)}
+    return found

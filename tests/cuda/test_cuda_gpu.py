@@ -1,0 +1,218 @@
+"""What the gpu engine does with CUDA C++, without a GPU: rewritten PTX runs in the interpreter, and ptxas takes it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.feature_kernels_cuda import TEXT
+from helpers.ptx_card import LockstepCard
+
+from smemviz.engines.gpu.ptx.instrument import instrumented
+from smemviz.engines.gpu.ptx.passes import record, requests_of
+from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+from smemviz.engines.gpu.ptx.text import for_driver
+from smemviz.engines.host import Configuration, configuration
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import launch, prepare
+from smemviz.engines.lockstep.ptx.host.running import _arguments
+from smemviz.engines.selection import as_blocks
+from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
+from smemviz.frontends.cuda.launches import wanted_launches
+from smemviz.model.counting.relative import relative_addresses
+from smemviz.paths import kernels_dir
+from smemviz.recordings.data import Launch
+
+FEATURES = parse_cuda(TEXT, "features.cu")
+DATA = Path(__file__).parent.parent / "data" / "cuda"
+PTXAS = shutil.which("ptxas")
+
+
+def gallery(name: str) -> CudaProgram:
+    return parse_cuda((kernels_dir() / f"{name}.cu").read_text(), f"kernels/{name}.cu")
+
+
+class Made:
+    """One launch that a file asks for."""
+
+    def __init__(self, program: CudaProgram, kernel: str, view: str = "source") -> None:
+        program = replace(program, view=view)
+        wanted = wanted_launches(program)
+        compiled = compile_program(program, [one.kernel for one in wanted], program.view)
+        self.wanted = next(one for one in wanted if one.kernel == kernel)
+        self.entry = Entry(program, compiled, kernel)
+        self.place = (program.file, self.wanted.line)
+        shape = (self.wanted.grid, self.wanted.block, 0, self.wanted.dynamic_shared)
+        self.configuration: Configuration = configuration(self.place, shape)
+
+    def arguments(self) -> list[Any]:
+        return _arguments(self.wanted, self.entry)
+
+    def on_card(self, arguments: list[Any], log_bytes: int = 1 << 27, **options: Any) -> tuple[Launch, LockstepCard]:
+        card = LockstepCard(self.entry)
+        return record(card, self.entry, self.configuration, arguments, self.place, log_bytes, **options), card
+
+    def in_lockstep(self, arguments: list[Any]) -> Launch:
+        made, findings = launch(self.entry, self.configuration, arguments, self.place)
+        assert not findings
+        return made
+
+
+QUICK = {
+    ("wide", "compiled"),
+    ("parted", "compiled"),
+    ("either", "source"),
+    ("counted", "source"),
+    ("helped", "source"),
+}
+QUICK |= {
+    ("matrices", "compiled"),
+    ("together", "compiled"),
+    ("set_col_read_col", "source"),
+    ("static_reverse", "source"),
+}
+
+
+def cases() -> Iterator[Any]:
+    programs = {"features": FEATURES} | {name: gallery(name) for name in ("reverse", "square", "reduce")}
+    programs |= {name: gallery(name) for name in ("transpose", "rectangle", "matmul")}
+    for name, program in programs.items():
+        for one in wanted_launches(program):
+            for view in ("source", "compiled"):
+                marks = [] if (one.kernel, view) in QUICK and name != "rectangle" else [pytest.mark.exhaustive]
+                yield pytest.param(program, one.kernel, view, id=f"{name}-{one.kernel}-{view}", marks=marks)
+
+
+@pytest.mark.parametrize(("program", "kernel", "view"), list(cases()))
+def test_a_rewritten_kernel_reports_what_lockstep_sees_and_changes_no_result(
+    program: CudaProgram, kernel: str, view: str
+) -> None:
+    made = Made(program, kernel, view)
+    ours, theirs = made.arguments(), made.arguments()
+
+    seen, card = made.on_card(ours)
+    expected = made.in_lockstep(theirs)
+
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
+    counted, written, clean = card.outputs
+    for one, other, third in zip(counted, written, clean, strict=True):
+        np.testing.assert_array_equal(one, third)
+        np.testing.assert_array_equal(other, third)
+    assert seen.sites == expected.sites
+    assert seen.totals is None
+    assert seen.summary() == expected.summary()
+    assert seen.shared_arrays == expected.shared_arrays
+    assert seen.shared_bytes == expected.shared_bytes
+    for name in ("site", "block", "warp", "step", "epoch", "values"):
+        one, other = getattr(seen.requests, name), getattr(expected.requests, name)
+        if name == "values" and kernel == "copied":  # the card does not tell what an asynchronous copy brings
+            continue
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(relative_addresses(seen), relative_addresses(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("program", "kernel"),
+    [
+        *((FEATURES, kernel) for kernel in ("wide", "either")),
+        *(
+            pytest.param(FEATURES, kernel, marks=pytest.mark.exhaustive)
+            for kernel in ("pairs", "parted", "counted", "matrices", "together")
+        ),
+        pytest.param(gallery("square"), "set_col_read_col", marks=pytest.mark.exhaustive),
+        pytest.param(gallery("matmul"), "tiled", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_totals_counted_on_the_card_are_those_of_the_log(program: CudaProgram, kernel: str) -> None:
+    made = Made(program, kernel, "compiled")
+
+    logged, _ = made.on_card(made.arguments())
+    counted, card = made.on_card(made.arguments(), log_bytes=0)
+
+    assert len(counted.requests) == 0
+    assert counted.missing == len(logged.requests) > 0
+    assert len(card.outputs) == 2  # counted, and run clean
+    assert [s.source for s in counted.sites] == [s.source for s in logged.sites]
+    assert counted.summary() == logged.summary()
+
+
+def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_block() -> None:
+    text = "// smemviz: twice<<<100, 32>>>(random(3200))\n__global__ void twice(int *a) {\n"
+    text += "    int i = blockIdx.x * 32 + threadIdx.x;\n    a[i] = 2 * a[i];\n}\n"
+    made = Made(parse_cuda(text, "twice.cu"), "twice")
+
+    seen, _ = made.on_card(made.arguments(), log_bytes=6 * ROW_BYTES)
+
+    assert seen.requests.block.tolist() == [0, 0, 50, 50, 99, 99]
+    assert seen.requests.step.tolist() == [0, 1, 0, 1, 0, 1]
+    assert seen.request_count == 200
+    assert [row.sectors for row in seen.summary()] == [400, 400]
+    few, _ = made.on_card(made.arguments(), log_bytes=5 * ROW_BYTES)
+    assert few.requests.block.tolist() == [0, 0, 50, 50]
+    asked, _ = made.on_card(made.arguments(), logged=as_blocks("7,9"))
+    assert asked.requests.block.tolist() == [7, 7, 9, 9]
+    assert asked.missing == 196
+
+
+def test_what_a_card_logged_is_read() -> None:
+    """The words are those that an H200 wrote for this launch."""
+    made = Made(gallery("square"), "set_col_read_col")
+    words = np.load(DATA / "h200_log_set_col_read_col.npz")["words"].reshape(96, -1)
+    expected = made.in_lockstep(made.arguments())
+    ready = prepare(made.entry, made.configuration, made.place)
+
+    seen = requests_of(words, 32, ready.sites, expected.arrays)
+
+    order = np.lexsort((expected.requests.step, expected.requests.warp))
+    shared = expected.in_shared[expected.requests.site[order]]
+    np.testing.assert_array_equal(seen.addresses[shared], expected.requests.addresses[order][shared])
+    for name in ("block", "warp", "step", "epoch", "values"):
+        np.testing.assert_array_equal(getattr(seen, name), getattr(expected.requests, name)[order])
+    stored = seen.values[~np.isnan(seen.values).all(axis=1)]
+    assert stored.shape == (32, 32)  # one store a warp: the thread's own number
+    np.testing.assert_array_equal(stored, np.arange(1024.0).reshape(32, 32))
+
+
+@pytest.mark.skipif(PTXAS is None, reason="needs ptxas, of the CUDA toolkit")
+@pytest.mark.parametrize(
+    ("kernel", "view"),
+    [
+        pytest.param(one.kernel, view, marks=[] if (one.kernel, view) in QUICK else [pytest.mark.exhaustive])
+        for one in wanted_launches(FEATURES)
+        for view in ("source", "compiled")
+    ],
+)
+def test_ptxas_takes_a_rewritten_kernel(kernel: str, view: str, tmp_path: Path) -> None:
+    made = Made(FEATURES, kernel, view)
+    ready = prepare(made.entry, made.configuration, made.place)
+    for mode in ("count", "write"):
+        ptx = instrumented(ready.kernel, made.entry.compiled.ptx, ready.sites, mode, 1024)
+        (tmp_path / "a.ptx").write_text(for_driver(ptx, 13000, (9, 0)))
+        command = [str(PTXAS), "-arch", "sm_90", "-o", str(tmp_path / "a.cubin"), str(tmp_path / "a.ptx")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("driver", "capability", "head"),
+    [
+        (13000, (9, 0), ".version 9.0\n.target sm_90\n"),
+        (13050, (10, 0), ".version 9.5\n.target sm_90\n"),
+        (13060, (9, 0), ".version 9.5\n.target sm_90\n"),
+        (12040, (8, 6), ".version 8.4\n.target sm_86\n"),
+        (12060, (9, 0), ".version 8.5\n.target sm_90\n"),
+        (12090, (9, 0), ".version 8.8\n.target sm_90\n"),
+    ],
+)
+def test_ptx_is_lowered_to_what_the_driver_and_the_card_know(
+    driver: int, capability: tuple[int, int], head: str
+) -> None:
+    assert for_driver(".version 9.5\n.target sm_90\n", driver, capability) == head

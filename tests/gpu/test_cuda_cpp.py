@@ -1,0 +1,105 @@
+"""CUDA C++ on a real GPU: the same as lockstep, without changing a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.feature_kernels_cuda import TEXT
+
+import smemviz
+from smemviz.engines.host import configuration
+from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
+from smemviz.frontends.cuda.launches import wanted_launches
+from smemviz.model.counting.relative import relative_addresses
+from smemviz.paths import kernels_dir
+
+pytestmark = pytest.mark.gpu
+
+# ptxas makes one instruction of a product and a sum; lockstep rounds both.
+FUSED = ("naive", "naive_swapped", "tiled", "tiled_dynamic", "tiled_any")
+
+
+def programs() -> dict[str, CudaProgram]:
+    found = {path.stem: parse_cuda(path.read_text(), path.as_posix()) for path in sorted(kernels_dir().glob("*.cu"))}
+    return {**found, "features": parse_cuda(TEXT, "features.cu")}
+
+
+def cases() -> Iterator[Any]:
+    for name, program in programs().items():
+        for one in wanted_launches(program):
+            for view in ("source", "compiled"):
+                yield pytest.param(replace(program, view=view), one.kernel, id=f"{name}-{one.kernel}-{view}")
+
+
+CASES = list(cases())
+
+
+@pytest.mark.parametrize(("program", "kernel"), CASES)
+def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kernel: str) -> None:
+    from smemviz.engines.gpu.ptx.driver import Gpu
+    from smemviz.engines.gpu.ptx.passes import record
+    from smemviz.engines.lockstep.ptx.host.entry import Entry
+    from smemviz.engines.lockstep.ptx.host.launching import launch
+    from smemviz.engines.lockstep.ptx.host.running import _arguments
+
+    outputs = []
+
+    class Watched(Gpu):
+        def run(self, *given: Any) -> None:
+            super().run(*given)
+            outputs.append([held.data[: held.nbytes] for held in self._placed])
+
+    wanted = wanted_launches(program)
+    one = next(one for one in wanted if one.kernel == kernel)
+    entry = Entry(program, compile_program(program, [each.kernel for each in wanted], program.view), kernel)
+    place = (program.file, one.line)
+    shape = configuration(place, (one.grid, one.block, 0, one.dynamic_shared))
+    ours, theirs = _arguments(one, entry), _arguments(one, entry)
+
+    seen = record(Watched(), entry, shape, ours, place, 1 << 27)
+    expected, _ = launch(entry, shape, theirs, place)
+    counted = record(Gpu(), entry, shape, _arguments(one, entry), place, 0)
+
+    for mine, other in zip(ours, theirs, strict=True):
+        if kernel in FUSED:
+            np.testing.assert_allclose(mine, other, rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(mine, other)
+    for passed in outputs:  # each pass left what the clean kernel does
+        for mine, other in zip(passed, outputs[-1], strict=True):
+            np.testing.assert_array_equal(mine, other)
+    assert seen.sites == expected.sites
+    assert seen.summary() == expected.summary() == counted.summary()
+    assert len(counted.requests) == 0
+    order = [np.lexsort((r.step, r.site, r.warp, r.block)) for r in (seen.requests, expected.requests)]
+    for name in ("site", "block", "warp", "epoch"):
+        pair = (getattr(launch.requests, name)[by] for launch, by in zip((seen, expected), order, strict=True))
+        np.testing.assert_array_equal(*pair)
+    for mine, other in zip(relative_addresses(seen), relative_addresses(expected), strict=True):
+        np.testing.assert_array_equal(mine[order[0]], other[order[1]])
+
+
+def test_a_file_is_recorded_on_the_gpu_where_there_is_one() -> None:
+    recording = smemviz.run(kernels_dir() / "square.cu")
+
+    assert recording.engine == "gpu"
+    assert recording.device is not None
+    assert [row.wavefronts for row in recording["set_col_read_col"].summary()] == [1024, 1024, None]
+
+
+def test_a_launch_that_stores_outside_of_its_array_is_not_made(tmp_path: Any) -> None:
+    file = tmp_path / "past.cu"
+    file.write_text(
+        "// smemviz: past<<<1, 32>>>(zeros(31))\n"
+        "__global__ void past(int *out) { out[threadIdx.x] = 1; }\n"
+        "// smemviz: fine<<<1, 32>>>(zeros(32))\n"
+        "__global__ void fine(int *out) { out[threadIdx.x] = 1; }\n"
+    )
+    recording = smemviz.run(file, engine="gpu")
+
+    assert [launch.kernel for launch in recording.launches] == ["fine"]
+    assert [finding.kind for finding in recording.findings] == ["out_of_bounds"]

@@ -1,0 +1,79 @@
+"""A card that is the interpreter of PTX, so that what runs on a GPU can be run without one."""
+
+import numpy as np
+
+from smemviz.engines.lockstep.hazards.findings import Findings
+from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
+from smemviz.engines.lockstep.log import NoLog
+from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.host.arguments import Given
+from smemviz.engines.lockstep.ptx.host.launching import _memory
+from smemviz.engines.lockstep.ptx.host.layout import place_shared
+from smemviz.engines.lockstep.ptx.kernel import Kernel
+from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
+from smemviz.engines.lockstep.ptx.memory import GlobalMemory
+from smemviz.engines.lockstep.ptx.scheduler import Scheduler
+from smemviz.engines.lockstep.ptx.sites import SiteMap
+from smemviz.engines.lockstep.ptx.steps import steps_of
+from smemviz.recordings.spelling import CPP
+
+
+class _NoSources:
+    def file(self, number):
+        return None
+
+
+class LockstepCard:
+    """Runs PTX in lockstep; ``outputs`` are what each run left in the arrays that were placed."""
+
+    def __init__(self, entry):
+        self.entry = entry
+        self.memory = GlobalMemory()
+        self.placed = []
+        self.outputs = []
+
+    def place(self, name, data):
+        held = self.memory.place(name, data)
+        self.placed.append((held, data.copy()))
+        return held
+
+    def reserve(self, nbytes, fill):
+        return self.memory.place("", np.full(max(1, nbytes), fill, np.uint8))
+
+    def reserve_with(self, data):
+        return self.memory.place("", data)
+
+    def restore(self):
+        for held, data in self.placed:
+            held.data[: len(data)] = data
+
+    def run(self, kernel, configuration, parameters):
+        module = parse(kernel.ptx)
+        entry = Kernel(module, kernel.name)
+        steps = steps_of(entry)
+        layout = place_shared(entry, self.entry, configuration.dynamic_shared)
+        named = dict(zip((one.name for one in entry.function.parameters), parameters, strict=True))
+        memory, symbols = _memory(entry, module, Given(self.memory, named))
+        sites = SiteMap(entry, "", _NoSources())
+        blocks = int(np.prod(configuration.grid))
+        warps = -(-int(np.prod(configuration.block)) // 32)
+        findings = Findings("", configuration, 0, CPP)
+        machine = Machine(
+            entry,
+            configuration,
+            layout.shared,
+            sites,
+            NoLog(sites.sites, blocks, warps, 0),
+            findings,
+            GlobalRaces(sites.sites, {}, blocks, 32 * warps, findings),
+            memory,
+            named,
+            symbols | layout.symbols,
+            grid_workspace=self.reserve(WORKSPACE_BYTES, 0).start if kernel.cooperative else None,
+        )
+        with np.errstate(all="ignore"):
+            machine.begin(0, blocks)
+            Scheduler(machine, steps, 1_000_000).run()
+            machine.end()
+        assert not machine.findings.all()
+        self.outputs.append([held.data[: len(data)].copy() for held, data in self.placed])
