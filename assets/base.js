@@ -6,7 +6,10 @@
   // What the server calls the pages, what stands in their URLs, and the controls.
   const names = JSON.parse(document.getElementById("names").textContent);
   const CONSTANT = new RegExp(names.constant);
-  const query = () => new URLSearchParams(window.location.search);
+  const query = () => {
+    settleSteps();
+    return new URLSearchParams(window.location.search);
+  };
   const unchanged = () => window.dash_clientside.no_update;
   const changed = (next, old) => (next === undefined || next === null || next === old ? unchanged() : next);
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -20,6 +23,32 @@
     window.history[replace ? "replaceState" : "pushState"]({}, "", next);
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
   }
+
+  // A step changes the URL a moment later and without Dash: browsers take only so many changes a second, and nothing has
+  // to be asked for it.
+  const PAUSE = 200; // ms
+  let late = null;
+
+  function settleSteps() {
+    if (!late) return;
+    const { at, changes } = late;
+    window.clearTimeout(late.timer);
+    late = null;
+    if (at !== window.location.href) return; // another page came first
+    const next = new URLSearchParams(window.location.search);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+    }
+    window.history.replaceState(window.history.state, "", `${window.location.pathname}?${next}${window.location.hash}`);
+  }
+
+  function goLater(changes) {
+    if (late) window.clearTimeout(late.timer);
+    late = { at: window.location.href, changes, timer: window.setTimeout(settleSteps, PAUSE) };
+  }
+  document.addEventListener("click", settleSteps, true);
+  window.addEventListener("pagehide", settleSteps);
 
   // Go to this page with another query, as URLSearchParams.
   function visitQuery(next, replace) {
@@ -60,5 +89,5 @@
     return hit && hit.id;
   }
 
-  window.smemviz = { names, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, triggered, clicked };
+  window.smemviz = { names, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, goLater, triggered, clicked };
 })();

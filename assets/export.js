@@ -8,7 +8,7 @@
   // The figure that shares the nearest surroundings with a button.
   function figureOf(button) {
     for (let around = button.parentElement; around; around = around.parentElement) {
-      const found = around.querySelector(".js-plotly-plot");
+      const found = around.querySelector(".js-plotly-plot, .own-figure");
       if (found) return found;
     }
     return null;
@@ -37,8 +37,37 @@
     const title = document.querySelector("#page .title");
     const [what, headline] = [said(".eyebrow", title), said(".headline", title)];
     const about = what && headline ? gettext("{what}: {headline}", { what, headline }) : what || headline;
-    const { says } = figure.layout.meta || {};
-    return [about, says, said(".note", figure.closest(".panel")), said(".origin", title)].filter(Boolean);
+    return [about, saysOf(figure), said(".note", figure.closest(".panel")), said(".origin", title)].filter(Boolean);
+  }
+
+  const saysOf = (figure) => figure.says || ((figure.layout || {}).meta || {}).says;
+
+  // A picture that scripts draw, with the looks that the page gives it.
+  function drawing(figure) {
+    const [from, made] = [figure.querySelector("svg"), figure.querySelector("svg").cloneNode(true)];
+    const looks = ["fill", "stroke", "stroke-width", "font-family", "font-size", "font-weight", "text-anchor"];
+    const [old, parts] = [from, made].map((one) => [...one.querySelectorAll("*")]);
+    old.forEach((one, i) => {
+      const style = window.getComputedStyle(one);
+      for (const look of looks) parts[i].setAttribute(look, style.getPropertyValue(look));
+      parts[i].removeAttribute("class");
+    });
+    made.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    made.removeAttribute("aria-hidden");
+    const isDark = document.documentElement.getAttribute("data-mantine-color-scheme") === "dark";
+    if (isDark) made.style.background = window.getComputedStyle(figure.closest(".panel")).backgroundColor;
+    return made;
+  }
+
+  async function rastered(figure) {
+    const made = drawing(figure);
+    const [width, height] = ["width", "height"].map((side) => 3 * Number(made.getAttribute(side)));
+    const image = new Image();
+    image.src = `data:image/svg+xml,${encodeURIComponent(made.outerHTML)}`;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width, height });
+    canvas.getContext("2d").drawImage(image, 0, 0, width, height);
+    return new Promise((done) => canvas.toBlob(done, "image/png"));
   }
 
   const inScript = (data) => JSON.stringify(data).replaceAll("<", "\\u003c");
@@ -54,18 +83,28 @@
     return answer.text();
   }
 
-  // The same page as `smemviz export` writes: plotly.js, the figure and its table in one file, which may load nothing.
-  async function page(figure, title) {
-    const root = document.querySelector(`script[src*="${SUITES}"]`).src.split(SUITES)[0];
-    const plotly = await loaded(`${root}${SUITES}plotly/package_data/plotly.min.js`);
-    const tables = document.querySelector('script[src*="/tables.js"]').src;
-    const language = await loaded(tables.replace("/tables.js", "/language.js"));
+  function plotlyStart(figure) {
     const { data, layout } = spec(figure);
     const config = { displaylogo: false, displayModeBar: false, responsive: true, showSendToCloud: false, plotlyServerURL: "" };
     config.modeBarButtonsToRemove = ["sendChartToCloud"];
-    const start = `Plotly.newPlot("figure", ${inScript(data)}, ${inScript(layout)}, ${inScript(config)});`;
+    return `Plotly.newPlot("figure", ${inScript(data)}, ${inScript(layout)}, ${inScript(config)});`;
+  }
+
+  function ownStart(figure) {
+    const own = `{ says: ${inScript(figure.says)}, tables: () => (${inScript(figure.tables())}) }`;
+    return `const figure = document.getElementById("figure"); Object.assign(figure, ${own}); figure.dispatchEvent(new Event("figure-drawn", { bubbles: true }));`;
+  }
+
+  // The same page as `smemviz export` writes: plotly.js, the figure and its table in one file, which may load nothing.
+  async function page(figure, title) {
+    const root = document.querySelector(`script[src*="${SUITES}"]`).src.split(SUITES)[0];
+    const tables = document.querySelector('script[src*="/tables.js"]').src;
+    const language = await loaded(tables.replace("/tables.js", "/language.js"));
+    const own = figure.matches(".own-figure");
+    const start = own ? ownStart(figure) : plotlyStart(figure);
+    const plotly = own ? [] : [await loaded(`${root}${SUITES}plotly/package_data/plotly.min.js`)];
     // Without a secure context (a page served by address over HTTP) there is no hash; then any script of the file runs.
-    const scripts = [language, await loaded(tables), plotly, start];
+    const scripts = [language, await loaded(tables), ...plotly, start];
     const allowed = window.crypto.subtle ? (await Promise.all(scripts.map(hash))).join(" ") : "'unsafe-inline'";
     const policy = `default-src 'none'; script-src ${allowed}; style-src 'unsafe-inline'; img-src data: blob:`;
     const style = window.getComputedStyle(figure.closest(".panel") || document.body);
@@ -91,8 +130,11 @@
     made.querySelector("button").dataset.table = title;
     made.body.prepend(document.getElementById("messages").cloneNode(true));
     made.querySelector(".scroller").setAttribute("aria-label", title);
-    const says = (figure.layout.meta || {}).says;
-    made.getElementById("figure").setAttribute("aria-label", says || title);
+    made.getElementById("figure").setAttribute("aria-label", saysOf(figure) || title);
+    if (own) {
+      made.getElementById("figure").className = "own-figure";
+      made.getElementById("figure").append(drawing(figure));
+    }
     for (const line of caption(figure)) {
       const paragraph = made.createElement("p");
       paragraph.textContent = line;
@@ -108,6 +150,7 @@
 
   async function content(figure, form, title) {
     if (form === "html") return page(figure, title);
+    if (figure.matches(".own-figure")) return form === "png" ? rastered(figure) : drawing(figure).outerHTML;
     const size = { width: figure.offsetWidth, height: figure.offsetHeight, scale: form === "png" ? 3 : 1 };
     const url = await window.Plotly.toImage(spec(figure), { format: form, ...size });
     return (await fetch(url)).blob();

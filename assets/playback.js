@@ -1,109 +1,348 @@
-// Steps through the requests of a kernel's page. Only playback has a state that is not in the URL: whether it is running.
+// Steps through the requests of a kernel's page. They are all here: a step asks the server for nothing.
 (function () {
   "use strict";
 
-  const { query, unchanged, changed, go, clicked } = window.smemviz;
-  let order = { site: [], warp: [], step: [] }; // of the block shown: the requests as they are played
-  let shownPosition = 0;
-  let timer = 0;
-  let stepped = 0; // when the last step was asked for
+  const { names, unchanged, go, goLater, clicked } = window.smemviz;
+  const REST = 400; // ms without a step, after which what is less urgent follows
 
-  function position() {
-    const asked = query();
-    const warp = Number(asked.get("warp"));
-    const step = Number(asked.get("step"));
-    if (asked.has("warp") && asked.has("step")) {
-      const found = order.warp.findIndex((w, i) => w === warp && order.step[i] === step);
-      if (found >= 0) return found;
+  let launch = null; // what the server sent of a block: its requests, and the arrays they go to
+  let place = -1; // of the present request
+  let array = null; // that is drawn
+  let timer = 0; // of playing
+  let rest = 0;
+  let stepped = 0; // when, last
+
+  const at = (id) => document.getElementById(id);
+  const last = () => launch.block.warp.length - 1;
+  const siteOf = (i) => launch.sites[launch.block.site[i]];
+  const here = () => ({ site: launch.block.site[place], warp: launch.block.warp[place], step: launch.block.step[place] });
+
+  // As the server finds a request: the first of the site, or of the warp at the site.
+  function placeOf({ site, warp, step }) {
+    const { block } = launch;
+    const all = block.warp.map((_, i) => i);
+    const [atSite, ofWarp, atStep] = [
+      (i) => site === null || block.site[i] === site,
+      (i) => block.warp[i] === warp,
+      (i) => block.step[i] === step,
+    ];
+    const rules = [[atSite, ofWarp, atStep], [atSite, ofWarp], [atSite], [ofWarp, atStep], [ofWarp]];
+    const found = rules.map((rule) => all.find((i) => rule.every((one) => one(i)))).find((i) => i !== undefined);
+    return found === undefined ? -1 : found;
+  }
+
+  function inUrl() {
+    const asked = window.smemviz.query();
+    const number = (name) => (asked.has(name) ? Number(asked.get(name)) : null);
+    return { site: number("site"), warp: number("warp"), step: number("step") };
+  }
+
+  // The colours of so many banks, light and dark.
+  function paint(banks) {
+    const id = "picture-colours";
+    const sheet = at(id) || document.head.appendChild(Object.assign(document.createElement("style"), { id }));
+    if (sheet.dataset.banks === String(banks)) return;
+    sheet.dataset.banks = banks;
+    const mixed = (ramp, i) => {
+      const spot = (i * (ramp.length - 1)) / Math.max(banks - 1, 1);
+      const low = Math.min(Math.floor(spot), ramp.length - 2);
+      const channel = (colour, c) => parseInt(colour.slice(1 + 2 * c, 3 + 2 * c), 16);
+      const mix = (c) => Math.round(channel(ramp[low], c) + (channel(ramp[low + 1], c) - channel(ramp[low], c)) * (spot - low));
+      return `rgb(${mix(0)},${mix(1)},${mix(2)})`;
+    };
+    const rule = ({ named, ramps }) => [
+      ...Object.entries(named).map(([name, colour]) => `--${name}:${colour}`),
+      ...Object.entries(ramps).flatMap(([name, ramp]) => Array.from({ length: banks }, (_, i) => `--${name}${i}:${mixed(ramp, i)}`)),
+    ].join(";");
+    sheet.textContent = `:root{${rule(names.themes.light)}}[data-mantine-color-scheme="dark"]{${rule(names.themes.dark)}}`;
+  }
+
+  // The pixels a picture may take: all that is left of the first screen, or of a narrow one a part.
+  function room(figure) {
+    const top = figure.getBoundingClientRect().top + window.scrollY;
+    const below = at("tile").closest(".right").querySelector(".playback-panel").offsetHeight + 46;
+    const isNarrow = window.matchMedia("(max-width: 900px)").matches;
+    const left = window.innerHeight - top - below;
+    return { width: figure.clientWidth, height: isNarrow ? Math.min(420, window.innerHeight * 0.55) : Math.min(Math.max(left, 240), 900) };
+  }
+
+  function key(id, entries) {
+    const list = at(`${id}-key`);
+    const said = JSON.stringify(entries);
+    if (list.dataset.said === said) return;
+    list.dataset.said = said;
+    list.replaceChildren(...entries.map(([look, text]) => {
+      const entry = document.createElement("li");
+      const mark = document.createElement("i");
+      mark.className = `mark-${look.replace(/\d+$/, "")}`;
+      if (/\d$/.test(look)) mark.style.background = `var(--${look})`;
+      entry.append(mark, text);
+      return entry;
+    }));
+  }
+
+  function put(id, picture) {
+    const figure = at(id);
+    figure.innerHTML = picture.svg || "";
+    if (!picture.svg) figure.textContent = picture.note;
+    Object.assign(figure, { says: picture.says, tables: picture.tables, at: picture.at });
+    key(id, picture.legend || []);
+    if (id === "request") at("request-note").textContent = picture.part || "";
+    figure.dispatchEvent(new Event("figure-drawn", { bubbles: true }));
+  }
+
+  function draw() {
+    if (!launch || !at("tile")) return;
+    if (place < 0) {
+      at("position-text").textContent = gettext("No request of this block was logged");
+      return;
     }
-    return shownPosition;
+    const request = new window.pictures.Request(launch.banks, launch, launch.block, place);
+    const { site } = request;
+    const said = gettext("{position} of {requests}: {request}", {
+      position: (place + 1).toLocaleString("en"),
+      requests: (last() + 1).toLocaleString("en"),
+      request: gettext("{access} by warp {warp}, step {step}: {cost}", {
+        access: site.does,
+        warp: request.warp,
+        step: request.step,
+        cost: request.shape.said,
+      }),
+    });
+    if (at("position-text").textContent !== said) at("position-text").textContent = said;
+    const goesTo = site.shared && launch.arrays.find((one) => one.name === site.array);
+    const chosen = launch.arrays.find((one) => one.name === launch.array);
+    array = chosen || goesTo || (launch.arrays.includes(array) ? array : launch.arrays[0]);
+    if (array) put("tile", Object.assign(window.pictures.tile(request, array, room(at("tile"))), { says: sentence(request) }));
+    const isBank = site.shared;
+    const picture = (isBank ? window.pictures.banks : window.pictures.sectors)(request, room(at("request")));
+    name("request", isBank ? gettext("Banks by wavefront") : gettext("Sectors and lines"));
+    put("request", Object.assign(picture, { says: sentence(request) }));
+    window.smemviz.place = site.at;
+    mark();
   }
 
-  function goToPosition(wanted) {
-    const i = Math.min(Math.max(wanted, 0), order.warp.length - 1);
+  const sentence = () => at("position-text").textContent.replace(/^[^:]*: /, "");
+
+  // The second picture is of banks or of sectors: so are its heading, and the names of its buttons.
+  function name(id, title) {
+    const head = at(`${id}-title`);
+    if (head.textContent === title) return;
+    window.dash_clientside.set_props(`${id}-title`, { children: title });
+    for (const button of at(`${id}-panel`).querySelectorAll("[data-table], [data-save]")) {
+      button.dataset[button.dataset.table ? "table" : "name"] = title;
+    }
+    at(`${id}-panel`).querySelector("[data-table]").setAttribute("aria-label", gettext("Table of {name}", { name: title }));
+    at(`${id}-panel`).querySelector(".save > summary").setAttribute("aria-label", gettext("Save {name}", { name: title }));
+  }
+
+  // Mark the present site in the source, and say why it costs what it costs.
+  function mark() {
+    if (!launch || place < 0) return;
+    const { site } = here();
+    for (const badge of document.querySelectorAll("#source button.badge")) {
+      const isHere = JSON.parse(badge.id).index === site;
+      if (badge.getAttribute("aria-pressed") === String(isHere)) continue;
+      badge.setAttribute("aria-pressed", String(isHere));
+      if (isHere) uncover(badge);
+    }
+    for (const said of document.querySelectorAll("#why > [data-site]")) said.hidden = Number(said.dataset.site) !== site;
+  }
+
+  // A long source scrolls by itself, and the present line is to be seen in it.
+  function uncover(badge) {
+    const scroller = badge.closest(".scroller");
+    const [inside, around] = [badge.getBoundingClientRect(), scroller.getBoundingClientRect()];
+    if (inside.top < around.top) scroller.scrollTop -= around.top - inside.top + 60;
+    if (inside.bottom > around.bottom) scroller.scrollTop += inside.bottom - around.bottom + 60;
+  }
+
+  // What is below the first screen, and what Dash draws, follows when one rests.
+  function follow() {
+    const slider = ruler();
+    slider.max = Math.max(last(), 1);
+    slider.value = place;
+    slider.setAttribute("aria-valuetext", at("position-text").textContent);
+    frameWarp();
+    window.clearTimeout(rest);
+    rest = window.setTimeout(rested, REST);
+  }
+
+  // The slider, which is the script's own: Dash would draw it long after the picture.
+  function ruler() {
+    const slot = at("position");
+    if (slot.firstChild) return slot.firstChild;
+    const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
+    slider.setAttribute("aria-label", gettext("Request"));
+    slider.addEventListener("input", () => stepTo(Number(slider.value)));
+    slot.append(slider);
+    return slider;
+  }
+
+  function rested() {
+    if (timer || !at("tile") || place < 0) return;
+    const stepped = Object.fromEntries(Object.entries(here()).map(([name, value]) => [name, String(value)]));
+    window.dash_clientside.set_props("stepped", { data: stepped });
+    const { shared } = siteOf(place);
+    if (shared && !launch.array && array) window.smemviz.write("array", array.name);
+    const fold = at("global-memory");
+    const known = launch.globalSite === stepped.site;
+    if (fold && fold.open && !known) {
+      launch.globalSite = stepped.site;
+      window.dash_clientside.set_props("stepped-globally", { data: stepped });
+    }
+  }
+
+  // Frame the present warp at its site, which takes two rows: its name and its cells. A figure drawn anew is slow, a box
+  // that moves over it is not.
+  function frameWarp() {
+    const figure = document.querySelector("#warps .js-plotly-plot");
+    const axes = figure && figure._fullLayout;
+    if (!axes || !axes.xaxis || !axes.xaxis.l2p || !launch || place < 0) return;
+    const { site, warp } = here();
+    const { xaxis: x, yaxis: y } = axes;
+    const frame = figure.querySelector(".warp-frame") || figure.appendChild(document.createElement("div"));
+    const [left, right] = [x.l2p(warp - 0.5), x.l2p(warp + 0.5)].map((pixel) => pixel + x._offset);
+    const [top, bottom] = [y.l2p(2 * site + 0.5), y.l2p(2 * site + 1.5)].map((pixel) => pixel + y._offset);
+    frame.className = "warp-frame";
+    frame.dataset.at = `${site} ${warp}`;
+    Object.assign(frame.style, { left: `${left}px`, top: `${top}px`, width: `${right - left}px`, height: `${bottom - top}px` });
+  }
+
+  // Step to a request; the URL follows.
+  function stepTo(wanted) {
+    if (!launch || last() < 0) return;
+    place = Math.min(Math.max(wanted, 0), last());
     stepped = performance.now();
-    if (i >= 0) go({ site: order.site[i], warp: order.warp[i], step: order.step[i], at: null }, true);
+    draw();
+    follow();
+    goLater({ ...here(), at: null });
   }
 
-  // One step after the picture of the last has come, so that a slow machine plays slowly and skips nothing.
-  function playOn(playing) {
+  const pace = () => 1000 / Number(new URLSearchParams(window.location.search).get("speed") || 4);
+
+  function play(on) {
     window.clearTimeout(timer);
-    if (!playing) return;
-    const pace = 1000 / Number(query().get("speed") || 4);
-    timer = window.setTimeout(() => {
-      if (!document.getElementById("tile")) return;
-      if (position() >= order.warp.length - 1) window.dash_clientside.set_props("playing", { data: false });
-      else goToPosition(position() + 1);
-    }, Math.max(0, stepped + pace - performance.now()));
+    timer = 0;
+    const button = at("play");
+    if (!button) return;
+    button.className = `icon-button ${on ? "pause" : "play"}`;
+    button.setAttribute("aria-label", on ? gettext("Pause") : gettext("Play"));
+    if (!on) return follow();
+    if (place >= last()) stepTo(0);
+    let due = performance.now() + pace();
+    const next = () => {
+      if (!at("tile")) return;
+      stepTo(place + 1);
+      if (place >= last()) return play(false);
+      due = Math.max(due + pace(), performance.now()); // none is skipped: who is late plays slower
+      timer = window.setTimeout(next, due - performance.now());
+    };
+    timer = window.setTimeout(next, pace());
+  }
+
+  // Go to the first request of a site; what is not in this block is asked for.
+  function goToSite(site, warp = null) {
+    const changes = { site, step: null, at: null, ...(warp === null ? { warp: null } : { warp }) };
+    play(false);
+    if (launch && launch.block.site.includes(site)) {
+      place = placeOf({ site, warp, step: null });
+      draw();
+      follow();
+      Object.assign(changes, { warp: here().warp, step: here().step });
+    }
+    go(changes);
   }
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_playback = {
     pick_site() {
       const id = clicked();
-      if (id) go({ site: id.index, step: null, at: null });
+      if (id) goToSite(id.index);
     },
 
     // A site has two rows, its name and its cells; the same cell can be clicked again once the click is forgotten.
     pick_cell(click) {
       if (!click) return unchanged();
       const { x, y } = click.points[0];
-      if (y % 2 === 1) go({ site: (y - 1) / 2, warp: x, step: null, at: null });
+      if (y % 2 === 1) goToSite((y - 1) / 2, x);
       return null;
-    },
-
-    keep_order(next) {
-      order = next || { site: [], warp: [], step: [] };
-      return Math.max(order.warp.length - 1, 1);
-    },
-
-    pick_position(value, present) {
-      if (present && value !== present.position) goToPosition(value);
     },
 
     go_to() {
       const id = clicked();
-      if (!id) return;
-      goToPosition({ first: 0, previous: position() - 1, next: position() + 1, last: order.warp.length - 1 }[id.to]);
+      if (!id || !launch) return;
+      play(false);
+      stepTo({ first: 0, previous: place - 1, next: place + 1, last: last() }[id.to]);
     },
 
-    toggle_play(clicks, playing) {
-      if (!playing && position() >= order.warp.length - 1) goToPosition(0);
-      return !playing;
+    play(clicks) {
+      if (clicks && launch && last() >= 0) play(!timer);
     },
 
-    show_present(present, source, playing, ids, pressed, className) {
-      if (present) shownPosition = present.position;
-      if (present) window.smemviz.place = present.at;
-      playOn(playing);
-      const next = `icon-button ${playing ? "pause" : "play"}`;
-      return [
-        present ? shownPosition : unchanged(),
-        ids.map(({ index }, i) => changed(String(Boolean(present) && present.site === index), pressed[i])),
-        changed(next, className),
-        next === className ? unchanged() : playing ? gettext("Pause") : gettext("Play"),
-      ];
+    // The server has sent a block, or was asked for a request of it.
+    show(played, present) {
+      if (!played || !present) return unchanged();
+      if (!launch || played !== launch.sent) {
+        if (timer) play(false);
+        let address = 0;
+        const base = played.block.base.map((step) => (address += step));
+        launch = { ...played, sent: played, block: { ...played.block, base } };
+        paint(launch.banks);
+      }
+      // Who has stepped on since that was asked for stays there.
+      place = stepped > (window.smemviz.asked || 0) ? placeOf(inUrl()) : present.position;
+      launch.globalSite = String(present.site);
+      draw();
+      follow();
+      return unchanged(); // but without something to put out Dash would not call it when the page has come
+    },
+
+    mark() {
+      mark();
+      window.setTimeout(frameWarp, 50);
     },
   };
 
-  // Left and right step through the requests; up and down, in the source, through the sites.
+  // Back and forward between requests that were stepped to, of which the server knows nothing.
+  window.addEventListener("popstate", () => {
+    if (!launch || !at("tile") || inUrl().site === null) return;
+    place = placeOf(inUrl());
+    draw();
+    follow();
+  });
+
+  let resized = 0;
+  new ResizeObserver(() => {
+    window.clearTimeout(resized);
+    resized = window.setTimeout(draw, 100);
+  }).observe(document.documentElement);
+
+  // Left and right step through the requests, Home and End go to the ends, Space plays; up and down, in the source, go
+  // through the sites.
   document.addEventListener("keydown", (event) => {
     const taken = "input, textarea, select, [contenteditable], [role=slider], [role=option], [role=radio]";
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(taken)) return;
-    if (!document.getElementById("tile")) return;
-    if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-      if (event.target.matches(".scroller")) return; // there the keys scroll
+    if (!at("tile") || !launch) return;
+    const scrolls = (one) => one.matches(".scroller") && one.scrollWidth > one.clientWidth;
+    const steps = { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: last() };
+    if (event.key in steps) {
+      if (scrolls(event.target)) return; // there the keys scroll
       event.preventDefault();
-      goToPosition(position() + (event.key === "ArrowLeft" ? -1 : 1));
+      if (event.key.length < 5) play(false);
+      stepTo(steps[event.key]);
+    } else if (event.key === " " && !event.target.closest("button, a, summary")) {
+      event.preventDefault();
+      play(!timer);
     } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && event.target.closest("#source-panel")) {
       const sites = [...document.querySelectorAll("#source button.badge")];
       const chosen = sites.findIndex((site) => site.getAttribute("aria-pressed") === "true");
-      const at = sites.includes(event.target) ? sites.indexOf(event.target) : chosen;
-      const next = sites[Math.min(Math.max(at + (event.key === "ArrowUp" ? -1 : 1), 0), sites.length - 1)];
+      const from = sites.includes(event.target) ? sites.indexOf(event.target) : chosen;
+      const next = sites[Math.min(Math.max(from + (event.key === "ArrowUp" ? -1 : 1), 0), sites.length - 1)];
       if (!next) return;
       event.preventDefault();
       next.focus();
-      go({ site: JSON.parse(next.id).index, step: null, at: null });
+      goToSite(JSON.parse(next.id).index);
     }
   });
 })();

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { names, isConstant, pageAt, entitle, query, visitQuery, go, markFrame } = window.smemviz;
+  const { names, isConstant, pageAt, entitle, query, visitQuery, go, goLater, markFrame } = window.smemviz;
   const { unchanged, changed, same, triggered } = window.smemviz;
 
   let typed = {}; // what is being typed, by name in the URL, until the typing pauses
@@ -58,10 +58,24 @@
     if (current) row.scrollLeft = current.offsetLeft + (current.offsetWidth - row.clientWidth) / 2;
   }
 
+  // Show in a control what the page has chosen: that is no choice of the reader's.
+  window.smemviz.write = function (name, value) {
+    if (settled[name] === value) return;
+    settled[name] = value;
+    written[name] = value;
+    window.dash_clientside.set_props({ type: "control", name }, { value });
+  };
+
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz = {
     read(href, place, run, look, theme) {
       const asked = query();
+      const banks = asked.get("banks");
+      if (banks !== null && !(/^\d+$/.test(banks) && banks >= 1 && banks <= names.most_banks)) {
+        asked.delete("banks"); // a link that was written by hand; the field shows what is drawn
+        goLater({ banks: null });
+      }
+      const here = window.location.pathname;
       // A name that is there more than once, the launches to compare, has its values on lines of their own.
       const pick = (wanted) =>
         Object.fromEntries([...asked.keys()].filter(wanted).map((name) => [name, asked.getAll(name).join("\n")]));
@@ -69,18 +83,19 @@
       const chosen = asked.get("theme") || (dark ? "dark" : "light");
       const next = [
         // The editor stays the same page whatever text it has run.
-        { path: window.location.pathname, file: window.location.pathname === names.editor ? null : asked.get("file") },
+        { path: here.slice(names.prefix.length), file: here === names.editor ? null : asked.get("file") },
         pick((name) => names.run.includes(name) || isConstant(name)),
         { ...pick((name) => names.look.includes(name)), theme: chosen },
         chosen,
       ];
-      markFrame(next[0].path, chosen);
+      markFrame(here, chosen);
       if (!same(place, next[0])) {
-        document.title = (pageAt(next[0].path) || { title: names.nowhere }).title; // until the page says more
+        document.title = (pageAt(here) || { title: names.nowhere }).title; // until the page says more
         settled = {}; // another page has other controls
         window.smemviz.place = null; // and shows another access
       }
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
+      window.smemviz.asked = performance.now();
       return [...stores, chosen];
     },
 

@@ -15,7 +15,8 @@ from smemviz.app.components.connect import of_script
 from smemviz.app.page import titled
 from smemviz.app.router import NOWHERE, pages
 from smemviz.app.server.payload import CALLBACKS
-from smemviz.app.state import CONSTANT, LOOK, RUN
+from smemviz.app.state import CONSTANT, LOOK, MOST_BANKS, RUN
+from smemviz.figures.drawing.style import THEMES, Theme
 from smemviz.lessons import SHOW
 from smemviz.reports.html.scripts import embedded
 
@@ -23,24 +24,38 @@ CHOICES = ("array", "block", "elements", "launch")  # controls whose options a r
 _CONTROLS = {"type": "control", "name": ALL}
 
 
-def names_element(*, editor: bool) -> str:
+def names_element(*, editor: bool, prefix: str = "") -> str:
     """Return the element that hands scripts what they share with the server, so that it is written once."""
     names: dict[str, Any] = {
         "pages": [
-            {"path": page.path, "title": titled(page.title), "header": page.header or page.path, "below": page.below}
+            {
+                "path": prefix + page.path,
+                "title": titled(page.title),
+                "header": prefix + (page.header or page.path),
+                "below": page.below,
+            }
             for page in pages(editor=editor)
         ],
         "nowhere": titled(NOWHERE),
-        "editor": EDITOR,
-        "learn": LEARN,
+        "editor": prefix + EDITOR,
+        "learn": prefix + LEARN,
         "run": RUN,
         "look": LOOK,
         "constant": CONSTANT,
         "choices": CHOICES,
+        "most_banks": MOST_BANKS,
         "show": SHOW,
-        "callbacks": CALLBACKS,
+        "themes": {name: _colours(theme) for name, theme in THEMES.items()},
+        "callbacks": prefix + CALLBACKS,
+        "prefix": prefix,
     }
     return f'<script type="application/json" id="names">{embedded(names)}</script>'
+
+
+def _colours(theme: Theme) -> dict[str, Any]:
+    """Return the colours of the pictures that scripts draw."""
+    named = {name: getattr(theme, name) for name in ("value", "idle", "frame", "unused")}
+    return {"named": named, "ramps": {"bank": theme.ramp, "faint": theme.faint}}
 
 
 def add_callbacks(app: Dash) -> None:
@@ -79,22 +94,7 @@ def add_callbacks(app: Dash) -> None:
     playback = of_script(app, "smemviz_playback")
     playback("pick_site", Input({"type": "site", "index": ALL}, "n_clicks"), initially=False)
     playback("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
-    playback("keep_order", Output("position", "max"), Input("order", "data"))
-    playback("pick_position", Input("position", "value"), State("present", "data"), initially=False)
     playback("go_to", Input({"type": "go", "to": ALL}, "n_clicks"), initially=False)
-    playback(
-        "toggle_play", Output("playing", "data"), Input("play", "n_clicks"), State("playing", "data"), initially=False
-    )
-    playback(
-        "show_present",
-        Output("position", "value"),
-        Output({"type": "site", "index": ALL}, "aria-pressed"),
-        Output("play", "className"),
-        Output("play", "aria-label"),
-        Input("present", "data"),
-        Input("source", "children"),
-        Input("playing", "data"),
-        State({"type": "site", "index": ALL}, "id"),
-        State({"type": "site", "index": ALL}, "aria-pressed"),
-        State("play", "className"),
-    )
+    playback("play", Input("play", "n_clicks"), initially=False)
+    playback("show", Output("position", "className"), Input("played", "data"), Input("present", "data"))
+    playback("mark", Input("source", "children"), Input("why", "children"), Input("warps", "figure"))

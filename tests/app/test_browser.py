@@ -48,14 +48,14 @@ def query(page: Page) -> dict[str, str]:
 
 def lanes_in_tile(page: Page) -> list[str]:
     """Return the bold lanes of the tile picture, those in conflict."""
-    expect(page.locator("#tile .textpoint").first).to_be_visible()
-    texts = page.locator("#tile .textpoint text")
-    return texts.evaluate_all("all => all.filter(t => t.style.fontWeight === '800').map(t => t.textContent)")
+    expect(page.locator("#tile svg text").first).to_be_visible()
+    return page.locator("#tile svg text.hot").all_text_contents()
 
 
 @pytest.mark.smoke
 def test_from_the_gallery_to_the_conflict_and_its_fix(quiet: Page) -> None:
     page = quiet
+    page.set_viewport_size({"width": 1440, "height": 1000})  # where there is room for every lane
     page.goto("/")
     card = page.get_by_role("article").filter(has=page.get_by_role("heading", name="square"))
     expect(card).to_contain_text("32-way at worst, 3,968 wavefronts in excess")
@@ -105,7 +105,7 @@ def test_playback_steps_through_the_block_and_fills_the_tile(quiet: Page) -> Non
     now(page, f"9 of 24: {load}")
     page.get_by_role("button", name="First request").click()
     now(page, "1 of 24: store by warp 0, step 0: 32 lanes, 1 wavefront")
-    values = page.locator("#tile .heatmaplayer .heatmap-label")
+    values = page.locator("#tile text.value")
     expect(values).to_have_count(0)
     page.get_by_role("button", name="Next request").click()
     now(page, "2 of 24: store by warp 1, step 0: 32 lanes, 1 wavefront")
@@ -159,6 +159,7 @@ def test_a_cell_of_the_warps_picture_selects_its_warp_and_site(quiet: Page) -> N
     page = quiet
     page.goto(TRANSPOSE)
     now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")
+    settle(page)
     cell = page.locator("#warps .textpoint text", has_text=re.compile("^32$")).nth(5)
     expect(cell).to_be_attached()
     cell.scroll_into_view_if_needed()
@@ -177,6 +178,7 @@ def test_a_copied_link_shows_what_the_sender_saw(quiet: Page) -> None:
     now(page, "36 of 96: load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do")
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
     expect(page.get_by_role("textbox", name="Counted for")).to_have_value("8.6 Ampere")
+    page.locator("summary", has_text="View").click()
     expect(page.get_by_role("radio", name="Rows of banks")).to_be_checked()
     expect(page.get_by_label("Number of banks to draw")).to_have_value("16")
     expect(page.locator("#tile-note")).to_have_text(
@@ -278,7 +280,7 @@ def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(quiet:
     choose(page, "Block", "block 1")
     expect(page.locator("#warps .xtitle")).to_have_text("warp of block 1")
     choose(page, "Shared array", "sums")
-    expect(page.locator("#tile .xtitle")).to_have_text("element")
+    expect(page.locator("#tile text.axis", has_text="element")).to_have_text("element")
     assert query(page).items() >= {"launch": "1", "block": "1", "array": "sums"}.items()
     choose(page, "DTYPE", "float32")
     headline(page, "2-way conflict: 16 wavefronts where 8 would do")

@@ -23,6 +23,7 @@ def test_a_table_comes_into_view_and_no_bank_at_all_is_not_typed(quiet: Page) ->
     settle(page)
     page.get_by_role("button", name="Table of Tile").click()
     expect(page.locator("#tile-panel .figure-table")).to_be_in_viewport()
+    page.locator("summary", has_text="View").click()
     field = page.get_by_label("Number of banks to draw")
     expect(field).to_have_value("32")
     field.press("Control+a")
@@ -30,6 +31,15 @@ def test_a_table_comes_into_view_and_no_bank_at_all_is_not_typed(quiet: Page) ->
     field.press("Enter")
     settle(page)
     assert "0" not in parse_qs(urlsplit(page.url).query).get("banks", [])
+
+
+def test_a_number_of_banks_that_cannot_be_drawn_leaves_the_link(quiet: Page) -> None:
+    page = quiet
+    page.goto("/kernel?file=square&kernel=set_row_read_col&banks=0&view=physical")
+    settle(page)
+    expect(page.get_by_label("Number of banks to draw")).to_have_value("32")
+    page.wait_for_function("() => !location.search.includes('banks')")
+    assert "view=physical" in page.url
 
 
 def test_without_any_pick_all_launches_come_back_in_the_field_as_well(quiet: Page) -> None:

@@ -184,7 +184,7 @@ def test_a_reload_and_a_copied_link_show_what_was_there(quiet: Page) -> None:
         show()
         expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
         expect(quiet.get_by_label("STRIDE", exact=True)).to_have_value("8")
-        expect(quiet.locator("#tile .main-svg").first).to_be_visible()
+        expect(quiet.locator("#tile svg").first).to_be_visible()
 
 
 @pytest.mark.browser

@@ -30,7 +30,7 @@ PAGES = {  # by path, what names one of the figures; "" where there is none
 SIZES = ((1440, 900), (360, 740), (720, 450), (320, 256))
 
 # The names of the figures that are shown, and of those among them that no button opens the table of.
-FIGURES = """() => [...document.querySelectorAll(".js-plotly-plot")]
+FIGURES = """() => [...document.querySelectorAll(".js-plotly-plot, .own-figure")]
   .filter((one) => one.checkVisibility()).map((one) => [one.getAttribute("role"), one.getAttribute("aria-label")])"""
 
 OPEN_ALL = """() => [...document.querySelectorAll("[data-table]")].filter((one) => one.checkVisibility())
@@ -74,8 +74,8 @@ def test_every_page_fits_every_screen_and_every_figure_has_a_name_and_a_table(qu
 
 
 def cells(page: Page, panel: str) -> list[list[str]]:
-    """Return the texts of a figure's table, row by row, the two rows of column heads first."""
-    rows: Any = page.locator(f"{panel} .figure-table tr").evaluate_all(
+    """Return the texts of a figure's first table, row by row, the two rows of column heads first."""
+    rows: Any = page.locator(f"{panel} .figure-table table:first-child tr").evaluate_all(
         "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
     return list(rows)
@@ -93,15 +93,19 @@ def test_a_table_says_what_its_figure_shows_and_follows_it(quiet: Page) -> None:
     # Row stores, column loads: all lanes read words of bank 0, 32 words apart (document 004).
     assert heads == ["wavefront", "bank"]
     assert banks == [str(bank) for bank in range(32)]
-    assert first == ["1", "lane 0; word 0", *["idle"] * 31]
-    assert second == ["2", "lane 1; word 32", *["idle"] * 31]
+    assert first == ["1", "lane 0, in conflict; word 0", *["idle"] * 31]
+    assert second == ["2", "lane 1, in conflict; word 32", *["idle"] * 31]
     assert len(rest) == 30
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()").splitlines()[1].startswith("1,lane 0; word 0,idle,")
+    assert (
+        page.evaluate("navigator.clipboard.readText()")
+        .splitlines()[1]
+        .startswith('1,"lane 0, in conflict; word 0",idle,')
+    )
 
     page.get_by_role("button", name="First request").click()
-    expect(region.locator("tbody tr")).to_have_count(1)  # a store of a row: one wavefront
+    expect(region.locator("table").first.locator("tbody tr")).to_have_count(1)  # a store of a row: one wavefront
     assert cells(page, "#request-panel")[2][:3] == ["1", "lane 0; word 0", "lane 1; word 1"]
     expect(page.get_by_role("img", name="Banks by wavefront: store by warp 0, step 0")).to_be_attached()
     button.click()

@@ -68,13 +68,13 @@ def test_a_saved_file_is_on_the_page_and_the_address_stays(followed: tuple[Path,
 @pytest.mark.browser
 def test_a_file_that_cannot_be_run_says_where_and_keeps_its_picture(followed: tuple[Path, Page]) -> None:
     path, page = followed
-    page.locator("#tile .textpoint").first.wait_for()
+    page.locator("#tile svg text").first.wait_for()
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = (1"), encoding="utf-8")
     line = SQUARE[: SQUARE.index("IPAD = 1")].count("\n") + 1
     error = page.locator("#error")
     expect(error).to_contain_text(f"mine.py:{line}: is not valid Python: '(' was never closed")
     expect(error).to_contain_text("The pictures below are of the last run that worked, set_row_read_col_pad.")
-    expect(page.locator("#tile .textpoint").first).to_be_visible()
+    expect(page.locator("#tile svg text").first).to_be_visible()
     path.write_text(SQUARE, encoding="utf-8")
     expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT)
     expect(error).to_have_count(0)

@@ -45,8 +45,8 @@ def text(component: object) -> str:
 def test_every_figure_keeps_to_this_machine_and_fits_its_place(served: Library) -> None:
     page = kernel_page(served, Stopwatch(), {"file": "square"}, {"theme": "light"})
     graphs = [part for part in parts([gallery_page(served), page]) if isinstance(part, dcc.Graph)]
-    assert {"tile", "warps", "request", "spread", "elements"} < {str(graph.id) for graph in graphs}
-    assert len(graphs) >= len(gallery()) + 5
+    assert {"warps", "spread", "elements"} < {str(graph.id) for graph in graphs}
+    assert len(graphs) >= len(gallery()) + 3
     for graph in graphs:
         assert graph.config["displaylogo"] is False
         assert "sendChartToCloud" in graph.config["modeBarButtonsToRemove"]
@@ -87,9 +87,10 @@ def test_a_page_comes_filled(served: Library) -> None:
         served, Stopwatch(), {"file": "square", "kernel": "set_row_read_col"}, {"theme": "dark", "warp": "3"}
     )
     assert page["headline"].children == "32-way conflict: 1,024 wavefronts where 32 would do"
-    assert page["position-text"].children.startswith("4 of 96: store by warp 3")
+    assert page["present"].data == {"position": 3, "block": 0, "site": 0, "warp": 3, "step": 0}
     assert page["shown-run"].data["values"]["IPAD"] == 1
-    assert page["tile"].figure.layout.height == page["tile"].style["height"]
+    assert len(page["played"].data["block"]["warp"]) == 96
+    assert page["warps"].figure.layout.height == page["warps"].style["height"]
 
 
 def test_a_refusal_leaves_what_is_there_and_says_what_it_is(served: Library) -> None:
@@ -213,5 +214,5 @@ def test_the_chooser_of_launches_stands_with_the_name_of_the_kernel(served: Libr
     query = {"file": "histogram", "kernel": "weigh_in_shared_memory"}
     page = kernel_page(served, Stopwatch(), query, {"theme": "light"})
     (line,) = (part for part in parts(page) if getattr(part, "className", "") == "eyebrow-line")
-    assert [part.id for part in line.children] == ["eyebrow", "launch-choice"]
+    assert [part.id for part in line.children] == ["eyebrow", "launch-choice", "origin"]
     assert page["shown-look"].data["options"]["launch"] == ["0", "1"]

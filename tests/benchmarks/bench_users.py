@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from smemviz.app.library import Library
-from smemviz.app.pages.kernel.look_view import view_order
+from smemviz.app.pages.kernel.look_view import view_look
 from smemviz.paths import gallery
 
 KERNELS = (
@@ -211,8 +211,7 @@ def main() -> None:
         table.add_row(what, *(f"{number:,.0f}" for number in numbers))
         return waited.percentile(95)
 
-    order = view_order(Library(gallery()), {"file": "square"}, None)
-    assert order is not None
+    order = view_look(Library(gallery()), {"file": "square"}, {})["played.data"]["block"]
     with serving(SERVE) as server:
         known = callbacks(server)
         together(server, [stepping(known, KERNELS[0], order, 0)], 1)  # compiles

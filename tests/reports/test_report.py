@@ -121,12 +121,15 @@ def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened: Page) -> No
     expect(present).to_have_text(
         "33 of 96: load of tile[tx, ty] by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
     )
+    expect(opened.locator("#why")).to_contain_text("gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way.")
+    expect(opened.locator("#why")).to_contain_text("Pad the row of tile by 1, (32, 32) -> (32, 33)")
     opened.keyboard.press("Tab")  # out of the select, which has keys of its own
     opened.locator("h1").click()
     opened.keyboard.press("ArrowRight")
     expect(present).to_contain_text("34 of 96: load of tile[tx, ty] by warp 1, step 1")
     opened.keyboard.press("Home")
     expect(present).to_contain_text("1 of 96: store of tile[ty, tx] by warp 0, step 0: 32 lanes, 1 wavefront")
+    expect(opened.locator("#why")).to_contain_text("so 32 lanes fall into 32 of 32 banks, one each.")
     opened.keyboard.press("End")
     expect(present).to_contain_text("96 of 96: global store of out[idx] by warp 31")
     opened.keyboard.press("Home")
@@ -171,7 +174,10 @@ def test_every_picture_says_what_it_shows_and_has_a_table_that_follows(opened: P
     there = "bank 0; holds 32 from thread 32 (warp 1, lane 0); this request: lane 1, in conflict"
     assert rows[1][:3] == ["1", there, "bank 1; holds 33 from thread 33 (warp 1, lane 1)"]
     heads, rows = table_of(opened, "banks", 0)
-    assert (heads, rows[31]) == ([str(bank) for bank in range(32)], ["32", "31, in conflict", *[""] * 31])
+    assert (heads, rows[31]) == (
+        [str(bank) for bank in range(32)],
+        ["32", "lane 31, in conflict; word 992", *["idle"] * 31],
+    )
     heads, rows = table_of(opened, "banks", 1)
     assert heads == ["lane", "element", "address", "bank", "wavefront"]
     assert rows[31] == ["31", "tile[31, 0]", "4,992", "0", "32"]  # 31 rows of 128 bytes behind the system's 1,024

@@ -63,6 +63,21 @@ def table_button(name: str) -> html.Button:
     )
 
 
+def picture_panel(title: str, identity: str, *controls: Any) -> html.Section:
+    """Frame a picture that scripts draw, with its title, its controls and its key."""
+    head = html.Div([*controls, download(title)], className="panel-controls")
+    return html.Section(
+        [
+            html.Div([html.H2(title, id=f"{identity}-title"), head], className="panel-head"),
+            html.Ul(id=f"{identity}-key", className="key", **{"aria-hidden": "true"}),
+            scroller(html.Div(id=identity, className="own-figure"), titled=f"{identity}-title"),
+            html.P(id=f"{identity}-note", className="note"),
+        ],
+        className="panel picture-panel",
+        id=f"{identity}-panel",
+    )
+
+
 def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Section:
     """Frame a figure with its title and controls; it scrolls sideways by itself where the screen is narrow."""
     return html.Section(

@@ -7,26 +7,34 @@ the same. Such a *shape* is worked out here, once; a request is then a shape, th
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.sectors import LINE_BYTES
 from smemviz.frontends.listing import listing
+from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import BankLayout, bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order
 from smemviz.model.playback.worst import worst_request
-from smemviz.recordings.data import Launch
+from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.places import place_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
-from smemviz.views.grid import declared
+from smemviz.views.grid import Grid, declared, physical
+from smemviz.wording.explanations import Explaining
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import action, badge, cost, headline_of
 
 Played = dict[str, Any]
+
+View = Literal["declared", "physical"]
+
+_MOST_OF_BLOCK = 20_000  # requests of a block that the dashboard plays; some 1 MB
+_MOST_CELLS = 240_000  # of the arrays of a block: more than shared memory has bytes
 
 
 def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, most: int, cells: int) -> Played:
@@ -52,13 +60,41 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
         "origin": where.origin,
         "start": max(worst.position, 0),
         "files": _files(recording, launch),
-        "sites": _sites(launch, hardware),
+        "sites": _explained(recording, launch, hardware),
         "arrays": _arrays(worst, where, cells),
         "globals": _globals(launch),
         "shapes": shapes.served,
         "blocks": sorted(parts, key=lambda part: int(part["block"])),
         "first": worst.block,
         "left_out": len(launch.requests) - sum(len(part["warp"]) for part in parts),
+    }
+
+
+def played_block(
+    launch: Launch, block: int, hardware: Hardware, *, banks: int | None = None, view: View = "declared"
+) -> Played:
+    """Return one block of a launch ready for JSON, as it is drawn for so many banks.
+
+    The physical view has all of shared memory as one array.
+    """
+    where = bank_layout(launch, hardware, banks)
+    rows = playback_order(launch, block)
+    shapes = _Shapes(launch, where, hardware)
+    part = _block(launch, block, rows[:_MOST_OF_BLOCK], shapes)
+    now = RequestView(launch, block, rows, 0 if len(rows) else -1)
+    sites = _sites(launch, hardware)
+    for i, site in enumerate(sites):
+        site["at"] = place_of(launch, i)
+    return {
+        "banks": where.banks,
+        "width": where.width,
+        "origin": where.origin,
+        "sites": sites,
+        "arrays": _arrays(now, where, _MOST_CELLS, view),
+        "globals": _globals(launch),
+        "shapes": shapes.served,
+        "block": part,
+        "left_out": max(len(rows) - _MOST_OF_BLOCK, 0),
     }
 
 
@@ -115,6 +151,16 @@ class _Shapes:
         }
 
 
+def _explained(recording: Recording, launch: Launch, hardware: Hardware) -> list[Played]:
+    """Return the sites with why each costs what it costs, and what would fix it."""
+    explaining = Explaining(launch, hardware, loaded_sites(recording, launch))
+    said = []
+    for i, site in enumerate(_sites(launch, hardware)):
+        found = explaining.site(i)
+        said.append(site | {"why": [text for text in (found.because, found.fix) if text]})
+    return said
+
+
 def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
     rows = summarize(launch, hardware)
     return [
@@ -131,27 +177,31 @@ def _sites(launch: Launch, hardware: Hardware) -> list[Played]:
     ]
 
 
-def _arrays(now: RequestView, where: BankLayout, room: int) -> list[Played]:
+def _arrays(now: RequestView, where: BankLayout, room: int, view: View = "declared") -> list[Played]:
     """Return the cells of shared arrays, row by row; ``address`` is -1 where there is no cell."""
+    arrays = [array for array in now.launch.shared_arrays if array.nbytes]
+    if view == "physical" and arrays:
+        return [_cells(arrays[-1], physical(now, arrays, where))]
     found = []
-    for array in now.launch.shared_arrays:
+    for array in arrays:
         cells = math.prod(array.shape)
-        if not 0 < cells <= room:
-            continue
-        room -= cells
-        grid = declared(now, array, where)
-        found.append(
-            {
-                "name": array.name,
-                "size": grid.size,
-                "columns": grid.address.shape[1],
-                "address": grid.address.ravel().tolist(),
-                "names": grid.name.ravel().tolist(),
-                "touched": grid.touched.ravel().astype(int).tolist(),
-                "titles": [grid.x_title, grid.y_title],
-            }
-        )
+        if cells <= room:
+            room -= cells
+            found.append(_cells(array, declared(now, array, where)))
     return found
+
+
+def _cells(array: ArrayInfo, grid: Grid) -> Played:
+    return {
+        "name": array.name,
+        "size": grid.size,
+        "element": array.itemsize,
+        "columns": grid.address.shape[1],
+        "address": grid.address.ravel().tolist(),
+        "names": grid.name.ravel().tolist(),
+        "touched": grid.touched.ravel().astype(int).tolist(),
+        "titles": [grid.x_title, grid.y_title],
+    }
 
 
 def _globals(launch: Launch) -> list[Played]:

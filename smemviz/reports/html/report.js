@@ -2,7 +2,7 @@
 (async function () {
   "use strict";
 
-  const { Request, tile, banks: bankPicture, sectors: sectorPicture } = window.report;
+  const { Request, tile, banks: bankPicture, sectors: sectorPicture } = window.pictures;
   const at = (id) => document.getElementById(id);
   const packed = atob(at("data").textContent);
   const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
@@ -30,6 +30,7 @@
     figure.innerHTML = picture.svg;
     figure.says = picture.says;
     figure.tables = picture.tables;
+    figure.at = picture.at;
     at(`${id}-note`).textContent = picture.note;
     figure.dispatchEvent(new Event("figure-drawn", { bubbles: true }));
   }
@@ -39,6 +40,7 @@
     for (const id of ["first", "previous", "play", "next", "last", "place"]) at(id).disabled = empty;
     if (empty) {
       at("present").textContent = gettext("No request of this launch was logged.");
+      at("why").textContent = "";
       for (const id of ["tile", "banks", "sectors"]) put(id, null);
       return;
     }
@@ -57,6 +59,7 @@
       cost: request.shape.said,
     });
     at("place").setAttribute("aria-valuetext", at("present").textContent);
+    at("why").replaceChildren(...site.why.map((said) => element("span", "", `${said} `)));
     put("tile", array ? tile(request, array) : null);
     put("banks", site.shared ? bankPicture(request) : null);
     put("sectors", site.shared ? null : sectorPicture(request));

@@ -20,7 +20,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.reports.html.folded import folded_figures
 from smemviz.reports.html.page import document, text_of
 from smemviz.reports.html.playback import Played, played
-from smemviz.reports.html.scripts import messages_element, report_scripts
+from smemviz.reports.html.scripts import messages_element, picture_style, report_scripts
 from smemviz.reports.pictures import missing, provenance
 from smemviz.reports.selection import launch_name
 from smemviz.views.columns import columns_in
@@ -75,12 +75,12 @@ def report_page(
             f'<script type="application/octet-stream" id="data">{packed}</script>',
         )
     )
-    sheet = _colours(theme, banks) + (files("smemviz.reports.html") / "report.css").read_text("utf-8")
+    sheet = _colours(theme, banks) + picture_style() + (files("smemviz.reports.html") / "report.css").read_text("utf-8")
     return document(f"{name}: smemviz", body, sheet, report_scripts(), theme=theme)
 
 
 def _player() -> str:
-    """Return the controls and the places of the pictures; ``report_*.js`` fill them."""
+    """Return the controls and the places of the pictures; ``assets/pictures`` fills them."""
     paces = {1: _("1 a second"), 4: _("4 a second"), 16: _("16 a second")}
     paced = "".join(
         f'<option value="{pace}"{" selected" * (pace == 4)}>{escape(name)}</option>' for pace, name in paces.items()
@@ -90,6 +90,7 @@ def _player() -> str:
 <label>{text_of(_("Launch"))} <select id="launch"></select></label>
 <label>{text_of(_("Block"))} <select id="block"></select></label></div>
 <p id="headline" class="headline"></p>
+<p id="why"></p>
 <p id="left-out" class="note"></p>
 <div class="controls" role="group" aria-label="{escape(_("Playback"))}">
 {_button("first", "&#x23EE;", _("First request"))}

@@ -9,6 +9,8 @@ from typing import Any
 from smemviz.i18n import script_messages, spoken
 from smemviz.paths import assets_dir
 
+_PICTURES = assets_dir() / "pictures"  # which the dashboard draws too
+
 
 def embedded(data: Any) -> str:
     """Write data as JSON that may stand in a script: nothing in it ends the script or opens a comment."""
@@ -32,6 +34,13 @@ def table_script() -> str:
 
 def report_scripts() -> list[str]:
     """Return the scripts that play a recording, in their order; they need the messages."""
-    names = ("report_marks", "report_request", "report_tile", "report_served", "report")
-    own = [(files("smemviz.reports.html") / f"{name}.js").read_text("utf-8") for name in names]
-    return [language_script(), table_script(), *own]
+    pictures = [
+        (_PICTURES / f"{name}.js").read_text("utf-8") for name in ("marks", "request", "tile", "served", "hover")
+    ]
+    own = (files("smemviz.reports.html") / "report.js").read_text("utf-8")
+    return [language_script(), table_script(), *pictures, own]
+
+
+def picture_style() -> str:
+    """Return the style sheet of the pictures that those scripts draw."""
+    return (_PICTURES / "pictures.css").read_text("utf-8")

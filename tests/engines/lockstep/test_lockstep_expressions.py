@@ -59,3 +59,14 @@ def differing(made: list[Expression], arrays: dict[str, np.ndarray]) -> list[str
 @given(st.integers(0, 2**32))
 def test_random_expressions_give_what_numba_gives(seed):
     assert "\n".join(differing(expressions(seed, TOGETHER), inputs(seed))) == ""
+
+
+def test_a_side_of_a_condition_that_no_thread_takes_counts_for_the_type():
+    made = [
+        Expression(("v0 = -(a_int16[i] if a_bool[i] else a_uint8[i])",), "v0"),
+        Expression(("v1 = -(a_uint8[i] if not a_bool[i] else a_int16[i])",), "v1"),
+    ]
+    arrays = inputs(3)
+    for taken in (False, True):
+        arrays["bool"] = np.full(ELEMENTS, taken)
+        assert differing(made, arrays) == []

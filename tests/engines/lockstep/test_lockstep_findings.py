@@ -429,3 +429,30 @@ def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, capsys):
 
     assert cli.main(["run", str(file), "--engine", "lockstep"]) == 0
     assert "benign race in k" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "index"),
+    [
+        ("out[40][0][0]", "40"),
+        ("out[39][cuda.threadIdx.x + 20][0]", "39, 36"),
+        ("out[1, 2][3]", "1, 2, 3"),
+        ("out[1][2, -4]", "1, 2, -4"),
+        ("out[:, 36][0, 0]", ":, 36"),
+        ("out[:, 35][40, 0]", "40, 35, 0"),
+        ("out[2, 40, 0]", "2, 40, 0"),
+    ],
+)
+def test_an_index_in_several_brackets_is_named_whole(code, index):
+    _, (finding,) = body(f"x = {code}", np.zeros((40, 36, 3), np.int64))
+    assert what(finding) == f"out[{index}] is outside shape (40, 36, 3)"
+
+
+def test_an_index_of_a_slice_is_one_of_the_slice():
+    _, (finding,) = body("part = out[2:7]\nx = part[5][0]", np.zeros((40, 3), np.int64))
+    assert what(finding) == "out[5] is outside shape (5, 3)"
+
+
+def test_an_index_of_a_slice_that_differs_between_threads_is_one_of_the_slice():
+    _, (finding,) = body("part = out[cuda.laneid:, 1]\nx = part[9]", np.zeros((40, 3), np.int64))
+    assert what(finding) == "out[9] is outside shape (9,)"

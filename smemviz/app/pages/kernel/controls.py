@@ -159,6 +159,13 @@ def scope_switch() -> Component:
     )
 
 
+def drawing_options() -> Component:
+    """Choose how the tile is drawn, in a box that opens."""
+    inside = html.Div([view_switch(), banks_input()], className="option-fields")
+    head = html.Summary(_("View"), className="text-button", **{"aria-label": _("How the tile is drawn")})
+    return html.Details([head, inside], className="options")
+
+
 def banks_input() -> Component:
     """Choose how many banks are drawn."""
     return dmc.NumberInput(
@@ -204,20 +211,9 @@ def playback() -> Component:
     speeds = [{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)]
     return html.Div(
         [
-            html.Output("", id="position-text", className="position-text"),
+            html.Output(id="position-text", className="position-text"),  # which the script writes
             html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Playback")}),
-            dmc.Slider(
-                id="position",
-                min=0,
-                max=1,
-                step=1,
-                value=0,
-                label=None,
-                thumbLabel=_("Request"),
-                size="sm",
-                updatemode="drag",
-                className="position",
-            ),
+            html.Div(id="position", className="position"),  # the script's slider
             dmc.SegmentedControl(
                 id=control("speed"), data=speeds, value="4", size="xs", **{"aria-label": _("Requests per second")}
             ),

@@ -9,11 +9,12 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE
 from smemviz.app.components.facts import fact
-from smemviz.app.components.graph import download, graph
+from smemviz.app.components.graph import download, graph, panel
 from smemviz.app.components.launches import Filling, Query, launch_name
 from smemviz.app.components.links import pick_of
 from smemviz.app.components.rich import rich
 from smemviz.app.library import Library, Shown
+from smemviz.app.pages.kernel.controls import choice, scope_switch
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.figures.elements import described_counts, look_at
 from smemviz.figures.registry import FIGURES, Asked
@@ -26,6 +27,8 @@ from smemviz.views.columns import columns_in
 from smemviz.wording.labels import listed
 
 GLOBAL_PROPERTIES = (
+    "global-memory.hidden",
+    "global-memory.open",
     "site-traffic-panel.hidden",
     "site-traffic-title.children",
     "site-facts.children",
@@ -39,6 +42,13 @@ GLOBAL_PROPERTIES = (
     "elements.style",
     "elements-note.children",
 )
+
+
+def global_memory() -> Component:
+    """Lay out what is shown of global memory, folded until a request to it is looked at."""
+    elements = panel(FIGURES["elements"].title, "elements", choice("elements", _("Global array")), scope_switch())
+    head = html.Summary(html.H2(_("Global memory"), id="global-memory-title"))
+    return html.Details([head, site_panel(), elements], id="global-memory", className="folded", open=False, hidden=True)
 
 
 def site_panel() -> Component:
@@ -72,12 +82,19 @@ def view_global(library: Library, run_query: Query, look_query: Query) -> Fillin
     looked = look_at(now, look.elements, whole=look.whole)
     asked = Asked(found.shown.recording, found.hardware, look.theme, now, array=look.elements, whole=look.whole)
     figure = FIGURES["elements"].draw(asked)
-    return _site(found.shown, asked, run_query) | {
-        "elements-panel.hidden": looked is None,
-        "elements.figure": figure,
-        "elements.style": {"height": figure.layout.height},
-        "elements-note.children": described_counts(now, looked),
-    }
+    traffic = _site(found.shown, asked, run_query)
+    opened = {} if traffic["site-traffic-panel.hidden"] else {"global-memory.open": True}
+    return (
+        traffic
+        | opened
+        | {
+            "global-memory.hidden": looked is None and traffic["site-traffic-panel.hidden"],
+            "elements-panel.hidden": looked is None,
+            "elements.figure": figure,
+            "elements.style": {"height": figure.layout.height},
+            "elements-note.children": described_counts(now, looked),
+        }
+    )
 
 
 def _site(shown: Shown, asked: Asked, query: Query) -> Filling:

@@ -20,7 +20,7 @@ from smemviz.app.pages.kernel.controls import knob_kinds, knobs
 from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES, view_folded
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, view_global
 from smemviz.app.pages.kernel.kernel_page import kernel_page
-from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look, view_order
+from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look
 from smemviz.app.pages.kernel.measured import measured_panels
 from smemviz.app.pages.kernel.pictures import Pictures
 from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, view_run
@@ -52,6 +52,7 @@ def _add_callbacks(app: Dash, library: Library) -> None:
         Input("run", "data"),
         Input("look", "data"),
         Input("version", "data"),
+        State("stepped", "data"),
         State("shown-run", "data"),
         State("shown-look", "data"),
         prevent_initial_call=True,
@@ -60,37 +61,37 @@ def _add_callbacks(app: Dash, library: Library) -> None:
         run: Query,
         look: Query,
         version: str | None,
+        stepped: Query | None,
         run_before: dict[str, Any] | None,
         look_before: dict[str, Any] | None,
     ) -> list[Any]:
+        asked_for = ctx.triggered_prop_ids
+        if stepped and "look.data" not in asked_for and "run.data" not in asked_for:  # the file itself has changed
+            look = look | stepped
         filling = looked(library, run, look)
         if filling.get("shown-look.data") == look_before:  # a step changes no control, so none need be looked at
             filling.pop("shown-look.data", None)
-        if not {"run.data", "version.data"}.isdisjoint(ctx.triggered_prop_ids):
+        if not {"run.data", "version.data"}.isdisjoint(asked_for):
             filling |= view_run(library, run, run_before["title"] if run_before else None)
             filling["drawn-run.data"] = run
         return values(_PROPERTIES, filling)
 
-    def touch(run: Query, present: object, look: Query) -> Filling:
+    def touch(run: Query, present: object, stepped: Query | None, look: Query) -> Filling:
+        if stepped and set(ctx.triggered_prop_ids) == {"stepped-globally.data"}:
+            look = look | stepped
         return touched(library, run, look)
 
     def fold(run: Query, theme: str, look: Query) -> Filling:
         return folded(library, run, look | {"theme": theme})
 
-    def why(run: Query, present: object, look: Query) -> Filling:
+    def why(run: Query, block: object, look: Query) -> Filling:
         return view_why(library, run, look)
 
     drawn, look = Input("drawn-run", "data"), State("look", "data")
-    fill(app, GLOBAL_PROPERTIES, touch, drawn, Input("present", "data"), look, initially=False)
+    present, stepped = Input("present", "data"), Input("stepped-globally", "data")
+    fill(app, GLOBAL_PROPERTIES, touch, drawn, present, stepped, look, initially=False)
     fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), look, initially=False)
-    fill(app, WHY_PROPERTIES, why, drawn, Input("present", "data"), look, initially=False)
-
-    @app.callback(  # type: ignore[untyped-decorator]
-        Output("order", "data"), Input("drawn-run", "data"), Input("shown-block", "data")
-    )
-    def show_order(query: Query, block: str | None) -> Any:
-        order = view_order(library, query, block)
-        return no_update if order is None else order
+    fill(app, WHY_PROPERTIES, why, drawn, Input("shown-block", "data"), look, initially=False)
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("knobs", "children"),

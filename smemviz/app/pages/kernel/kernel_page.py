@@ -9,23 +9,21 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller
-from smemviz.app.components.graph import panel
+from smemviz.app.components.graph import panel, picture_panel
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.controls import (
-    banks_input,
     choice,
+    drawing_options,
     hardware_select,
     knob_kinds,
     knobs,
     playback,
-    scope_switch,
     source_switch,
-    view_switch,
 )
 from smemviz.app.pages.kernel.folded import folded_panels, view_folded
 from smemviz.app.pages.kernel.follow import follower, version
-from smemviz.app.pages.kernel.global_view import site_panel, view_global
+from smemviz.app.pages.kernel.global_view import global_memory, view_global
 from smemviz.app.pages.kernel.look_view import looked_at, view_look
 from smemviz.app.pages.kernel.measured.hardware_panel import hardware_panel
 from smemviz.app.pages.kernel.measured.measured_panels import view_measured
@@ -97,25 +95,16 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         dcc.Store(id="shown-run"),
         dcc.Store(id="shown-look"),
         dcc.Store(id="drawn-run"),  # the run that the pictures are of: what is less urgent follows it
-        dcc.Store(id="present"),
-        dcc.Store(id="order"),
-        dcc.Store(id="playing", data=False),
+        dcc.Store(id="played"),  # the requests of a block
+        dcc.Store(id="present"),  # the one that was asked for; from there on the browser steps
+        dcc.Store(id="stepped"),  # the one that it has stepped to
+        dcc.Store(id="stepped-globally"),  # the same, while global memory is shown
         dcc.Store(id="measured-last"),
         dcc.Store(id="version"),  # of a file that is followed
         dcc.Store(id="knobs-of", data=knob_kinds(program)),
         html.Nav(id="kernels", className="kernels", **{"aria-label": _("Kernels of this file")}),
         dcc.Loading(
-            html.Header(
-                [
-                    html.Div(
-                        [html.P(id="eyebrow", className="eyebrow"), choice("launch", _("Launch of this kernel"))],
-                        className="eyebrow-line",
-                    ),
-                    html.H1(id="headline", className="headline"),
-                    html.P(id="origin", className="origin"),
-                ],
-                className="title",
-            ),
+            _title(),
             delay_show=250,
             overlay_style={"visibility": "visible", "opacity": 0.5},
             custom_spinner=html.Span(className="spinner"),
@@ -123,81 +112,11 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         html.Div(id="notices", role="status", className="notices"),
         html.Div(
             [
+                html.Div([*lead, _source(), _constants(program, hardware)], className="left opening"),
+                html.Div(_played(), className="right opening"),
+                html.Div([_facts(), timing_panel()], className="left"),
                 html.Div(
-                    [
-                        *lead,
-                        html.Section(
-                            [
-                                html.Div(
-                                    [
-                                        html.H2(_("Constants"), id="knobs-title"),
-                                        html.Button(_("Reset"), id="reset", className="text-button", type="button"),
-                                    ],
-                                    className="panel-head",
-                                ),
-                                knobs(program),
-                                html.Div([hardware_select(hardware), source_switch()], className="fields"),
-                            ],
-                            className="panel knobs-panel",
-                            **{"aria-labelledby": "knobs-title"},
-                        ),
-                        html.Section(
-                            [
-                                html.Div(
-                                    [
-                                        html.H2(_("Source"), id="source-title"),
-                                        html.P(_("↑ ↓ go from access to access"), className="note keys"),
-                                    ],
-                                    className="panel-head",
-                                ),
-                                scroller(html.Ol(id="source", className="source"), titled="source-title"),
-                            ],
-                            className="panel source-panel",
-                            id="source-panel",
-                        ),
-                        html.Section(
-                            [
-                                html.H2(_("Launch"), id="facts-title"),
-                                html.Dl(id="facts", className="facts"),
-                                html.P(id="facts-note", className="note"),
-                            ],
-                            className="panel facts-panel",
-                            **{"aria-labelledby": "facts-title"},
-                        ),
-                        timing_panel(),
-                    ],
-                    className="left",
-                ),
-                html.Div(
-                    [
-                        panel(
-                            FIGURES["tile"].title,
-                            "tile",
-                            choice("array", _("Shared array")),
-                            view_switch(),
-                            banks_input(),
-                        ),
-                        html.Section(
-                            [
-                                html.H2(_("Playback"), className="visually-hidden"),
-                                choice("block", _("Block")),
-                                playback(),
-                            ],
-                            className="panel playback-panel",
-                        ),
-                        panel(FIGURES["warps"].title, "warps"),
-                        panel(FIGURES["banks"].title, "request"),
-                        *folded_panels(),
-                        why_panel(),
-                        suggest_panel(),
-                        site_panel(),
-                        panel(
-                            FIGURES["elements"].title,
-                            "elements",
-                            choice("elements", _("Global array")),
-                            scope_switch(),
-                        ),
-                    ],
+                    [panel(FIGURES["warps"].title, "warps"), *folded_panels(), suggest_panel(), global_memory()],
                     className="right",
                 ),
             ],
@@ -207,3 +126,74 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         hardware_panel(),
         published_panel(),
     ]
+
+
+def _title() -> Component:
+    """Lay out what is said first: the kernel, the headline, why it is so, and the fix."""
+    return html.Header(
+        [
+            html.Div(
+                [
+                    html.P(id="eyebrow", className="eyebrow"),
+                    choice("launch", _("Launch of this kernel")),
+                    html.P(id="origin", className="origin"),
+                ],
+                className="eyebrow-line",
+            ),
+            html.H1(id="headline", className="headline"),
+            why_panel(),
+        ],
+        className="title",
+    )
+
+
+def _source() -> Component:
+    keys = html.P(_("↑ ↓ go from access to access"), className="note keys")
+    return html.Section(
+        [
+            html.Div([html.H2(_("Source"), id="source-title"), keys], className="panel-head"),
+            scroller(html.Ol(id="source", className="source"), titled="source-title"),
+        ],
+        className="panel source-panel",
+        id="source-panel",
+    )
+
+
+def _constants(program: Program, hardware: Hardware) -> Component:
+    reset = html.Button(_("Reset"), id="reset", className="text-button", type="button")
+    return html.Section(
+        [
+            html.Div([html.H2(_("Constants"), id="knobs-title"), reset], className="panel-head"),
+            knobs(program),
+            html.Div([hardware_select(hardware), source_switch()], className="fields"),
+        ],
+        className="panel knobs-panel",
+        **{"aria-labelledby": "knobs-title"},
+    )
+
+
+def _played() -> list[Component]:
+    """Lay out the pictures of the present request, and what steps through the others."""
+    pictures = [
+        picture_panel(FIGURES["tile"].title, "tile", choice("array", _("Shared array")), drawing_options()),
+        picture_panel(FIGURES["banks"].title, "request"),
+    ]
+    return [
+        html.Div(pictures, className="pictures"),
+        html.Section(
+            [html.H2(_("Playback"), className="visually-hidden"), choice("block", _("Block")), playback()],
+            className="panel playback-panel",
+        ),
+    ]
+
+
+def _facts() -> Component:
+    return html.Section(
+        [
+            html.H2(_("Launch"), id="facts-title"),
+            html.Dl(id="facts", className="facts"),
+            html.P(id="facts-note", className="note"),
+        ],
+        className="panel facts-panel",
+        **{"aria-labelledby": "facts-title"},
+    )

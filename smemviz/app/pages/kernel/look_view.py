@@ -1,4 +1,4 @@
-"""What a look at a run puts on the kernel page: the pictures and the present request in words."""
+"""What a look at a run puts on the kernel page: a block's requests, which the browser draws and steps through."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from smemviz.app.library import Library, Shown
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import accessed, look_at
-from smemviz.figures.registry import FIGURES, Asked
-from smemviz.i18n import _
+from smemviz.figures.warps import warps
+from smemviz.i18n import _, ngettext
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.model.playback.request_view import RequestView, blocks, playback_order, request_view
+from smemviz.model.playback.request_view import RequestView, blocks
 from smemviz.recordings.data import Launch
-from smemviz.recordings.places import place_of
+from smemviz.reports.html.playback import played_block
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count
-from smemviz.wording.sentences import present
 
-PICTURES = ("tile", "warps", "request")
 LOOK_PROPERTIES = (
-    *(f"{picture}.{name}" for picture in PICTURES for name in ("figure", "style")),
+    "played.data",
+    "warps.figure",
+    "warps.style",
     "tile-panel.hidden",
-    "request-title.children",
-    "position-text.children",
     "tile-note.children",
     "shown-look.data",
     "present.data",
@@ -55,43 +53,29 @@ def looked_at(library: Library, run_query: Query, look_query: Query) -> Looked |
 
 
 def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
-    """Draw what is looked at; nothing where the run is refused."""
+    """Return what the browser draws of what is looked at; nothing where the run is refused."""
     found = looked_at(library, run_query, look_query)
     if found is None:
         return {}
     shown, launch, hardware, look, now = found.shown, found.launch, found.hardware, found.look, found.now
-    row = now.row
-    at_site = int(launch.requests.site[row]) if row is not None else None
     names = [array.name for array in launch.shared_arrays]
-    goes_to = launch.sites[at_site].array if at_site is not None else None
-    array = next((name for name in (look.array, goes_to) if name in names), names[0] if names else "")
-    is_global = at_site is not None and launch.sites[at_site].space == "global"
     looked = look_at(now, look.elements)
     drawn = look.banks or hardware.banks
-    asked = Asked(shown.recording, hardware, look.theme, now, view=look.view, array=array, banks=drawn)
-    request = FIGURES["sectors" if is_global else "banks"]
-    figures = [one.draw(asked) for one in (FIGURES["tile"], FIGURES["warps"], request)]
+    block = played_block(launch, now.block, hardware, banks=drawn, view=look.view)
+    warps_figure = warps(launch, now.block, hardware=hardware, theme=look.theme)  # the browser frames the present one
     group = next(group for group in shown.groups() if any(one is launch for one, _ in group))
     nth, numbers = next(n for one, n in group if one is launch), [n for _, n in group]
-    filling: Filling = {}
-    for picture, figure in zip(PICTURES, figures, strict=True):
-        filling[f"{picture}.figure"] = figure
-        filling[f"{picture}.style"] = {"height": figure.layout.height}
-    return filling | {
+    return {
+        "played.data": block | {"array": look.array if look.array in names else None},
+        "warps.figure": warps_figure,
+        "warps.style": {"height": warps_figure.layout.height},
         "tile-panel.hidden": not names,
-        "request-title.children": request.title,
-        "position-text.children": _(
-            "{position:,} of {requests:,}: {request}",
-            position=now.position + 1,
-            requests=len(now.rows),
-            request=present(now, hardware),
-        ),
-        "tile-note.children": _drawing_note(drawn, hardware),
+        "tile-note.children": sentences(_drawing_note(drawn, hardware), _left_out(block["left_out"])),
         "shown-look.data": {
             "values": {
                 "view": look.view,
                 "banks": drawn,
-                "array": array,
+                "array": look.array if look.array in names else _array_of(now, names),
                 "block": str(now.block),
                 "elements": looked.array.name if looked else "",
                 "scope": "launch" if look.whole else "block",
@@ -104,23 +88,30 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
                 "launch": [str(number) for number in numbers] if len(numbers) > 1 else [],
             },
         },
-        "present.data": {
-            "position": now.position,
-            "site": at_site,
-            "at": place_of(launch, at_site) if at_site is not None else None,
-        },
+        "present.data": _present(now),
     }
 
 
-def view_order(library: Library, query: Query, block: str | None) -> dict[str, list[int]] | None:
-    """Return site, warp and step of a block's requests in playback order, None where the run is refused."""
-    state = RunState.read(query)
-    try:
-        launch = library.show(state).launch(state)
-    except SmemvizError:
-        return None
-    rows = playback_order(launch, request_view(launch, int(block) if block else None).block)
-    return {name: getattr(launch.requests, name)[rows].tolist() for name in ("site", "warp", "step")}
+def _array_of(now: RequestView, names: list[str]) -> str:
+    """Return the shared array that the present request goes to, else the first."""
+    goes_to = now.launch.sites[now.launch.requests.site[now.row]].array if now.row is not None else ""
+    return goes_to if goes_to in names else (names[0] if names else "")
+
+
+def _present(now: RequestView) -> dict[str, int | str | None]:
+    """Tell which request is looked at: its place in the block, and the names it has in the URL."""
+    if now.row is None:
+        return {"position": now.position, "block": now.block, "site": None}
+    requests = now.launch.requests
+    named = {name: int(getattr(requests, name)[now.row]) for name in ("site", "warp", "step")}
+    return {"position": now.position, "block": now.block, **named}
+
+
+def _left_out(requests: int) -> str:
+    if not requests:
+        return ""
+    one = "{n:,} more request of this block is counted and not played."
+    return ngettext(one, "{n:,} more requests of this block are counted and not played.", requests)
 
 
 def _drawing_note(drawn: int, hardware: Hardware) -> str:

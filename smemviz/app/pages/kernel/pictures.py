@@ -71,9 +71,9 @@ def _asked(found: Looked, run: Query) -> Query:
 def _apart(of: Recording, filling: Filling) -> _Drawn:
     """Part what a view fills in from its figures, whose thousands of texts are much alike and pack well."""
     figures = {
-        name: compress(value.to_json().encode(), level=1)
+        name: compress((value.to_json() if isinstance(value, go.Figure) else json.dumps(value)).encode(), level=1)
         for name, value in filling.items()
-        if isinstance(value, go.Figure)
+        if isinstance(value, go.Figure) or name == "played.data"
     }
     rest: dict[str, Any] = {name: value for name, value in filling.items() if name not in figures}
     return _Drawn(ref(of), rest, figures)

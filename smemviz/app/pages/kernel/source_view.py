@@ -134,8 +134,14 @@ def _badge(i: int, site: Site, row: SiteSummary) -> Component:
     said = badge(site, row)
     if site.calls:
         said = _("{badge} via line {line}", badge=said, line=site.calls[0][0])
+    first, *rest = said.split(" · ", 2)
+    short = [
+        html.Span(" · ".join([first, *rest[:1]])),
+        *(html.Span(f" · {one}", className="badge-more") for one in rest[1:]),
+    ]
     return html.Button(
-        [html.Span(site.source, className="badge-source notranslate"), html.Span(said)],
+        [html.Span(site.source, className="badge-source notranslate"), html.Span(short)],
+        title=said,
         id={"type": "site", "index": i},
         className=f"badge {state}",
         type="button",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
 from dash import dcc, html
 from dash.development.base_component import Component
 
@@ -16,57 +17,61 @@ from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import Hardware
+from smemviz.model.playback.request_view import request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import spelling_of
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital
 
-WHY_PROPERTIES = ("why-panel.hidden", "why-title.children", "why.children", "why-gpus.children")
+WHY_PROPERTIES = ("why.children",)
 
 
 def why_panel() -> Component:
-    """Lay out the panel; it is hidden while there is nothing to explain."""
-    return html.Section(
-        [html.H2(id="why-title"), html.Div(id="why", className="why"), html.P(id="why-gpus", className="note")],
-        id="why-panel",
-        className="panel",
-        hidden=True,
-        **{"aria-labelledby": "why-title"},
-    )
+    """Lay out where it is said, below the headline."""
+    return html.Div(id="why", className="why")
 
 
 def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
-    """Explain the site that is looked at; nothing where the run is refused."""
+    """Explain each site that has requests, the one that is looked at shown; nothing where the run is refused.
+
+    ``assets/playback.js`` shows the others as one steps.
+    """
     found = looked_at(library, run_query, look_query)
     if found is None:
         return {}
-    launch, row = found.launch, found.now.row
-    if row is None:
-        return {"why-panel.hidden": True}
-    site = int(launch.requests.site[row])
-    return {
-        "why-panel.hidden": False,
-        "why-title.children": rich("Why {source} costs what it costs", source=html.Code(launch.sites[site].source)),
-        "why.children": _paragraphs(_explaining(_Same(found.shown.recording, launch), found.hardware).site(site)),
-        "why-gpus.children": _on_every_gpu(run_query, look_query, launch, row),
-    }
+    launch, now = found.launch, found.now
+    explaining = _explaining(_Same(found.shown.recording, launch), found.hardware)
+    site = int(launch.requests.site[now.row]) if now.row is not None else None
+    asked = {name: value for name, value in look_query.items() if name not in ("site", "block", "warp", "step", "at")}
+    each = [
+        html.Div(
+            _paragraphs(explaining.site(i), _on_every_gpu(run_query, asked, launch, i, now.block)),
+            hidden=i != site,
+            **{"data-site": str(i)},
+        )
+        for i in np.unique(launch.requests.site[now.rows]).tolist()
+    ]
+    return {"why.children": each}
 
 
-def _paragraphs(said: Explained) -> list[Component]:
-    pattern = capital(_("{pattern}.", pattern=said.pattern))
-    lines = [(_("Pattern."), pattern), (_("Reason."), said.because), (_("Fix."), said.fix)]
-    return [html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text]
+def _paragraphs(said: Explained, link: Component | None) -> list[Component]:
+    """Say in a sentence why the site costs what it costs, and in another what would fix it."""
+    lines = [(capital(_("{pattern}.", pattern=said.pattern)), said.because), (_("Fix."), said.fix)]
+    shown = [html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text]
+    if link is not None:
+        shown[-1].children = [*shown[-1].children, " ", link]
+    return shown
 
 
-def _on_every_gpu(run: Query, look: Query, launch: Launch, row: int) -> list[Component]:
-    """Link to this very request, also where it was chosen for the reader; global memory has no banks."""
+def _on_every_gpu(run: Query, look: Query, launch: Launch, site: int, block: int) -> Component | None:
+    """Link to the site's first request on every GPU; global memory has no banks."""
+    if launch.sites[site].space == "global":
+        return None
+    now = request_view(launch, block, site=site)
     requests = launch.requests
-    if launch.sites[requests.site[row]].space == "global":
-        return []
-    site, block, warp, step = (str(one[row]) for one in (requests.site, requests.block, requests.warp, requests.step))
-    query = access_query(run, look | {"site": site, "block": block, "warp": warp, "step": step})
-    return [dcc.Link(_("The same request on every GPU"), href=f"{GPUS}?{query}")]
+    named = {name: str(getattr(requests, name)[now.row]) for name in ("site", "block", "warp", "step")}
+    return dcc.Link(_("On every GPU"), href=f"{GPUS}?{access_query(run, look | named)}", className="on-gpus")
 
 
 class _Same:

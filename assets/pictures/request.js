@@ -22,7 +22,7 @@
 
   let held = { until: -1, cells: new Map() }; // what the stores up to a place have left, by address
 
-  window.report.Request = class {
+  window.pictures.Request = class {
     constructor(banks, launch, block, place) {
       Object.assign(this, { banks, launch, block, place });
       this.warp = block.warp[place];

@@ -1,0 +1,171 @@
+// A shared array: its elements coloured by bank, what they hold, and the lanes of the request in their cells.
+(function () {
+  "use strict";
+
+  const { LEFT, FOOT, MOST, LEAST, LETTER, badge, ranges, text, sized, line, every, box, fills, put, upright, svg, step } =
+    window.pictures;
+  const MOST_VALUES = 1024; // more are a grey haze
+
+  // The lanes in each cell of the array, and whether one of them is in conflict.
+  function lanesIn(request, array) {
+    const found = new Map();
+    if (!request.site.shared) return found;
+    const conflicting = new Set(request.shape.words.filter((word) => word[3]).map((word) => word[0]));
+    for (const [lane, first] of request.lanes()) {
+      for (let byte = first - (first % array.size); byte < first + request.site.bytes; byte += array.size) {
+        const cell = found.get(byte) || { lanes: [], hot: false };
+        cell.lanes.push(lane);
+        cell.hot = cell.hot || conflicting.has(lane);
+        found.set(byte, cell);
+      }
+    }
+    return found;
+  }
+
+  // What is drawn of a large array: a window around the request.
+  function windowOf(count, places) {
+    if (count <= MOST) return [0, count];
+    const middle = places.length ? Math.floor((Math.min(...places) + Math.max(...places) + 1 - MOST) / 2) : 0;
+    const first = Math.max(0, Math.min(middle, places.length ? Math.min(...places) : 0, count - MOST));
+    return [first, first + MOST];
+  }
+
+  // What a cell is and holds, and who is there, a line each.
+  function told({ bank, touched, kept, here }) {
+    const lines = [gettext("bank {bank}", { bank })];
+    if (kept) {
+      const from = { value: kept.value, thread: kept.warp * 32 + kept.lane, warp: kept.warp, lane: kept.lane };
+      lines.push(gettext("holds {value} from thread {thread} (warp {warp}, lane {lane})", from));
+    } else {
+      lines.push(touched ? gettext("nothing stored yet") : gettext("padding: no request ever touches it"));
+    }
+    const lanes = here && ranges(here.lanes);
+    if (here && here.hot) lines.push(gettext("this request: lane {lanes}, in conflict", { lanes }));
+    else if (here) lines.push(gettext("this request: lane {lanes}", { lanes }));
+    return lines;
+  }
+
+  // The last thing stored in a cell, which may be wider than an element.
+  function keptIn(held, address, size, element) {
+    let kept;
+    for (let byte = 0; byte < size; byte += element) kept = held.get(address + byte) || kept;
+    return kept;
+  }
+
+  function cellsOf(request, array, lanes, rows, columns) {
+    const held = request.contents();
+    const across = array.columns;
+    return rows.map((row) =>
+      columns.map((column) => {
+        const i = row * across + column;
+        const address = array.address[i];
+        if (address < 0 || address === undefined) return null; // beyond the end of a folded vector
+        const [name, touched, bank] = [array.names[i], array.touched[i], request.bank(address)];
+        const kept = keptIn(held, address, array.size, array.element);
+        return { name, touched, bank, kept, here: lanes.get(address) };
+      }),
+    );
+  }
+
+  const lookOf = ({ touched, kept, bank }) => `fill="var(--${!touched ? "unused" : kept ? `bank${bank}` : `faint${bank}`})"`;
+
+  // Frames, corners and lanes over the cells of a row.
+  function marked(cells, y, width, height, isWritten, most) {
+    const there = cells.map((cell, column) => ({ ...cell, x: LEFT + column * width })).filter(({ here }) => here);
+    const corner = Math.min(7, width / 2, height / 2).toFixed(1);
+    const frames = there.map(({ here, x }) =>
+      box(x, y, width, height, `class="${here.hot ? "bad" : "lane"}"`) +
+      (here.hot ? `<path class="corner" d="M${x.toFixed(1)} ${y.toFixed(1)}h${corner}l-${corner} ${corner}z"/>` : ""));
+    const said = there.map(({ here, x }) => ({ x, said: badge(here.lanes), kind: here.hot ? "hot" : "here" }));
+    const end = LEFT + cells.length * width;
+    return frames.join("") + (isWritten ? line(said, y, width, height, end, most) : "");
+  }
+
+  // The values, where all of them can be read.
+  function values(cells, width, height) {
+    const longest = Math.max(0, ...cells.flat().map((cell) => (cell && cell.kept ? String(cell.kept.value).length : 0)));
+    const size = Math.min(11, (width - 2) / (LETTER * longest), height - 5);
+    if (!longest || size < LEAST - 1.5 || cells.length * cells[0].length > MOST_VALUES) return "";
+    return cells.map((one, row) => one.map((cell, column) => {
+      if (!cell || !cell.kept || cell.here) return "";
+      return text(LEFT + (column + 0.5) * width - 0.5, (row + 0.5) * height + size * 0.36, cell.kept.value, "value", size);
+    }).join("")).join("");
+  }
+
+  function legend(cells, banks) {
+    const all = cells.flat().filter(Boolean);
+    return [
+      ["bank0", gettext("bank {bank}", { bank: 0 })],
+      [`bank${banks - 1}`, gettext("bank {bank}", { bank: banks - 1 })],
+      all.some(({ here }) => here && !here.hot) && ["lane", gettext("lane of this request")],
+      all.some(({ here }) => here && here.hot) && ["bad", gettext("lane in conflict: bold, corner marked")],
+      all.some(({ touched, kept }) => touched && !kept) && ["faint", gettext("nothing stored yet")],
+      all.some(({ touched }) => !touched) && ["unused", gettext("never touched")],
+    ].filter(Boolean);
+  }
+
+  function noted(request, isPart, rows, columns) {
+    const note = gettext(
+      "Colour is the bank, from 0 (blue) to {last} (yellow); framed are the lanes of this request, from L0 to L31, those in conflict bold with a marked corner; faint cells hold nothing yet, grey ones are never touched.",
+      { last: request.banks - 1 },
+    );
+    return isPart ? `${note} ${gettext("Shown is a part of {rows} x {columns} elements.", { rows, columns })}` : note;
+  }
+
+  window.pictures.tile = function (request, array, room) {
+    const lanes = lanesIn(request, array);
+    const { columns } = array;
+    const rows = array.address.length / columns;
+    const where = array.address.map((address, i) => (lanes.has(address) ? i : -1)).filter((i) => i >= 0);
+    const [top, bottom] = windowOf(rows, where.map((i) => Math.floor(i / columns)));
+    const [left, right] = windowOf(columns, where.map((i) => i % columns));
+    const counted = (first, end) => Array.from({ length: end - first }, (_, i) => first + i);
+    const cells = cellsOf(request, array, lanes, counted(top, bottom), counted(left, right));
+    const { width, height } = sized(room, right - left, bottom - top);
+    const [across, down] = [LEFT + (right - left) * width, (bottom - top) * height];
+    const places = new Map();
+    cells.forEach((one, row) =>
+      one.forEach((cell, column) => cell && put(places, lookOf(cell), LEFT + column * width, row * height)));
+    const written = every(height);
+    let since = written;
+    const most = Math.max(0, ...[...lanes.values()].map((one) => badge(one.lanes).length));
+    const parts = [fills(places, width, height), values(cells, width, height)];
+    cells.forEach((one, row) => {
+      const isWritten = one.some((cell) => cell && cell.here) && since >= written;
+      since = isWritten ? 1 : since + 1;
+      parts.push(marked(one, row * height, width, height, isWritten, most));
+    });
+    const [down_step, across_step] = [step(height * 1.1), step(width)];
+    for (let row = top; row < bottom; row += down_step) {
+      parts.push(text(LEFT - 14, (row - top + 0.5) * height + 4, row, "axis"));
+    }
+    for (let column = left; column < right; column += across_step) {
+      parts.push(text(LEFT + (column - left + 0.5) * width, down + 13, column, "axis"));
+    }
+    parts.push(text((LEFT + across) / 2, down + FOOT - 4, array.titles[0], "axis"), upright(down, array.titles[1]));
+    const named = { array: array.name, cost: request.shape.said };
+    const isPart = bottom - top < rows || right - left < columns;
+    return {
+      svg: svg(across + 2, down + FOOT, parts),
+      says: where.length
+        ? gettext("{array} with the lanes of this request: {cost}", named)
+        : gettext("{array}, where this request has no lane", named),
+      note: noted(request, isPart, rows, columns),
+      part: isPart ? gettext("Shown is a part of {rows} x {columns} elements.", { rows, columns }) : "",
+      legend: legend(cells, request.banks),
+      at(x, y) {
+        const cell = (cells[Math.floor(y / height)] || [])[Math.floor((x - LEFT) / width)];
+        return cell ? [cell.name, ...told(cell)] : null;
+      },
+      tables: () => [
+        {
+          down: array.titles[1],
+          across: array.titles[0],
+          columns: counted(left, right),
+          heads: counted(top, bottom),
+          rows: cells.map((one) => one.map((cell) => (cell ? told(cell).join("; ") : ""))),
+        },
+      ],
+    };
+  };
+})();

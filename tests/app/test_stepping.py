@@ -1,0 +1,117 @@
+"""Stepping and playing happen in the browser: what was sent with a launch is enough for all of its requests."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from helpers.waiting import settle
+from playwright.sync_api import Page, Request, expect
+
+pytestmark = pytest.mark.browser
+
+TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
+SEEN = """() => {
+  window.seen = [];
+  const text = document.getElementById("position-text");
+  new MutationObserver(() => window.seen.push(Number(text.textContent.split(" ")[0])))
+    .observe(text, { childList: true, characterData: true, subtree: true });
+}"""
+
+
+def asked_while(page: Page) -> list[str]:
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    page.on("request", note)
+    return asked
+
+
+def test_a_step_asks_the_server_for_nothing(quiet: Page) -> None:
+    page = quiet
+    page.goto(f"{TRANSPOSE}&site=0&warp=0&step=0")
+    settle(page)
+    asked = asked_while(page)
+    for _ in range(40):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#position-text")).to_contain_text("41 of 96: load by warp 8, step 1")
+    expect(page.locator("#source .badge[aria-pressed=true]")).to_contain_text("tile[tx, ty]")
+    expect(page.locator("#why > :not([hidden])")).to_contain_text("Stride of 32 words.")
+    page.get_by_role("button", name="Last request").click()
+    expect(page.locator("#request-title")).to_have_text("Sectors and lines")
+    expect(page.locator("#position-text")).to_contain_text("96 of 96: global store by warp 31, step 2")
+    page.wait_for_timeout(1500)  # what follows a step when one rests has had its time
+    assert asked == []
+    assert "site=2&warp=31&step=2" in page.url
+    page.reload()
+    expect(page.locator("#position-text")).to_contain_text("96 of 96")
+
+
+def test_a_whole_block_plays_without_the_server_and_skips_nothing(quiet: Page) -> None:
+    page = quiet
+    page.goto(f"{TRANSPOSE}&site=0&warp=0&step=0&speed=12")
+    settle(page)
+    page.evaluate(SEEN)
+    asked = asked_while(page)
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator("#position-text")).to_contain_text("96 of 96")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert page.evaluate("window.seen") == list(range(2, 97))
+    assert asked == []
+
+
+def test_the_slider_and_the_warps_follow_a_step(quiet: Page) -> None:
+    page = quiet
+    page.goto(f"{TRANSPOSE}&site=1&warp=0&step=1")
+    settle(page)
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("slider", name="Request")).to_have_value("33")
+    expect(page.locator("#warps .warp-frame")).to_have_attribute("data-at", "1 1")
+    page.get_by_role("slider", name="Request").press("ArrowRight")
+    expect(page.locator("#position-text")).to_contain_text("35 of 96: load by warp 2, step 1")
+    page.locator("h1").click()
+    page.keyboard.press("Home")
+    expect(page.locator("#position-text")).to_have_text("1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")
+    page.keyboard.press("End")
+    expect(page.locator("#position-text")).to_contain_text("96 of 96")
+
+
+def test_back_returns_to_the_access_before(quiet: Page) -> None:
+    page = quiet
+    page.goto(TRANSPOSE)
+    settle(page)
+    page.get_by_role("button", name="tile[ty, tx] shared store").click()
+    expect(page.locator("#position-text")).to_contain_text("1 of 96: store")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#position-text")).to_contain_text("2 of 96: store")
+    page.get_by_role("button", name=re.compile(r"tile\[tx, ty\] shared load")).click()
+    expect(page.locator("#position-text")).to_contain_text("33 of 96: load")
+    page.go_back()
+    expect(page.locator("#position-text")).to_contain_text("2 of 96: store")
+
+
+def test_a_cell_says_what_it_holds_under_the_mouse(quiet: Page) -> None:
+    page = quiet
+    page.goto(f"{TRANSPOSE}&site=1&warp=0&step=1")
+    settle(page)
+    corner = page.locator("#tile .bad").first.bounding_box()
+    assert corner is not None
+    page.mouse.move(corner["x"] + 3, corner["y"] + 3)
+    expect(page.locator(".cell-hover")).to_have_text(
+        "tile[0, 0]bank 0holds 0 from thread 0 (warp 0, lane 0)this request: lane 0, in conflict"
+    )
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".cell-hover")).to_be_hidden()
+
+
+def test_the_keys_of_a_picture_name_all_of_its_colours(quiet: Page) -> None:
+    page = quiet
+    page.goto(f"{TRANSPOSE}&site=0&warp=1&step=0")
+    settle(page)
+    expect(page.locator("#tile-key li")).to_have_text(
+        ["bank 0", "bank 31", "lane of this request", "nothing stored yet"]
+    )
+    expect(page.locator("#request-key li")).to_have_text(["bank 0", "bank 31"])
