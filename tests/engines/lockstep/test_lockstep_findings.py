@@ -343,9 +343,9 @@ def test_one_name_for_two_arrays_in_different_threads_is_refused():
         ("x = cuda.threadIdx.x + 1", KernelFileError, "cuda.threadIdx.x is for kernels; this line runs on the host"),
         ("cuda.nowhere()", UnsupportedError, "cuda.nowhere is not known to the lockstep engine; run with engine gpu"),
         (
-            "cuda.jit(link='a.ptx')",
+            "cuda.jit(linked='a.ptx')",
             UnsupportedError,
-            "cuda.jit(link=...) is not known to the lockstep engine; run with engine gpu",
+            "cuda.jit(linked=...) is not known to the lockstep engine; run with engine gpu",
         ),
         ("helper(1)", LaunchError, "helper is a device function; call it in a kernel"),
         ("helper[1, 1](1)", LaunchError, "helper is a device function; only kernels are launched"),
