@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.made_kernels import SHORT
 
 from smemviz.cli.verbs.dashboard import say_what_is_off
-from smemviz.engines.sandbox import confine
+from smemviz.engines.sandbox import Supervisor, confine
 
 pytestmark = pytest.mark.skipif(bool(confine.lacking()), reason=f"not kept from here: {', '.join(confine.lacking())}")
 
@@ -86,3 +87,12 @@ def test_there_is_no_network_and_no_other_program(in_thread: bool) -> None:
     found = tried(*attempts, in_thread=in_thread)
     assert len(found) == len(attempts)
     assert set(found) <= {_EPERM, _EACCES}
+
+
+def test_a_text_runs_without_a_place_to_write() -> None:
+    """The first run of a process looks for no folder for temporary files."""
+    supervisor = Supervisor()
+    try:
+        assert supervisor.run(SHORT).printed == "stride 2\n"
+    finally:
+        supervisor.close()

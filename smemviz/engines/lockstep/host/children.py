@@ -37,17 +37,28 @@ class Children:
         if self._seen == self._own:
             return
         first, known = self._before
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        written = self._folder / f"{self._seen}.part"
+        folder = self._folder()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        written = folder / f"{self._seen}.part"
         written.write_bytes(pickle.dumps((launches[first:], moved(findings[known:], -first))))
         written.replace(written.with_suffix(".pickle"))
 
     def collected(self) -> Iterator[tuple[list[Launch], list[Finding]]]:
         """Yield what each forked process recorded, and forget it."""
-        if os.getpid() == self._own and self._folder.exists():
-            for path in sorted(self._folder.glob("*.pickle")):
+        if os.getpid() != self._own:
+            return
+        try:
+            folder = self._folder()
+        except FileNotFoundError:  # nothing can be written here, so nothing was handed over
+            return
+        if folder.exists():
+            for path in sorted(folder.glob("*.pickle")):
                 yield pickle.loads(path.read_bytes())
-            shutil.rmtree(self._folder)
+            shutil.rmtree(folder)
+
+    def _folder(self) -> Path:
+        """Return the folder; looked for when it is needed, for the editor's processes may write nowhere."""
+        return Path(tempfile.gettempdir(), self._name)
 
 
 def moved(findings: list[Finding], by: int) -> list[Finding]:
