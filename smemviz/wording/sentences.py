@@ -146,7 +146,7 @@ def badge_parts(site: Site, row: SiteSummary) -> tuple[str, ...]:
     if row.sectors is not None:
         sectors = count(row.sectors, "sector")
         return kind, _("{sectors}, {each:.4g} a request", sectors=sectors, each=row.sectors / row.requests)
-    if row.wavefronts is None:
+    if row.max_degree is None:
         return kind, _("depends on the data")
     return kind, ways(row.max_degree), _("{excess:,} excess", excess=row.excess)
 

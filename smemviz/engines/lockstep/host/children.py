@@ -22,10 +22,6 @@ class Children:
         self._name = f"smemviz-{uuid.uuid4()}"
         self._before = (0, 0)
 
-    @property
-    def _folder(self) -> Path:
-        return Path(tempfile.gettempdir(), self._name)
-
     def enter(self, launches: list[Launch], findings: list[Finding]) -> None:
         """Note, before a launch, what a process that was just forked has of the one it came from."""
         if os.getpid() != self._seen:
