@@ -103,7 +103,7 @@ def turn(page: Page, value: str) -> None:
     field.fill(value)
     field.press("Enter")
     page.wait_for_function(
-        f"""document.querySelector('#headline').textContent === '{HEADLINES[value]}'
+        f"""() => document.querySelector('#headline').textContent === '{HEADLINES[value]}'
         && document.querySelectorAll('#tile svg .bad').length === {32 if value == "0" else 0}"""
     )
 
