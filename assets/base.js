@@ -24,16 +24,18 @@
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
   }
 
-  // A step changes the URL a moment later and without Dash: browsers take only so many changes a second, and nothing has
-  // to be asked for it.
+  // A step changes the URL without Dash, for nothing has to be asked for it. The first does at once, those that follow it
+  // a moment later: browsers take only so many changes a second.
   const PAUSE = 200; // ms
   let late = null;
+  let changedLast = -PAUSE;
 
   function settleSteps() {
     if (!late) return;
     const { at, changes } = late;
     window.clearTimeout(late.timer);
     late = null;
+    changedLast = performance.now();
     if (at !== window.location.href) return; // another page came first
     const next = new URLSearchParams(window.location.search);
     for (const [name, value] of Object.entries(changes)) {
@@ -45,7 +47,9 @@
 
   function goLater(changes) {
     if (late) window.clearTimeout(late.timer);
-    late = { at: window.location.href, changes, timer: window.setTimeout(settleSteps, PAUSE) };
+    const wait = Math.max(changedLast + PAUSE - performance.now(), 0);
+    late = { at: window.location.href, changes, timer: window.setTimeout(settleSteps, wait) };
+    if (!wait) settleSteps();
   }
   document.addEventListener("click", settleSteps, true);
   window.addEventListener("pagehide", settleSteps);

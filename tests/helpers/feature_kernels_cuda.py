@@ -13,7 +13,7 @@ TEXT = r"""
 // smemviz: helped<<<1, 64>>>(zeros(64), random(64))
 // smemviz: copied<<<1, 64>>>(zeros(256), random(256))
 // smemviz: matrices<<<1, 32>>>(zeros(256))
-// smemviz: remembered<<<2, 32>>>(zeros(64))
+// smemviz: remembered<<<1, 32>>>(zeros(64))
 // smemviz: talking<<<1, 32>>>(zeros(32))
 // smemviz: sizes<<<dim3(2, 2, 2), dim3(4, 4, 3)>>>(zeros(384))
 // smemviz: scaled<<<1, 32>>>(zeros(32), 4, 2.5)
@@ -146,6 +146,7 @@ __constant__ int shift[4] = {10, 20, 30, 40};
 
 __global__ void remembered(int *out) {
     out[blockIdx.x * 32 + threadIdx.x] = table[threadIdx.x % 4] * times + shift[threadIdx.x % 4];
+    __syncthreads();
     atomicAdd(&times, 0);
     if (threadIdx.x < 4) table[threadIdx.x] = table[threadIdx.x];
 }

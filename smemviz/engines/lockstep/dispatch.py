@@ -116,7 +116,9 @@ class Dispatcher:
                     name=name,
                     kernel=self.__name__,
                 )
-                raise UnsupportedError(*place, what)
+                error = UnsupportedError(*place, what)
+                error.kernel = self.__name__
+                raise error
 
     def _typed(self, place: tuple[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments with numbers cast to the types of the first signature that takes them."""

@@ -114,7 +114,8 @@ class _Timer(_Careful):
             function = loaded(module, entry.symbol, configuration)
 
             def issue(values: Sequence[Any], stream: Any) -> None:
-                start(function, configuration, values, int(stream), cooperative=entry.is_cooperative)
+                handle = int(getattr(stream, "handle", stream))
+                start(function, configuration, values, handle, cooperative=entry.is_cooperative)
 
             parameters = [list(given.parameters.values()) for given in sets]
             notes = _notes(lambda: issue(parameters[0], 0), sets[0])

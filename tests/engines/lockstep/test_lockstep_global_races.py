@@ -123,6 +123,13 @@ def test_launches_are_ordered():
         assert findings == ()
 
 
+def test_the_load_that_races_is_named_and_not_a_later_one_of_the_same_element():
+    text = "i = cuda.grid(1)\nx = 0\nfor k in range(64):\n    x += out[k]\nout[i] += x"
+    (message,) = found(text, 64, block=64)
+    assert f"at line {FIRST + 3} and stored by" in message
+    assert message.endswith("Put cuda.syncthreads() between them.")
+
+
 # -- the threads of a block
 
 
