@@ -24,3 +24,9 @@ def test_shuffles_leave_shared_memory_one_store_a_warp_and_one_load_a_block():
     blocks, warps = 4, 8
     # Halves: a store and, of steps 128 to 1, two loads and a store in 4, 2, 1, 1, 1, 1, 1, 1 warps; then held[0].
     assert requests == {"halves": blocks * (warps + 3 * 12 + 1), "shuffles": blocks * (warps + 1)}
+
+
+def test_adding_while_loading_needs_half_the_blocks_and_no_conflict():
+    run = smemviz.run(FILE, engine="lockstep")
+    assert (run["halves"].grid[0], run["halves_of_two_loads"].grid[0]) == (4, 2)
+    assert all(row.excess in (0, None) for row in run["halves_of_two_loads"].summary())
