@@ -4,7 +4,7 @@
   "use strict";
 
   const LATER = [429, 502, 503, 504];
-  const TRIES = 6;
+  const TRIES = 10; // in about a minute, in which a server starts again
   const MOST = 10; // seconds between two tries
   const plain = window.fetch.bind(window);
   const pause = (seconds) => new Promise((resolve) => window.setTimeout(resolve, 1000 * seconds));

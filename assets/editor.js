@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { isConstant, query, unchanged, visit } = window.smemviz;
+  const { names, isConstant, query, unchanged, visit } = window.smemviz;
   const MOST = 1 << 17; // characters that a link may unpack to
   let view = null; // the editor on the page, if there is one
   let parts = null; // CodeMirror, once it has been loaded
@@ -155,7 +155,7 @@
   });
 
   async function place(text) {
-    parts = parts || (await import("/assets/codemirror/codemirror.mjs"));
+    parts = parts || (await import(`${names.prefix}/assets/codemirror/codemirror.mjs`));
     const host = document.getElementById("editor");
     if (!host) return; // the page was left meanwhile
     const { EditorView, EditorState, Prec, basicSetup, indentUnit, indentWithTab, keymap, python } = parts;

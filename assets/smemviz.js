@@ -75,6 +75,7 @@
         asked.delete("banks"); // a link that was written by hand; the field shows what is drawn
         goLater({ banks: null });
       }
+      const here = window.location.pathname;
       // A name that is there more than once, the launches to compare, has its values on lines of their own.
       const pick = (wanted) =>
         Object.fromEntries([...asked.keys()].filter(wanted).map((name) => [name, asked.getAll(name).join("\n")]));
@@ -82,14 +83,14 @@
       const chosen = asked.get("theme") || (dark ? "dark" : "light");
       const next = [
         // The editor stays the same page whatever text it has run.
-        { path: window.location.pathname, file: window.location.pathname === names.editor ? null : asked.get("file") },
+        { path: here.slice(names.prefix.length), file: here === names.editor ? null : asked.get("file") },
         pick((name) => names.run.includes(name) || isConstant(name)),
         { ...pick((name) => names.look.includes(name)), theme: chosen },
         chosen,
       ];
-      markFrame(next[0].path, chosen);
+      markFrame(here, chosen);
       if (!same(place, next[0])) {
-        document.title = (pageAt(next[0].path) || { title: names.nowhere }).title; // until the page says more
+        document.title = (pageAt(here) || { title: names.nowhere }).title; // until the page says more
         settled = {}; // another page has other controls
         window.smemviz.place = null; // and shows another access
       }

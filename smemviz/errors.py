@@ -97,6 +97,10 @@ class RefusedLaunchError(LaunchError):
     """A launch that the device would refuse: too many threads, too much shared memory."""
 
 
+class BlocksError(LaunchError):
+    """Blocks that were asked for and are not in the grid of a launch."""
+
+
 class RecordingError(InputError):
     """A file that is not a readable recording."""
 

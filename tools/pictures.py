@@ -52,10 +52,10 @@ SHOTS = (
     ),
     Shot("layouts", "/lab?B=32x32+float32%3B+pad%3D1", "#lab-B-results", height=1000),
     Shot("gpus", "/gpus", "#gpus-table tr", height=760),
-    Shot("lesson", "/learn/columns?COLUMNS=32&ANSWER=32", ".cartesianlayer", height=860),
+    Shot("lesson", "/learn/columns?COLUMNS=32&ANSWER=32", "#learn-0-figure .cartesianlayer", height=860),
     Shot("editor", "/editor", ".cm-content", width=1440),
     Shot("korean", "/kernel?file=square&kernel=set_row_read_col&lang=ko", "#tile .cartesianlayer", height=760),
-    Shot("chinese", "/learn/columns?COLUMNS=32&ANSWER=32&lang=zh-Hans", ".cartesianlayer", height=760),
+    Shot("chinese", "/learn/columns?COLUMNS=32&ANSWER=32&lang=zh-Hans", "#learn-0-figure .cartesianlayer", height=760),
 )
 
 FIGURES = {

@@ -24,16 +24,21 @@ CHOICES = ("array", "block", "elements", "launch")  # controls whose options a r
 _CONTROLS = {"type": "control", "name": ALL}
 
 
-def names_element(*, editor: bool) -> str:
+def names_element(*, editor: bool, prefix: str = "") -> str:
     """Return the element that hands scripts what they share with the server, so that it is written once."""
     names: dict[str, Any] = {
         "pages": [
-            {"path": page.path, "title": titled(page.title), "header": page.header or page.path, "below": page.below}
+            {
+                "path": prefix + page.path,
+                "title": titled(page.title),
+                "header": prefix + (page.header or page.path),
+                "below": page.below,
+            }
             for page in pages(editor=editor)
         ],
         "nowhere": titled(NOWHERE),
-        "editor": EDITOR,
-        "learn": LEARN,
+        "editor": prefix + EDITOR,
+        "learn": prefix + LEARN,
         "run": RUN,
         "look": LOOK,
         "constant": CONSTANT,
@@ -41,7 +46,8 @@ def names_element(*, editor: bool) -> str:
         "most_banks": MOST_BANKS,
         "show": SHOW,
         "themes": {name: _colours(theme) for name, theme in THEMES.items()},
-        "callbacks": CALLBACKS,
+        "callbacks": prefix + CALLBACKS,
+        "prefix": prefix,
     }
     return f'<script type="application/json" id="names">{embedded(names)}</script>'
 

@@ -26,6 +26,7 @@ from smemviz.app.router import NOWHERE, page_at, pages, title_at
 from smemviz.app.server.callers import refuse_strangers
 from smemviz.app.server.headers import add_headers, script_hash
 from smemviz.app.server.payload import refuse_garbage
+from smemviz.app.server.prefix import lead_below
 from smemviz.app.server.requests import Doorway, Shares
 from smemviz.app.server.settings import Settings
 from smemviz.app.tasks.jobs import Job
@@ -46,6 +47,7 @@ class _App(Dash):  # type: ignore[misc]
     """A dashboard whose frame stands in the document itself, in the language that was asked for."""
 
     editor = True
+    prefix = ""  # of every path, as browsers see it
 
     def callback(self, *dependencies: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Connect a function as Dash does; English among another language is marked in what it returns."""
@@ -61,7 +63,7 @@ class _App(Dash):  # type: ignore[misc]
             "icon": f'<link rel="icon" href="data:image/svg+xml,{quote(_ICON)}">',
             "theme": f"<script>{_THEME_SCRIPT}</script>",
             "messages": f"{messages_element()}\n<script>{language_script()}</script>",
-            "names": browser.names_element(editor=self.editor),
+            "names": browser.names_element(editor=self.editor, prefix=self.prefix),
             "above": markup(marked(above(request.path, editor=self.editor))),
             "below": markup(marked(below())),
         }
@@ -114,6 +116,7 @@ def create_app(
     names: Sequence[str] = (),
     sandbox: Supervisor | None = None,
     shared: Path | None = None,
+    prefix: str = "",
 ) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
@@ -122,6 +125,7 @@ def create_app(
     reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits. ``names`` are
     those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
     ``sandbox`` is what runs texts, and ``shared`` a folder in which processes of one server find each other's.
+    ``prefix`` is a path below which a proxy shows all of it.
     """
     sandbox = sandbox or Supervisor()
     texts = Texts(sandbox, shared) if editor else None
@@ -137,6 +141,7 @@ def create_app(
         assets_ignore=r"^language\.js$",  # stands in the page itself
         index_string=_INDEX,
         serve_locally=True,
+        requests_pathname_prefix=f"{prefix}/",
         suppress_callback_exceptions=True,
         add_log_handler=False,
         enable_mcp=False,
@@ -150,6 +155,7 @@ def create_app(
     refuse_garbage(app)
     app.server.before_request(_speak)
     app.editor = editor
+    app.prefix = prefix
     app.layout = lambda: marked(drawn())
     browser.add_callbacks(app)
     if local:
@@ -162,6 +168,8 @@ def create_app(
         library.again()
         return _page(services, Address(place["path"], run, look))
 
+    if prefix:
+        lead_below(app.server, prefix)
     add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])
     return app
 
@@ -179,6 +187,7 @@ def create_server(settings: Settings) -> Flask:
         names=settings.names,
         sandbox=sandbox,
         shared=shared and shared / "texts",
+        prefix=settings.prefix,
     )
     server: Flask = app.server
     # Dash learns which scripts it has from the first request, and says 404 to those that come meanwhile.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from smemviz.engines.host import launch_refused, main_failed, not_recorded
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.selection import Picker
-from smemviz.errors import KernelFileError, LaunchError, RefusedLaunchError, UnsupportedError
+from smemviz.errors import BlocksError, KernelFileError, LaunchError, RefusedLaunchError, UnsupportedError
 from smemviz.recordings.data import Finding, Launch
 
 Progress = Callable[[int, int, str], None]  # called as progress(blocks done, blocks, kernel)
@@ -40,7 +40,7 @@ class Recorder:
 
         Raises:
             KernelFileError: when it fails before.
-            LaunchError: when the first launch does not fit.
+            LaunchError: when the first launch does not fit, or one has not the blocks asked for.
             UnsupportedError: when the first kernel cannot be recorded.
         """
         try:
@@ -50,7 +50,7 @@ class Recorder:
                 raise
             self.findings.append(failed(error))
         except (LaunchError, UnsupportedError) as error:
-            if not self.launches:
+            if not self.launches or isinstance(error, BlocksError):
                 raise
             self.findings.append(not_recorded(error))
 

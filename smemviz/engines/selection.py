@@ -11,7 +11,7 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.errors import InputError, LaunchError
+from smemviz.errors import BlocksError, InputError
 
 _WORDS = ("first", "middle", "last", "all")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
@@ -29,14 +29,14 @@ class Blocks:
         """Return the numbers meant in a grid of ``blocks`` blocks, in order, each once.
 
         Raises:
-            LaunchError: when the grid has no such block; ``place`` is the file and line that it names.
+            BlocksError: when the grid has no such block; ``place`` is the file and line that it names.
         """
         found = []
         for part in self.parts:
             first, last = _bounds(part, blocks)
             if last >= blocks:
                 has = "one block, number 0" if blocks == 1 else f"blocks 0 to {blocks - 1}"
-                raise LaunchError(*place, f"there is no block {last} in this launch of {kernel}, which has {has}")
+                raise BlocksError(*place, f"there is no block {last} in this launch of {kernel}, which has {has}")
             found.append(np.arange(first, last + 1))
         return np.unique(np.concatenate(found)).astype(np.int64)
 

@@ -118,7 +118,7 @@ def _race(values: Values) -> Stage:
     question = _("Thread t stores held[t] and later loads {code}. Which lanes of warp 0 load an element that "
                  "another warp stored?", code=code(f"held[t + {farthest}]"))  # fmt: skip
     loaded = {(1, lane): str(lane + farthest) for lane in range(WARP_SIZE)}
-    titles = _("lane of warp 0"), _("held[...] it stores, and loads")
+    titles = _("lane of warp 0"), _("element that it stores, and element that it loads")
     rows = {(0, lane): str(lane) for lane in range(WARP_SIZE)} | loaded
 
     def before(theme: ThemeName) -> Panel:

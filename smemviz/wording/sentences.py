@@ -138,21 +138,22 @@ def action(site: Site) -> str:
     return access_kind(site) if site.space == "global" else operation(site)
 
 
-def badge(site: Site, row: SiteSummary) -> str:
-    """Say in a few words what a site does and costs: ``shared load · 32-way · 992 excess``."""
+def badge_parts(site: Site, row: SiteSummary) -> tuple[str, ...]:
+    """Say in a few words each what a site does and costs, the most telling first: ``shared load``, ``32-way``."""
     kind = access_kind(site)
     if row.requests == 0:
-        return _("{access} · never runs", access=kind)
+        return kind, _("never runs")
     if row.sectors is not None:
-        return _(
-            "{access} · {sectors}, {each:.4g} a request",
-            access=kind,
-            sectors=count(row.sectors, "sector"),
-            each=row.sectors / row.requests,
-        )
-    if row.wavefronts is None:
-        return _("{access} · depends on the data", access=kind)
-    return _("{access} · {degree}-way · {excess:,} excess", access=kind, degree=row.max_degree, excess=row.excess)
+        sectors = count(row.sectors, "sector")
+        return kind, _("{sectors}, {each:.4g} a request", sectors=sectors, each=row.sectors / row.requests)
+    if row.max_degree is None:
+        return kind, _("depends on the data")
+    return kind, ways(row.max_degree), _("{excess:,} excess", excess=row.excess)
+
+
+def badge(site: Site, row: SiteSummary) -> str:
+    """Say in a few words what a site does and costs: ``shared load · 32-way · 992 excess``."""
+    return " · ".join(badge_parts(site, row))
 
 
 def present(now: RequestView, hardware: Hardware = H200) -> str:

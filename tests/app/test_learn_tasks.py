@@ -23,6 +23,8 @@ def test_what_is_said_is_the_witness_and_then_that_it_is_fixed() -> None:
     assert look == "task-said is-wrong"
     assert done is None
     assert "bank          0  1  2" in str(said[2].children)
+    assert "why: Neighbouring lanes are 32 words apart" in said[2].children
+    assert "to pass" not in said[2].children  # which the task asks for
     solved = run_text(task.source.replace("PITCH = TILE", "PITCH = TILE + 1")).recording
     said, look, done = judged(task, solved)
     assert (said.children, look, done) == (

@@ -202,7 +202,7 @@ def test_a_health_check_is_answered_always_and_without_a_line(capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
-    ("path", "seen"), [("/lab", b"/"), ("/lab/", b"/"), ("/lab/kernel", b"/kernel"), ("/labs", b"/labs")]
+    ("path", "seen"), [("/lab", b"/lab"), ("/lab/", b"/"), ("/lab/kernel", b"/kernel"), ("/labs", b"/labs")]
 )
 def test_a_prefix_is_taken_off(path: str, seen: bytes) -> None:
     assert through(Doorway(echo, Shares(0), log=False, prefix="/lab"), path)[2] == b"page " + seen  # type: ignore
@@ -234,6 +234,30 @@ def test_what_makes_no_sense_is_said_in_one_line(variable: str, text: str) -> No
         Settings.read({f"SMEMVIZ_{variable}": text})
 
 
+def test_below_a_prefix_every_link_and_every_script_leads_there() -> None:
+    client = create_server(Settings(prefix="/lab/smem", log=False)).test_client()
+    assert client.get("/lab/smem").headers["Location"] == "/lab/smem/"
+    for path in ("/lab/smem/", "/"):  # as the proxy leaves it on or takes it off
+        page = client.get(path).text
+        links = re.findall(r'(?:href|src)="(/[^"]*)"', page)
+        assert len(links) > 20
+        assert [link for link in links if not link.startswith("/lab/smem/") or "smem/lab/smem" in link] == []
+        shared = json.loads(re.search(r'<script type="application/json" id="names">(.*?)</script>', page)[1])  # type: ignore
+        paths = [shared["editor"], shared["learn"], shared["callbacks"], *(one["path"] for one in shared["pages"])]
+        assert [one for one in paths if not one.startswith("/lab/smem/")] == []
+    with client.get("/lab/smem/assets/smemviz.css") as style:
+        assert style.status_code == 200
+    output = "page.children"
+    place = {"id": "place", "property": "data", "value": {"path": "/", "file": None}}
+    state = [{"id": name, "property": "data", "value": {}} for name in ("run", "look")]
+    asked = {"output": output, "outputs": {"id": "page", "property": "children"}, "inputs": [place], "state": state}
+    answer = client.post("/lab/smem/_dash-update-component", json=asked)
+    assert "set_row_read_row" in answer.text
+    found = re.findall(r'"href": ?"(/[^"]*)"', answer.text)
+    assert len(found) > 5
+    assert [link for link in found if not link.startswith("/lab/smem/")] == []
+
+
 def test_a_process_that_never_gave_a_page_has_its_scripts() -> None:
     server = create_server(Settings(log=False, editor=False))
     page = server.test_client().get("/").text
@@ -242,7 +266,9 @@ def test_a_process_that_never_gave_a_page_has_its_scripts() -> None:
     fresh = create_server(Settings(log=False, editor=False))
     setup = next(one for one in fresh.before_request_funcs[None] if one.__name__ == "_setup_server")
     fresh.before_request_funcs[None].remove(setup)  # as when another request is at it
-    assert {fresh.test_client().get(script).status_code for script in scripts} == {200}
+    for script in scripts:
+        with fresh.test_client().get(script) as given:
+            assert given.status_code == 200, script
 
 
 def test_a_server_for_others_answers_an_address_and_the_names_it_was_given_only() -> None:

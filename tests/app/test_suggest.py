@@ -54,7 +54,13 @@ def an_answer(library: Library, **more: Any) -> str:
         "verified": {"lockstep": {"wavefronts": 180, "problem": None, "notes": [NOTE]}},
         "time": [], "complete": True, "diff": "--- a\n+++ b\n",
     }  # fmt: skip
-    facts = {"sha256": shown.program.sha256, "suggestions": [suggestion | more], "refused": [], "notes": []}
+    facts = {
+        "file": "reduce.py",
+        "sha256": shown.program.sha256,
+        "suggestions": [suggestion | more],
+        "refused": [],
+        "notes": [],
+    }
     return json.dumps(facts)
 
 

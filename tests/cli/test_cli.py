@@ -313,12 +313,19 @@ def test_run_refuses_what_is_no_setting(setting: str, capsys: pytest.CaptureFixt
     assert f"argument --set: '{setting}' is not NAME=VALUE" in capsys.readouterr().err
 
 
+def found(written: str) -> str:
+    """Return what stands before the empty line and the last line, which says what to do next."""
+    before, _, last = written.rpartition("\n\n")
+    assert last.startswith("Recorded ")
+    return f"{before}\n"
+
+
 def test_run_exits_1_and_names_what_it_found(
     pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pretended_run(a_recording())
     assert cli.main(["run", "a.py"]) == 1
-    assert capsys.readouterr().out.endswith(
+    assert found(capsys.readouterr().out).endswith(
         "\nkernels/square.py:3: out of bounds in set_row_read_col, block (0, 0, 0), threads (1, 2, 0), (2, 2, 0): "
         "out[1024] of 1024\n"
     )
@@ -366,7 +373,7 @@ def test_run_keeps_what_it_found_when_main_is_not_content_with_the_result(
 
     out = capsys.readouterr().out
     assert f"{path}:12: out of bounds in kernel, block (0, 0, 0)" in out
-    assert out.endswith(f"{path}:19: main() ended with AssertionError: the last is wrong\n")
+    assert found(out).endswith(f"{path}:19: main() ended with AssertionError: the last is wrong\n")
     kinds = [finding.kind for finding in load(tmp_path / "short.smem.npz").findings]
     assert kinds[0] == "out_of_bounds"
     assert kinds[-1] == "main_failed"
@@ -747,7 +754,10 @@ def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> None:
-    elsewhere = "import smemviz.engines.sandbox.limits as limits; limits.memory_is_bounded = lambda: False"
+    elsewhere = (
+        "import smemviz.engines.sandbox.limits as limits; limits.memory_is_bounded = lambda: False; "
+        "import smemviz.engines.sandbox.confine as confine; confine.lacking = lambda: ('files', 'network')"
+    )
     with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), before=elsewhere) as server:
         assert server.line().startswith("smemviz: http://0.0.0.0:")
         server.process.send_signal(signal.SIGINT)

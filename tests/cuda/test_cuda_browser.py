@@ -20,7 +20,7 @@ expect.set_options(timeout=LIMIT)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    app = create_app([kernels_dir() / "square.cu"])
+    app = create_app([kernels_dir() / "square.cu", kernels_dir() / "square.py"])
     made = make_server("127.0.0.1", 0, app.server, threaded=True)
     threading.Thread(target=made.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{made.server_port}"
@@ -49,3 +49,22 @@ def test_both_views_are_compared(page: Page) -> None:
     page.goto(f"/compare?file=square.cu&{picks}")
     expect(page.locator("#compare-table")).to_contain_text("square.cu: set_col_read_col")
     expect(page.locator("#compare-table")).to_contain_text("square.cu@compiled: set_col_read_col")
+
+
+def test_the_requests_of_a_kernel_in_cuda_are_played_one_after_the_other(page: Page) -> None:
+    page.goto("/kernel?file=square.cu&kernel=set_row_read_col&site=0")
+    page.get_by_role("button", name="tile[tx][ty] shared load").click()
+    expect(page.get_by_role("button", name="tile[tx][ty] shared load")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="First request").click()
+    expect(page.get_by_role("button", name="tile[ty][tx] shared store")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Last request").click()
+    expect(page.get_by_role("button", name="out[idx] global store")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_twin_is_one_click_away_and_keeps_the_knob(page: Page) -> None:
+    page.goto("/kernel?file=square&kernel=set_row_read_col_pad&IPAD=2")
+    page.get_by_role("link", name="The same in CUDA C++").click()
+    expect(page.locator("#eyebrow")).to_have_text("square.cu · set_row_read_col_pad")
+    expect(page.get_by_label("IPAD", exact=True)).to_have_value("2")
+    page.get_by_role("link", name="The same in Python").click()
+    expect(page.locator("#eyebrow")).to_have_text("square.py · set_row_read_col_pad")

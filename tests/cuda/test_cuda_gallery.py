@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.same_requests import relative_requests
 from plotly.utils import PlotlyJSONEncoder
@@ -13,6 +14,7 @@ from plotly.utils import PlotlyJSONEncoder
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
+from smemviz.model.counting.relative import relative_addresses
 from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.recording import Recording
 
@@ -139,3 +141,19 @@ def test_files_of_both_languages_are_shown_together() -> None:
     assert library.files == ("square.cu", "square.cu@compiled", "square", "reverse.cu", "reverse.cu@compiled")
     assert library.twin("square", "set_row_read_col") == "square.cu"
     assert library.twin("reverse.cu", "static_reverse") is None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_recordings_of_an_h200_say_what_lockstep_says(name: str) -> None:
+    recorded = smemviz.load(kernels_dir() / "recordings" / "h200" / f"{name}.cu.smem.npz")
+    expected = smemviz.run(kernels_dir() / f"{name}.cu", engine="lockstep")
+
+    assert recorded.engine == "gpu"
+    assert recorded.sha256 == expected.sha256
+    for one, other in zip(recorded.launches, expected.launches, strict=True):
+        assert one.sites == other.sites
+        assert one.summary() == other.summary()
+        for addresses, wanted in zip(relative_addresses(one), relative_addresses(other), strict=True):
+            np.testing.assert_array_equal(addresses, wanted)  # ptxas may place shared arrays in another order
+        assert one.time is not None
+        assert one.time.median_us > one.time.floor_us > 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.feature_kernels_cuda import TEXT
+from helpers.feature_kernels_cuda import TEXT, TOGETHER
 from helpers.ptx_card import LockstepCard
 
 from smemviz.engines.gpu.ptx.instrument import instrumented
@@ -30,6 +30,7 @@ from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
 
 FEATURES = parse_cuda(TEXT, "features.cu")
+COOPERATIVE = parse_cuda(TOGETHER, "together.cu")
 DATA = Path(__file__).parent.parent / "data" / "cuda"
 PTXAS = shutil.which("ptxas")
 
@@ -80,7 +81,9 @@ QUICK |= {
 
 
 def cases() -> Iterator[Any]:
-    programs = {"features": FEATURES} | {name: gallery(name) for name in ("reverse", "square", "reduce")}
+    programs = {"features": FEATURES, "cooperative": COOPERATIVE} | {
+        name: gallery(name) for name in ("reverse", "square", "reduce")
+    }
     programs |= {name: gallery(name) for name in ("transpose", "rectangle", "matmul")}
     for name, program in programs.items():
         for one in wanted_launches(program):
@@ -125,8 +128,9 @@ def test_a_rewritten_kernel_reports_what_lockstep_sees_and_changes_no_result(
         *((FEATURES, kernel) for kernel in ("wide", "either")),
         *(
             pytest.param(FEATURES, kernel, marks=pytest.mark.exhaustive)
-            for kernel in ("pairs", "parted", "counted", "matrices", "together")
+            for kernel in ("pairs", "parted", "counted", "matrices")
         ),
+        pytest.param(COOPERATIVE, "together", marks=pytest.mark.exhaustive),
         pytest.param(gallery("square"), "set_col_read_col", marks=pytest.mark.exhaustive),
         pytest.param(gallery("matmul"), "tiled", marks=pytest.mark.exhaustive),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from pathlib import Path
 
@@ -119,7 +120,7 @@ def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path: Path) ->
         ("shape = (32, 7)", "shape[0]"),
         ("h, w = SIZES", "(h, w)"),
         ("pass", "SIZES[0]"),
-        ("h = 32\nif out[0] > 5:\n    h = 32", "h"),
+        ("h = 32\nif cuda.blockIdx.x > 5:\n    h = 32", "h"),
         ("h: int = 32", "h"),
         ("pass", "-(-32)"),
     ],
@@ -133,7 +134,9 @@ def test_a_shape_is_what_numba_knows_when_it_compiles(tmp_path: Path, before: st
 @pytest.mark.parametrize("shape", ["TILE + 2", "out.size", "h", "int(32)", "SIZES[i]"])
 def test_a_shape_that_numba_would_not_take_is_refused(tmp_path: Path, shape: str) -> None:
     body = f"i = cuda.grid(1)\nh = TILE * 2\ntile = cuda.shared.array({shape}, float32)\nout[i] = tile[0]"
-    assert "cuda.shared.array needs a constant shape" in refused(tmp_path, body, "TILE = 32\nSIZES = (32, 7)")
+    assert "cuda.shared.array needs a constant shape, for Numba as well" in refused(
+        tmp_path, body, "TILE = 32\nSIZES = (32, 7)"
+    )
 
 
 def test_a_parameter_s_name_can_be_given_to_another_array(tmp_path: Path) -> None:
@@ -381,3 +384,51 @@ def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
     assert (inside.function, inside.line, recording.file_of(launch, inside)) == ("scaled", 16, recording.file)
     recording.save(tmp_path / "it.smem.npz")
     assert smemviz.load(tmp_path / "it.smem.npz")["vectorized_total"].sites
+
+
+def test_a_breakpoint_stops_nothing(tmp_path: Path) -> None:
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nbreakpoint()\nout[i] = i"), LANE)
+
+
+def test_arrays_of_the_device_have_what_numba_gives_them(tmp_path: Path) -> None:
+    before = """
+a = cuda.to_device(np.arange(12.0).reshape(1, 12))
+assert a.alloc_size == 96 and a.squeeze().shape == (12,)
+assert [part.copy_to_host().sum() for part in a.squeeze().split(6)] == [15.0, 51.0]
+"""
+    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nout[i] = i", before), LANE)
+
+
+def test_what_is_asked_of_the_compiled_kernel_is_refused_and_what_was_recorded_kept(tmp_path: Path) -> None:
+    recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood.specialize(1)[1, 1](np.zeros(1))\ngood.inspect_asm()\n")
+    assert len(recording.launches) == 2
+    assert "good.inspect_asm asks the compiled kernel" in recording.findings[0].message
+
+
+FORKED = f"""{HEAD}
+import multiprocessing
+
+@cuda.jit
+def kernel(out):
+    out[cuda.grid(1)] = 1
+    if out.size == 2:
+        out[7] = 1
+
+def work(n):
+    out = np.zeros(n)
+    kernel[1, n](out)
+    return out.sum()
+
+if __name__ == "__main__":
+    kernel[1, 8](np.zeros(8))
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.map(work, [4, 2]) == [4, 2]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_launches_in_forked_processes_are_recorded_too(tmp_path: Path) -> None:
+    recording = script(tmp_path, FORKED)
+    assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
+    assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]

@@ -49,7 +49,12 @@ def test_a_mistake_is_found_and_the_arguments_stay_as_they_are():
         pytest.param("out[cuda.grid(1)] = 1", True, id="no mistake"),
         pytest.param("out[0] = cuda.grid(1)\nout[1] = out[0]", True, id="a mistake that harms nobody"),
         pytest.param(PAST_THE_END, False, id="out of bounds"),
-        pytest.param("if cuda.grid(1) < 5:\n    cuda.syncthreads()", False, id="a barrier that not all reach"),
+        pytest.param("if cuda.grid(1) < 5:\n    cuda.syncthreads()", True, id="a barrier that others end without"),
+        pytest.param(
+            "if cuda.grid(1) < 5:\n    cuda.syncthreads()\nout[cuda.grid(1)] = 1",
+            False,
+            id="a barrier that not all reach",
+        ),
     ],
 )
 def test_what_is_timed_may_do_no_harm(body, safe):

@@ -195,7 +195,11 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
         ("kernel[1, 32]('text')\n", "small.py:12: out: a kernel takes arrays, numbers and tuples; str is none of them"),
         (
             "@cuda.jit(argtypes=[])\ndef other(): pass\n",
-            "small.py:12: cuda.jit(argtypes=...) is not known to the lockstep ",
+            "small.py:12: Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead",
+        ),
+        (
+            "@cuda.jit(anew=True)\ndef other(): pass\n",
+            "small.py:12: cuda.jit(anew=...) is not known to the lockstep engine",
         ),
         ("kernel(None)\n", "small.py:12: kernel needs a launch: kernel[grid, block](...)"),
         ("cuda.threadIdx.x + 1\n", "small.py:12: TypeError: unsupported operand"),

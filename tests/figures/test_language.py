@@ -247,7 +247,17 @@ def test_published_figures_are_told_in_messages(file: str) -> None:
 
 def test_mistakes_are_told_in_messages_around_what_the_engine_said() -> None:
     found = recording("square")
-    kinds = ("race", "out_of_bounds", "unwritten_read", "barrier_divergence", "raised", LAUNCH_REFUSED, MAIN_FAILED)
+    kinds = (
+        "race",
+        "out_of_bounds",
+        "unwritten_read",
+        "barrier_divergence",
+        "benign_race",
+        "barrier_skipped",
+        "raised",
+        LAUNCH_REFUSED,
+        MAIN_FAILED,
+    )
     threads = ((0, 0, 0), (1, 0, 0), (2, 0, 0))
     met = tuple(
         Finding(kind, "set_row_read_row", 1, (0, 0, 0), threads[: i % 4], "as the engine said", 0)

@@ -187,17 +187,18 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
     [
         (
             "t = cuda.shared.array(n, int32)",
-            "cuda.shared.array needs a constant shape; 'n' is an argument. "
+            "cuda.shared.array needs a constant shape, for Numba as well; 'n' is an argument. "
             "Make it a module constant, or use dynamic shared memory.",
         ),
         (
             "t = cuda.shared.array((B, B + 1), int32)",
-            "cuda.shared.array needs a constant shape; 'B + 1' is not a constant. "
+            "cuda.shared.array needs a constant shape, for Numba as well; 'B + 1' is not a constant. "
             "Make it a module constant, or use dynamic shared memory.",
         ),
         (
             "t = cuda.local.array(n, int32)",
-            "cuda.local.array needs a constant shape; 'n' is an argument. Make it a module constant.",
+            "cuda.local.array needs a constant shape, for Numba as well; 'n' is an argument. "
+            "Make it a module constant.",
         ),
         ("t = cuda.shared.array(B, B)", "cuda.shared.array needs a dtype; 'B' is none"),
         ("t = cuda.shared.array(B)", "cuda.shared.array needs a shape and a dtype"),
@@ -214,7 +215,7 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
             "[x for x in range(3)]",
             "a list comprehension in a kernel is not followed; Numba compiles none for CUDA; write a loop",
         ),
-        ("import os", "an import in a kernel is not followed; import at the top of the file"),
+        ("import os", "an import in a kernel is not followed; Numba refuses it as well; import at the top of the file"),
     ],
 )
 def test_what_cannot_be_followed_is_named_with_its_line(sites_of, line, message):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.feature_kernels_cuda import TEXT
+from helpers.feature_kernels_cuda import TEXT, TOGETHER
 
 import smemviz
+from smemviz.cli.main import main
 from smemviz.engines.host import configuration
-from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
+from smemviz.frontends.cuda import CudaProgram, compile_program, nvrtc, parse_cuda
 from smemviz.frontends.cuda.launches import wanted_launches
 from smemviz.model.counting.relative import relative_addresses
 from smemviz.paths import kernels_dir
@@ -25,7 +27,10 @@ FUSED = ("naive", "naive_swapped", "tiled", "tiled_dynamic", "tiled_any")
 
 def programs() -> dict[str, CudaProgram]:
     found = {path.stem: parse_cuda(path.read_text(), path.as_posix()) for path in sorted(kernels_dir().glob("*.cu"))}
-    return {**found, "features": parse_cuda(TEXT, "features.cu")}
+    found["features"] = parse_cuda(TEXT, "features.cu")
+    if any((folder / "nv" / "target").exists() for folder in nvrtc.include_folders()):
+        found["cooperative"] = parse_cuda(TOGETHER, "together.cu")
+    return found
 
 
 def cases() -> Iterator[Any]:
@@ -89,6 +94,15 @@ def test_a_file_is_recorded_on_the_gpu_where_there_is_one() -> None:
     assert recording.engine == "gpu"
     assert recording.device is not None
     assert [row.wavefronts for row in recording["set_col_read_col"].summary()] == [1024, 1024, None]
+
+
+def test_launches_are_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["time", str(kernels_dir() / "square.cu"), "--json"]) == 0
+
+    timed = {launch["kernel"]: launch["time"] for launch in json.loads(capsys.readouterr().out)["launches"]}
+    assert len(timed) == 6
+    conflicts, none = timed["set_col_read_col"], timed["set_row_read_row"]
+    assert conflicts["median_us"] > none["median_us"] > none["floor_us"]
 
 
 def test_a_launch_that_stores_outside_of_its_array_is_not_made(tmp_path: Any) -> None:

@@ -1,8 +1,6 @@
 """Kernels in CUDA C++ that reach memory in every way that is followed, one way each."""
 
 TEXT = r"""
-#include <cooperative_groups.h>
-
 // smemviz: wide<<<2, dim3(32, 2)>>>(random(512))
 // smemviz: pairs<<<1, 96>>>(random(192))
 // smemviz: doubles<<<1, 64>>>(zeros(64))
@@ -15,9 +13,8 @@ TEXT = r"""
 // smemviz: helped<<<1, 64>>>(zeros(64), random(64))
 // smemviz: copied<<<1, 64>>>(zeros(256), random(256))
 // smemviz: matrices<<<1, 32>>>(zeros(256))
-// smemviz: remembered<<<2, 32>>>(zeros(64))
+// smemviz: remembered<<<1, 32>>>(zeros(64))
 // smemviz: talking<<<1, 32>>>(zeros(32))
-// smemviz: together<<<2, 32>>>(zeros(64))
 // smemviz: sizes<<<dim3(2, 2, 2), dim3(4, 4, 3)>>>(zeros(384))
 // smemviz: scaled<<<1, 32>>>(zeros(32), 4, 2.5)
 
@@ -149,6 +146,7 @@ __constant__ int shift[4] = {10, 20, 30, 40};
 
 __global__ void remembered(int *out) {
     out[blockIdx.x * 32 + threadIdx.x] = table[threadIdx.x % 4] * times + shift[threadIdx.x % 4];
+    __syncthreads();
     atomicAdd(&times, 0);
     if (threadIdx.x < 4) table[threadIdx.x] = table[threadIdx.x];
 }
@@ -156,15 +154,6 @@ __global__ void remembered(int *out) {
 __global__ void talking(int *out) {
     if (threadIdx.x == 3) printf("thread %d\n", threadIdx.x);
     out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, threadIdx.x, 1);
-}
-
-__global__ void together(int *out) {
-    auto grid = cooperative_groups::this_grid();
-    out[grid.thread_rank()] = grid.thread_rank();
-    grid.sync();
-    int other = out[63 - grid.thread_rank()];
-    grid.sync();
-    out[grid.thread_rank()] = other;
 }
 
 __global__ void sizes(int *out) {
@@ -176,4 +165,20 @@ __global__ void sizes(int *out) {
 }
 
 __global__ void scaled(int *out, signed char by, double times) { out[threadIdx.x] = (int)(threadIdx.x * times) / by; }
+"""
+
+# Blocks that wait for each other; its header is found only beside those of CCCL.
+TOGETHER = r"""
+#include <cooperative_groups.h>
+
+// smemviz: together<<<2, 32>>>(zeros(64))
+
+__global__ void together(int *out) {
+    auto grid = cooperative_groups::this_grid();
+    out[grid.thread_rank()] = grid.thread_rank();
+    grid.sync();
+    int other = out[63 - grid.thread_rank()];
+    grid.sync();
+    out[grid.thread_rank()] = other;
+}
 """

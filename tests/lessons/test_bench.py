@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import smemviz
 from smemviz.figures.lessons.bars import Bar, lesson_bars
+from smemviz.figures.lessons.scene import lesson_scene
 from smemviz.lessons.bench import look, recorded
 from smemviz.paths import kernels_dir
 
@@ -43,3 +44,12 @@ def test_the_bar_that_answers_is_told_from_the_others_without_its_colour() -> No
     assert list(bars.marker.line.width) == [1, 2.5]
     assert list(figure.layout.xaxis.ticktext) == ["0", "2"]
     assert figure.layout.meta["says"] == "Said."
+
+
+def test_the_title_of_few_rows_stands_above_them_where_it_has_room() -> None:
+    few = lesson_scene((2, 32), {(0, 0): "0"}, ("lane", "element that it stores"), "Said.")
+    assert [note.text for note in few.layout.annotations] == ["↓ element that it stores"]
+    assert few.layout.yaxis.title.text == ""
+    many = lesson_scene((32, 32), {(0, 0): "0"}, ("column", "row"), "Said.")
+    assert many.layout.annotations == ()
+    assert many.layout.yaxis.title.text == "row"

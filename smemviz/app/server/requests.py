@@ -61,8 +61,8 @@ class Doorway:
     def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
         path = str(environ.get("PATH_INFO", ""))
-        if self._prefix and (path == self._prefix or path.startswith(f"{self._prefix}/")):
-            path = environ["PATH_INFO"] = path.removeprefix(self._prefix) or "/"
+        if self._prefix and path.startswith(f"{self._prefix}/"):
+            path = environ["PATH_INFO"] = path.removeprefix(self._prefix)
         if path == HEALTH:
             return _plain(start, "200 OK", "ok\n")
         wait = self._shares.wait(str(environ.get("REMOTE_ADDR", "")))

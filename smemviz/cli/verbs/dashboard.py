@@ -68,6 +68,13 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def not_confined() -> tuple[str, ...]:
+    """Say what this system does not keep the processes of runs from."""
+    from smemviz.engines.sandbox.confine import lacking
+
+    return lacking()
+
+
 def memory_is_bounded() -> bool:
     """Tell whether this system bounds the memory of a run."""
     from smemviz.engines.sandbox.limits import memory_is_bounded
@@ -85,6 +92,12 @@ def say_what_is_off(host: str, paths: Sequence[Path], *, editor: bool, wanted: b
     ]
     if wanted and not editor:
         lines.append("the editor is left out, because only Linux bounds the memory of what others write in it")
+    open_to_runs = not_confined() if editor or paths else ()
+    if open_to_runs:
+        lines.append(
+            f"this system keeps the processes of runs from no {' and no '.join(open_to_runs)}; the language of texts "
+            "and the limits hold all the same"
+        )
     for line in lines:
         print(f"smemviz: {line}", file=sys.stderr, flush=True)
 

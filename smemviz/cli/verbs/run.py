@@ -8,15 +8,18 @@ A file without a main() to call is run as the script that it is: `smemviz run tr
 the same script runs with its kernels in lockstep.
 
 Exits 1 when the run met a mistake (out of bounds, a race, a barrier not reached by all, a launch that no device would
-start), unless --no-fail is given.
+start), or a kernel after the first was refused, unless --no-fail is given. Whatever was recorded is kept. The last line
+says what that is, which line to look at first and the command that opens it.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from smemviz.cli.settings import add_engine, add_file_and_settings, add_view, main_output, require_output
+from smemviz.i18n import _
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
     from smemviz.reports.recording import print_recording
+    from smemviz.wording.closing import closing
 
     require_output(arguments.output, ".npz")
     with main_output(arguments.json), progress_bar() as progress:
@@ -66,5 +70,17 @@ def execute(arguments: argparse.Namespace) -> int:
         )
     if arguments.output:
         recording.save(arguments.output)
-    print_recording(recording, Hardware.of(recording), as_json=arguments.json)
+    hardware = Hardware.of(recording)
+    print_recording(recording, hardware, as_json=arguments.json)
+    if not arguments.json:
+        print(f"\n{closing(recording, _command(arguments), hardware)}")
     return 1 if recording.mistakes and not arguments.no_fail else 0
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Return what opens the result: the page on its file, or on the kernel file, which runs there again."""
+    if arguments.output:
+        return shlex.join(["smemviz", str(arguments.output)])
+    if arguments.set or arguments.arguments:  # the page would run the file without them
+        return _("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
+    return shlex.join(["smemviz", str(arguments.file)])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from smemviz.frontends.numba.program import Program
-    from smemviz.measure.time.timing import Timed
+    from smemviz.measure.time.meter import Timed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,17 +36,24 @@ def execute(arguments: argparse.Namespace) -> int:
     from dataclasses import asdict, replace
 
     from smemviz.engines.backend import gpu_engine
+    from smemviz.frontends.cuda import CudaProgram
     from smemviz.frontends.reading import read_program
     from smemviz.progress import progress_bar
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
-    program.require_main()
+    if not isinstance(program, CudaProgram):
+        program.require_main()
     device = gpu_engine().device()
     with main_output(arguments.json), progress_bar() as progress:
-        from smemviz.measure.time.timing import time_program
-
         recording = recording_for(program, arguments.output) if arguments.output else None
-        timed = time_program(program, arguments.cold, progress)
+        if isinstance(program, CudaProgram):
+            from smemviz.measure.time.cuda import time_cuda
+
+            timed = time_cuda(program, arguments.cold, progress)
+        else:
+            from smemviz.measure.time.timing import time_program
+
+            timed = time_program(program, arguments.cold, progress)
     if recording:
         launches = [replace(x, time=t) for x, t in zip(recording.launches, timed.times, strict=True)]
         replace(recording, launches=tuple(launches)).save(arguments.output)

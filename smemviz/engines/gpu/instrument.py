@@ -106,11 +106,11 @@ class _Rewrite:
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         match node:
             case ast.Assign(targets=[ast.Tuple() | ast.List() as target]) if node.value in self.tree.loads:
-                whole, first = self.temporary(node, self.copy(node.value))
-                items = self.items(node.value, whole, target)
+                row, first = self.temporary(node, self.copy(node.value))
+                items = self.items(node.value, row, target)
                 return [first, *self.assign(node, target, items)]
-            case ast.Assign(targets=[ast.Subscript() as target], value=ast.Tuple() as row) if self.stores(target):
-                return self.row(node, target, row)
+            case ast.Assign(targets=[ast.Subscript() as target], value=ast.Tuple() as given) if self.stores(target):
+                return self.row(node, target, given)
             case ast.Assign() if any(self.stores(target) for target in node.targets):
                 value, first = self.temporary(node, self.expression(node.value))
                 return [first, *(new for target in node.targets for new in self.assign(node, target, value))]

@@ -99,13 +99,13 @@ class Recorder(recorder.Recorder):
         super().__init__(progress, log_bytes, picker)
         self._preflight = Preflight()
         self._instrumented: dict[tuple[Any, ...], InstrumentedKernel] = {}
-        self._not_recorded: dict[str, UnsupportedError] = {}
+        self._not_recorded: dict[FunctionType, UnsupportedError] = {}
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
     ) -> bool:
         """Count one launch, if it is one of those to be recorded; keep from happening what may do harm."""
-        if not self.picker.takes(function.name):
+        if not self.picker.takes(function.name) or dispatcher.py_func in self._not_recorded:
             return True
         if not self._is_safe(function, config, arguments):
             return False
@@ -122,7 +122,7 @@ class Recorder(recorder.Recorder):
                 function, self._instrumented[key], config, arguments, self.log_bytes, self.picker.selection.blocks
             )
         except (UnsupportedError, CoreError, NumbaError) as error:
-            self._leave_out(function, error)
+            self._not_recorded[dispatcher.py_func] = _refusal(function, error)
             return True
         self.keep(replace(launch, file=function.file), ROW_BYTES)
         return True
@@ -138,14 +138,6 @@ class Recorder(recorder.Recorder):
                 raise error
         self.findings += [not_recorded(error, ran=True) for error in self._not_recorded.values()]
 
-    def _leave_out(self, function: Function, error: Exception) -> None:
-        """Note that a kernel runs without being recorded; one that Numba refuses with counters may compile without."""
-        if not isinstance(error, UnsupportedError):
-            what = said("with counters Numba does not compile it ({what})", what=one_line(error))
-            error = UnsupportedError(function.file, function.node.lineno, what)
-        error.kernel = function.name
-        self._not_recorded.setdefault(function.name, error)
-
     def _is_safe(self, function: Function, config: Configuration, arguments: Sequence[Any]) -> bool:
         """Note the mistakes that lockstep finds in a launch, and tell whether the device may make it all the same."""
         try:
@@ -156,6 +148,15 @@ class Recorder(recorder.Recorder):
         safe = not any(finding.kind in UNSAFE for finding in found)
         self.findings += found if safe else map(not_run, found)
         return safe
+
+
+def _refusal(function: Function, error: Exception) -> UnsupportedError:
+    """Say why a kernel is not recorded; one that Numba refuses with counters may compile without."""
+    if not isinstance(error, UnsupportedError):
+        what = said("with counters Numba does not compile it ({what})", what=one_line(error))
+        error = UnsupportedError(function.file, function.node.lineno, what)
+    error.kernel = function.name
+    return error
 
 
 def not_run(finding: Finding) -> Finding:

@@ -19,6 +19,9 @@ from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import said
 
 _FORALL_BLOCK = 128
+_COMPILED = {"overloads", "signatures", "nopython_signatures", "get_regs_per_thread", "get_shared_mem_per_block"}
+_COMPILED |= {"get_const_mem_size", "get_max_threads_per_block", "get_local_mem_per_thread", "inspect_asm"}
+_COMPILED |= {"inspect_llvm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "compile"}
 
 
 class Dispatcher:
@@ -67,6 +70,20 @@ class Dispatcher:
             )
         return self._configured(configuration(place, given))
 
+    def specialize(self, *args: Any) -> Dispatcher:
+        """Return the kernel, which is the same for all types of arguments."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _COMPILED:
+            what = said(
+                "{kernel}.{name} asks the compiled kernel; lockstep compiles none. Run with engine gpu.",
+                kernel=vars(self).get("__name__", ""),
+                name=name,
+            )
+            raise UnsupportedError(*launch_place(vars(self).get("_file", "")), what)
+        raise AttributeError(f"'Dispatcher' object has no attribute {name!r}")
+
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
         """Return the kernel with a launch configuration."""
         return self[griddim, blockdim, stream, sharedmem]
@@ -99,7 +116,9 @@ class Dispatcher:
                     name=name,
                     kernel=self.__name__,
                 )
-                raise UnsupportedError(*place, what)
+                error = UnsupportedError(*place, what)
+                error.kernel = self.__name__
+                raise error
 
     def _typed(self, place: tuple[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments with numbers cast to the types of the first signature that takes them."""

@@ -184,7 +184,7 @@ class Machine:
                 values = values if values.ndim else np.full(self.slots, values)
         self.log.add(site, addresses, mask, values)
 
-    def barrier(self, node: ast.expr, mask: Mask) -> None:
+    def barrier(self, node: ast.expr, mask: Mask, *, of_grid: bool = False) -> None:
         """Pass a barrier; threads of a block that still run and are not there are a finding."""
         if mask.count != self.live.count:
             here = mask.lanes.reshape(self.blocks, -1)
@@ -192,7 +192,8 @@ class Machine:
             if absent.any():
                 row = int(np.flatnonzero(absent.any(axis=1))[0])
                 present, missing = int(np.count_nonzero(here[row])), int(np.count_nonzero(absent[row]))
-                kind, message = divergence(self.findings.tree, node, present, missing)
+                waits = of_grid and bool(absent[:, 0].any())
+                kind, message = divergence(self.findings.tree, node, present, missing, waits=waits)
                 self.find(kind, node.lineno, node.col_offset, absent.reshape(-1), message)
         self.hazards.barrier(mask, self.live)
         self.log.barrier(mask)

@@ -17,6 +17,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from smemviz.engines.sandbox.confine import confine
 from smemviz.engines.sandbox.limits import SandboxLimits, memory_is_bounded
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import PlaceError, SmemvizError
@@ -30,15 +31,18 @@ _DENIED = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "pty
 
 def main() -> int:
     """Serve one request."""
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # the server was killed meanwhile
+        os._exit(1)
     line = sys.stdin.readline(_MAX_REQUEST)
     if not line:
         return 0  # the server ended before it needed this process
-    threading.Thread(target=_end_with_the_server, daemon=True).start()
     request = json.loads(line)
     limits = SandboxLimits(seconds=request["seconds"], memory_bytes=request["memory_bytes"])
-    _take_away(limits)
+    _take_away(limits)  # also from the threads that are started after it
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
     answer = _answer(request, limits)
     recording = answer.pop("recording", b"")
     sys.stdout.write(json.dumps({**answer, "bytes": len(recording)}) + "\n")
@@ -89,6 +93,7 @@ def _take_away(limits: SandboxLimits) -> None:
     if memory_is_bounded():  # what is mapped already does not count
         mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         _lower(resource.RLIMIT_AS, mapped + limits.memory_bytes)
+    confine()
 
 
 def _lower(kind: int, value: int) -> None:

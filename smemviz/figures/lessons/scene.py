@@ -14,7 +14,8 @@ from smemviz.figures.drawing.text import cell_text, fitting_size
 Cell = tuple[int, int]  # row and column, from 0
 
 _TALLEST, _LOWEST, _MOST = 26, 10, 420  # pixels of a row, and of all rows together
-_TOP, _BOTTOM = 12, 44
+_TOP, _BOTTOM, _LINE = 12, 44, 20
+_WRITTEN = 150  # pixels that a title along the rows takes
 
 
 def lesson_scene(
@@ -55,6 +56,13 @@ def lesson_scene(
     lines: list[list[str | int | float | None]] = [
         [int(x[column]), int(y[row]), text] for (row, column), text in sorted(marks.items())
     ]
+    beside = rows * height >= _WRITTEN  # else the rows' title stands above them
+    top = _TOP if beside or not titles[1] else _TOP + _LINE
+    along = titles[1] if beside else ""
+    above = {
+        "text": f"↓ {titles[1]}", "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper",
+        "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": colours.muted},
+    }  # fmt: skip
     ticks = {"tickmode": "linear", "tick0": 0, "tickformat": "d"}
     return go.Figure(
         [
@@ -67,13 +75,14 @@ def lesson_scene(
         ],
         layout(
             colours,
-            height=rows * height + _TOP + _BOTTOM,
-            top=_TOP,
+            height=rows * height + top + _BOTTOM,
+            top=top,
+            annotations=[] if beside or not titles[1] else [above],
             bottom=_BOTTOM,
             shapes=frames,
             meta=alternative(said, (titles[0], titles[1], ""), lines),
             xaxis=axis(colours, titles[0], range=[x[0] - 0.5, x[-1] + 0.5], dtick=_every(columns), **ticks),
-            yaxis=axis(colours, titles[1], range=[y[-1] + 0.5, y[0] - 0.5], dtick=_every(rows), **ticks),
+            yaxis=axis(colours, along, range=[y[-1] + 0.5, y[0] - 0.5], dtick=_every(rows), **ticks),
         ),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from smemviz.errors import KernelFileError, SourceError
 from smemviz.frontends.cuda.functions import find_functions, without_host
 from smemviz.frontends.cuda.headers import EVERYWHERE, HEADERS
-from smemviz.frontends.cuda.includes import own_headers
+from smemviz.frontends.cuda.includes import is_of_cuda, own_headers
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
 from smemviz.frontends.cuda.placing import Place, one_token_a_line
 from smemviz.frontends.cuda.program import CudaProgram, View
@@ -113,6 +113,8 @@ def _at_its_place(error: CompileError, file: str, texts: Mapping[str, Text]) -> 
     text = texts.get(error.file) or texts.get(Path(error.file).name)
     place = text.place(error.line) if text else None
     if text is None or place is None:
+        if error.file and not is_of_cuda(error.file):  # nothing of another file is shown
+            return KernelFileError(file, 1, said("a file that it includes does not compile"))
         where = f"{error.file}:{error.line}: " if error.file else ""
         return KernelFileError(file, 1, said("does not compile: {why}", why=f"{where}{error.what}"))
     return SourceError(text.file or file, place.line, place.column + 1, error.what)

@@ -13,6 +13,8 @@ from smemviz.frontends.cuda.nvrtc import include_folders
 from smemviz.messages import said
 
 _INCLUDE = re.compile(r'#\s*include\s*(?:"(?P<beside>[^"\n]+)"|<(?P<known>[^>\n]+)>)')
+_READS = re.compile(r"#\s*(?:include\w*|import|embed)\b")
+_ASKS = ("__has_include", "__has_include_next", "__has_embed")
 _SPLICE = re.compile(r"\\\r?\n")
 
 
@@ -20,20 +22,25 @@ def own_headers(source: str, file: str) -> dict[str, str]:
     """Return the texts of the headers beside a file that it includes, and those that these include, by their names.
 
     Raises:
-        KernelFileError: for a header that is neither there, nor of CUDA, nor one of the standard library's.
+        KernelFileError: for a header that is neither there, nor of CUDA, nor one of the standard library's, and for
+            whatever else would have NVRTC look at a file.
     """
+    folder = Path(file).parent.resolve()
     found: dict[str, str] = {}
     waiting = [(source, file)]
     while waiting:
         text, where = waiting.pop()
-        for name, line, quoted in _included(text):
+        for name, line, quoted in _included(text, where):
             if name in found or name in HEADERS:
                 continue
-            beside = Path(where).parent / name
+            beside = (Path(where).parent / name).resolve()
+            if quoted and beside.is_file() and not beside.is_relative_to(folder):
+                what = said("the header {name} lies outside the folder of the file; put it beside the file", name=name)
+                raise KernelFileError(where, line, what)
             if quoted and beside.is_file():
                 found[name] = beside.read_text(encoding="utf-8-sig", errors="replace")
                 waiting.append((found[name], beside.as_posix()))
-            elif not any((folder / name).is_file() for folder in include_folders()):
+            elif Path(name).is_absolute() or not is_of_cuda(name):
                 raise KernelFileError(
                     where,
                     line,
@@ -45,11 +52,30 @@ def own_headers(source: str, file: str) -> dict[str, str]:
     return found
 
 
-def _included(source: str) -> Iterator[tuple[str, int, bool]]:
-    """Give each header that a text includes by name, with its line and whether it stands in quotes."""
+def is_of_cuda(name: str) -> bool:
+    """Whether a name, or a path that NVRTC gives, is that of a header of CUDA or of the standard library."""
+    path, folders = Path(name), include_folders()
+    if path.is_absolute():
+        return any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
+    return name in HEADERS or (".." not in path.parts and any((folder / path).is_file() for folder in folders))
+
+
+def _included(source: str, file: str) -> Iterator[tuple[str, int, bool]]:
+    """Give each header that a text includes by name, with its line and whether it stands in quotes.
+
+    Raises:
+        KernelFileError: for what asks of files in another way.
+    """
     lines = Lines(source)
     for token in scan(source):
+        text = _SPLICE.sub("", token.text)
         if token.kind == "directive":
-            match = _INCLUDE.match(_SPLICE.sub("", token.text))
+            match = _INCLUDE.match(text)
             if match:
                 yield match["beside"] or match["known"], lines.place(token.start)[0], match["beside"] is not None
+            elif _READS.match(text):
+                what = said('{code} is not followed; write #include "name"', code=" ".join(text.split()))
+                raise KernelFileError(file, lines.place(token.start)[0], what)
+        if token.kind != "comment" and any(word in text for word in _ASKS):
+            what = said("{code} is not answered; leave it out", code=next(word for word in _ASKS if word in text))
+            raise KernelFileError(file, lines.place(token.start)[0], what)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import cycle, islice
+from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
 from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
@@ -21,34 +16,11 @@ from smemviz.engines.host import Configuration
 from smemviz.engines.recorder import Progress
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.program import Program
-from smemviz.measure.time.conditions import conditions
-from smemviz.measure.time.graph import Replay, fill
-from smemviz.measure.time.statistics import Spread, sample_until_known, spread
+from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import said
 from smemviz.recordings.data import Timing
 
-MAX_NODES = 1000
-_REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph costs
-_LONG_MICROSECONDS = 100_000.0
-_STATIC_SHARED_LIMIT = 48 * 1024
 _COMPARED_BYTES = 1 << 28
-_ADDRESSES = 50
-_FLUSHED = said("cold: L2 is overwritten between launches, and that time is taken off")
-
-
-@dataclass(frozen=True)
-class Timed:
-    """The times of a kernel file's launches, in order, and the wall time of the whole job in seconds.
-
-    ``first_seconds`` has start-up, compiling and copies in it, ``again_seconds`` copies and launches. A launch that may
-    do harm does not happen and has no time; ``unsafe`` names the kernels of those.
-    """
-
-    kernels: tuple[str, ...]
-    times: tuple[Timing, ...]
-    first_seconds: float
-    again_seconds: float
-    unsafe: tuple[str, ...] = ()
 
 
 def time_program(
@@ -101,7 +73,7 @@ class _Timer(_Careful):
         self.chosen = chosen
         self.kernels: list[str] = []
         self.times: list[Timing] = []
-        self._floors: dict[tuple[Any, ...], float] = {}
+        self._meter = Meter(cold)
 
     def launch(
         self, dispatcher: CUDADispatcher, function: Function, config: Configuration, arguments: Sequence[Any]
@@ -122,101 +94,19 @@ class _Timer(_Careful):
             if written:
                 names = ", ".join(written)
                 notes.append(said("writes its input {names}: each replay sees what the last one left", names=names))
-            sets = _argument_sets(held.values, self.cold)
-            flush = cuda.device_array(2 * _l2_bytes(), np.uint8) if self.cold and len(sets) == 1 else None
-            if self.cold:
-                turns = said("cold: {copies} copies of the arguments push each other out of L2", copies=len(sets))
-                notes.append(turns if flush is None else _FLUSHED)
+            size = sum(array.nbytes for array in arrays_in(held.values))
+            sets = [held.values, *(_copied(held.values) for _ in range(self._meter.copies(size) - 1))]
 
             def issue(values: Sequence[Any], stream: Any) -> None:
                 dispatcher.configure(config.grid, config.block, stream, config.dynamic_shared)(*values)
 
-            result, samples, nodes = _measure(issue, sets, flush)
+            issue(sets[0], cuda.default_stream())  # compiles
+            static = max(int(kernel.shared_mem_per_block) for kernel in dispatcher.overloads.values())
+            timing = self._meter.timing(issue, sets, config, static, notes)
             held.restore()
-        if result.median > _LONG_MICROSECONDS:
-            notes.append(said("too long to repeat often: few samples"))
         self.kernels.append(function.name)
-        self.times.append(
-            Timing(
-                median_us=result.median,
-                low_us=result.low,
-                high_us=result.high,
-                p5_us=result.p5,
-                p95_us=result.p95,
-                floor_us=self._floor(dispatcher, config, arguments),
-                samples=len(samples),
-                nodes=nodes,
-                samples_us=tuple(round(sample, 4) for sample in samples),
-                cold=self.cold,
-                date=datetime.now(UTC).isoformat(timespec="seconds"),
-                conditions=conditions(),
-                notes=tuple(notes),
-            )
-        )
+        self.times.append(timing)
         return True
-
-    def _floor(self, dispatcher: CUDADispatcher, config: Configuration, arguments: Sequence[Any]) -> float:
-        """Time an empty kernel of the same grid, block and shared size in the same graph form."""
-        static = max(int(kernel.shared_mem_per_block) for kernel in dispatcher.overloads.values())
-        shared = min(config.dynamic_shared + static, _STATIC_SHARED_LIMIT)
-        key = (config.grid, config.block, shared)
-        if key not in self._floors:
-
-            def issue(values: Sequence[Any], stream: Any) -> None:
-                _empty.configure(config.grid, config.block, stream, shared)()
-
-            self._floors[key] = _measure(issue, [[]], None)[0].median
-        return self._floors[key]
-
-
-@cuda.jit  # type: ignore[untyped-decorator]
-def _empty() -> None:
-    pass
-
-
-Issue = Callable[[Sequence[Any], Any], None]
-
-
-def _measure(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any) -> tuple[Spread, list[float], int]:
-    """Replay until the median is known well enough; return microseconds per launch."""
-    issue(sets[0], cuda.default_stream())  # compiles
-    cuda.synchronize()
-    nodes = _enough_nodes(issue, sets)
-    replay = _replay(issue, sets, flush, nodes)
-    empty = None if flush is None else _replay(lambda values, stream: None, sets, flush, nodes)
-
-    def sample() -> float:
-        taken = replay.microseconds()
-        return (taken - empty.microseconds() if empty else taken) / nodes
-
-    samples = sample_until_known(sample, time.monotonic)
-    for one in (replay, empty):
-        if one:
-            one.close()
-    return spread(samples), samples, nodes
-
-
-def _enough_nodes(issue: Issue, sets: Sequence[Sequence[Any]]) -> int:
-    """Return how many launches make a replay long enough to hide what starting a graph costs."""
-    nodes = len(sets)
-    while nodes < MAX_NODES:
-        pilot = _replay(issue, sets, None, nodes)
-        taken = min(pilot.microseconds() for _ in range(3))
-        pilot.close()
-        if taken >= _REPLAY_MICROSECONDS:
-            break
-        nodes = min(10 * nodes, MAX_NODES)
-    return nodes
-
-
-def _replay(issue: Issue, sets: Sequence[Sequence[Any]], flush: Any, nodes: int) -> Replay:
-    def work(stream: Any) -> None:
-        for values in islice(cycle(sets), nodes):
-            if flush is not None:
-                fill(stream, flush)
-            issue(values, stream)
-
-    return Replay(work)
 
 
 def _written(dispatcher: CUDADispatcher, config: Configuration, held: Arguments, function: Function) -> tuple[str, ...]:
@@ -236,28 +126,9 @@ def _written(dispatcher: CUDADispatcher, config: Configuration, held: Arguments,
     return tuple(name for (name, _), one, other in pairs if one.tobytes() != other.tobytes())
 
 
-def _argument_sets(values: Sequence[Any], cold: bool) -> list[Sequence[Any]]:
-    """Return copies of the arguments at addresses of their own, which launches take in turn.
-
-    Where a small array happens to lie in L2 moves a 1 us kernel by up to 10 % (seen on the H200); over many addresses
-    that evens out. When cold, there are as many as it takes to push each other out of L2, or one if that is too many.
-    """
-    size = sum(array.nbytes for array in arrays_in(values))
-    if cold:
-        copies = math.ceil(2 * _l2_bytes() / size) + 1 if size else MAX_NODES + 1
-        copies = copies if copies <= MAX_NODES else 1
-    else:
-        copies = _ADDRESSES if 0 < size * _ADDRESSES < _l2_bytes() // 4 else 1
-    return [values, *([_copied(value) for value in values] for _ in range(copies - 1))]
-
-
 def _copied(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_copied(item) for item in value)
+    if isinstance(value, list | tuple):
+        return type(value)(_copied(item) for item in value)
     if not hasattr(value, "__cuda_array_interface__"):
         return value
     return cuda.to_device(value.copy_to_host())
-
-
-def _l2_bytes() -> int:
-    return int(cuda.get_current_device().L2_CACHE_SIZE)

@@ -72,5 +72,5 @@ def test_features_prints_both_tables_and_the_same_as_json(capsys):
     assert python == [row.feature for row in rows()]
     assert {f["says"] for f in found["features"] if f["executed"]} == {None}
     otherwise = [f["feature"] for f in found["features"] if "otherwise" in f]
-    assert len(otherwise) == 3
+    assert len(otherwise) == 4
     assert all(feature.split()[0] in text.partition("perhaps otherwise")[2] for feature in otherwise)

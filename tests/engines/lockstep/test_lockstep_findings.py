@@ -343,9 +343,9 @@ def test_one_name_for_two_arrays_in_different_threads_is_refused():
         ("x = cuda.threadIdx.x + 1", KernelFileError, "cuda.threadIdx.x is for kernels; this line runs on the host"),
         ("cuda.nowhere()", UnsupportedError, "cuda.nowhere is not known to the lockstep engine; run with engine gpu"),
         (
-            "cuda.jit(link='a.ptx')",
+            "cuda.jit(linked='a.ptx')",
             UnsupportedError,
-            "cuda.jit(link=...) is not known to the lockstep engine; run with engine gpu",
+            "cuda.jit(linked=...) is not known to the lockstep engine; run with engine gpu",
         ),
         ("helper(1)", LaunchError, "helper is a device function; call it in a kernel"),
         ("helper[1, 1](1)", LaunchError, "helper is a device function; only kernels are launched"),
@@ -429,3 +429,37 @@ def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, capsys):
 
     assert cli.main(["run", str(file), "--engine", "lockstep"]) == 0
     assert "benign race in k" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "index"),
+    [
+        ("out[40][0][0]", "40"),
+        ("out[39][cuda.threadIdx.x + 20][0]", "39, 36"),
+        ("out[1, 2][3]", "1, 2, 3"),
+        ("out[1][2, -4]", "1, 2, -4"),
+        ("out[:, 36][0, 0]", ":, 36"),
+        ("out[:, 35][40, 0]", "40, 35, 0"),
+        ("out[2, 40, 0]", "2, 40, 0"),
+    ],
+)
+def test_an_index_in_several_brackets_is_named_whole(code, index):
+    _, (finding,) = body(f"x = {code}", np.zeros((40, 36, 3), np.int64))
+    assert what(finding) == f"out[{index}] is outside shape (40, 36, 3)"
+
+
+def test_an_index_of_a_slice_is_one_of_the_slice():
+    _, (finding,) = body("part = out[2:7]\nx = part[5][0]", np.zeros((40, 3), np.int64))
+    assert what(finding) == "out[5] is outside shape (5, 3)"
+
+
+def test_an_index_of_a_slice_that_differs_between_threads_is_one_of_the_slice():
+    _, (finding,) = body("part = out[cuda.laneid:, 1]\nx = part[9]", np.zeros((40, 3), np.int64))
+    assert what(finding) == "out[9] is outside shape (9,)"
+
+
+@pytest.mark.parametrize(("test", "kind"), [("t < 20", "barrier_skipped"), ("t > 20", "barrier_divergence")])
+def test_a_barrier_of_the_grid_needs_the_first_thread_of_each_block(test, kind):
+    text = f"t = cuda.threadIdx.x\nif {test}:\n    cuda.cg.this_grid().sync()\n    out[t] = 1"
+    _, (finding,) = body(text, np.zeros(64, np.int64), block=64, harmless=True)
+    assert finding.kind == kind

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from helpers.lockstep_text import START, body
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from smemviz.engines.lockstep import Limits
 
@@ -121,6 +123,13 @@ def test_launches_are_ordered():
         assert findings == ()
 
 
+def test_the_load_that_races_is_named_and_not_a_later_one_of_the_same_element():
+    text = "i = cuda.grid(1)\nx = 0\nfor k in range(64):\n    x += out[k]\nout[i] += x"
+    (message,) = found(text, 64, block=64)
+    assert f"at line {FIRST + 3} and stored by" in message
+    assert message.endswith("Put cuda.syncthreads() between them.")
+
+
 # -- the threads of a block
 
 
@@ -227,3 +236,44 @@ def test_a_barrier_of_the_grid_orders_its_blocks():
     """
     assert found(text.replace("GRID", "cuda.cg.this_grid().sync()"), grid=4, block=64) == []
     assert len(found(text.replace("GRID", "cuda.syncthreads()"), grid=4, block=64)) == 1
+
+
+# -- random kernels: phases with a barrier between each two
+
+
+PHASES = st.lists(
+    st.tuples(st.sampled_from(["store", "load", "add"]), st.integers(0, 95), st.sampled_from([1, 5, 7])),
+    min_size=2,
+    max_size=6,
+)
+
+
+def phased(phases, without=None):
+    """Write phases as source: in each a thread goes to one element, by a permutation of its own."""
+    lines = ["t = cuda.threadIdx.x", "x = 0"]
+    for number, (kind, shift, factor) in enumerate(phases):
+        at = f"(t * {factor} + {shift}) % 96"
+        does = {"load": f"x += out[{at}]", "store": f"out[{at}] = 1000 * {number} + t"}
+        lines.append(does.get(kind, f"cuda.atomic.add(out, {at}, 1)"))
+        if number != without:
+            lines.append("cuda.syncthreads()")
+    return "\n".join(lines)
+
+
+def races_without(phases, missing):
+    """Tell whether two phases with no barrier between race: threads of other places, one that stores."""
+    (kind, shift, factor), (other, by, step) = phases[missing : missing + 2]
+    if "store" not in (kind, other) and {kind, other} != {"load", "add"}:
+        return False
+    apart = [((t * factor + shift) % 96, t) for t in range(96)]
+    there = {(t * step + by) % 96: t for t in range(96)}
+    return any(there[element] != t for element, t in apart)
+
+
+@settings(deadline=None, max_examples=40)
+@given(PHASES, st.integers(0, 4))
+def test_phases_race_where_a_barrier_that_matters_is_missing(phases, missing):
+    missing = min(missing, len(phases) - 2)
+
+    assert found(phased(phases), block=96) == []
+    assert bool(found(phased(phases, missing), block=96)) == races_without(phases, missing)

@@ -20,7 +20,7 @@ from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch, Site
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.wording.labels import finding_name
-from smemviz.wording.sentences import badge
+from smemviz.wording.sentences import badge_parts
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
 
@@ -131,13 +131,13 @@ def _covers(site: Site, line: int, column: int) -> bool:
 def _badge(i: int, site: Site, row: SiteSummary) -> Component:
     """A button that selects a site; a conflict has a mark besides its colour."""
     state = "conflict" if row.excess else "plain"
-    said = badge(site, row)
+    parts = badge_parts(site, row)
     if site.calls:
-        said = _("{badge} via line {line}", badge=said, line=site.calls[0][0])
-    first, *rest = said.split(" · ", 2)
+        parts = *parts[:-1], _("{badge} via line {line}", badge=parts[-1], line=site.calls[0][0])
+    said = " · ".join(parts)
     short = [
-        html.Span(" · ".join([first, *rest[:1]])),
-        *(html.Span(f" · {one}", className="badge-more") for one in rest[1:]),
+        html.Span(" · ".join(parts[:2])),
+        *(html.Span(f" · {one}", className="badge-more") for one in parts[2:]),
     ]
     return html.Button(
         [html.Span(site.source, className="badge-source notranslate"), html.Span(short)],

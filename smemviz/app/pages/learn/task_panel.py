@@ -71,6 +71,7 @@ def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, An
     if missing is None:
         return html.Strong(_("Fixed: it does the same and keeps the budget.")), "task-said is-right", done_as(task)
     head, _line, rest = missing.partition("\n")
+    rest = "\n".join(line for line in rest.splitlines() if not line.startswith("  to pass:"))  # that is the task
     said: list[Component] = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
     if rest:
         said.append(html.Pre(rest, lang="en", tabIndex=0, className="notranslate"))

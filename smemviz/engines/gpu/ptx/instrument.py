@@ -38,7 +38,7 @@ _LAUNCH = "smemviz_launch"
 
 _REGISTERS = {
     "pred": ("p", "q", "on", "shared", "global", "chosen"),
-    "b32": ("mask", "group", "leader", "lane", "moved", "other", "low", "class", "at", "some", "epoch"),
+    "b32": ("present", "mask", "group", "leader", "lane", "moved", "other", "low", "class", "at", "some", "epoch"),
     "b64": ("launch", "counters", "address", "far", "value", "counter", "workspace"),
 }
 
@@ -198,9 +198,12 @@ class _Rewrite:
         return f"$s_{self._labels}"
 
     def _only_if_chosen(self, lines: Iterable[str]) -> Iterator[str]:
+        """Report where the warp is chosen; then its lanes go on together, as they would without the report."""
         after = self._label()
         yield f"@!%s_chosen bra {after};"
+        yield "activemask.b32 %s_present;"
         yield from lines
+        yield "bar.warp.sync %s_present;"
         yield f"{after}:"
 
     # -- one access

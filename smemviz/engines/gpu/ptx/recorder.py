@@ -45,7 +45,7 @@ class Recorder:
     """Makes launches on the GPU."""
 
     def __init__(self) -> None:
-        self._seconds = 0.0
+        self.seconds = 0.0
 
     def launch(
         self,
@@ -65,7 +65,7 @@ class Recorder:
             return None, ()
         if progress is not None:
             progress(number, number + 1, entry.name)
-        found = self._findings(entry, configuration, args, place, number)
+        found = self.findings(entry, configuration, args, place, number)
         if any(finding.kind in UNSAFE for finding in found):
             return None, tuple(map(not_run, found))
         try:
@@ -73,13 +73,13 @@ class Recorder:
         except DriverError as error:
             raise LaunchError(*place, str(error)) from None
 
-    def _findings(
+    def findings(
         self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, number: int
     ) -> tuple[Finding, ...]:
         """Return the mistakes that lockstep finds in a launch that is small enough, on copies of its arguments."""
         threads = math.prod(configuration.grid) * math.prod(configuration.block)
         nbytes = sum(getattr(one, "nbytes", 0) for one in args)
-        if threads > MOST_THREADS or nbytes > MOST_BYTES or self._seconds > MOST_SECONDS:
+        if threads > MOST_THREADS or nbytes > MOST_BYTES or self.seconds > MOST_SECONDS:
             return ()
         begin = perf_counter()
         copies = {id(one): one.copy(order="K") for one in args if isinstance(one, np.ndarray)}
@@ -99,5 +99,5 @@ class Recorder:
         except SmemvizError:  # lockstep does not execute it, or not within its limits
             return ()
         finally:
-            self._seconds += perf_counter() - begin
+            self.seconds += perf_counter() - begin
         return found

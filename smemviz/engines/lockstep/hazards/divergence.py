@@ -9,10 +9,15 @@ from smemviz.messages import said
 from smemviz.recordings.data import BARRIER_SKIPPED
 
 
-def divergence(kernel: ast.FunctionDef | None, barrier: ast.expr, present: int, missing: int) -> tuple[str, str]:
-    """Return the kind of finding that a barrier is which ``missing`` threads of a block skip, and the message."""
+def divergence(
+    kernel: ast.FunctionDef | None, barrier: ast.expr, present: int, missing: int, *, waits: bool = False
+) -> tuple[str, str]:
+    """Return the kind of finding that a barrier is which ``missing`` threads of a block skip, and the message.
+
+    With ``waits`` others wait for them all the same: at a barrier of the grid the first thread counts for its block.
+    """
     values = {"code": ast.unparse(barrier), "present": present, "missing": missing}
-    if _skipped_to_the_end(kernel, barrier):
+    if not waits and _skipped_to_the_end(kernel, barrier):
         return BARRIER_SKIPPED, said(
             "{code} is reached by {present} threads of a block; the other {missing} have nothing left to do, "
             "so a device goes on without them, as after a return.",

@@ -49,8 +49,15 @@ class Findings:
         return key in self._found
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings in the order they were met; where there is a race, a benign one is not worth a word."""
+        """Return the findings in the order they were met; a race says what ends it together with the others.
+
+        Where there is a race, a benign one is not worth a word.
+        """
         racing = {place for _, places in self._races for place in places}
+        apart = [race for race in self._races.values() if race.apart and not race.blocks]
+        for key, race in self._races.items():
+            others = any(race.shares_place(other) for other in apart)
+            self._found[key] = replace(self._found[key], message=race.message(with_others=others))
         return tuple(found for key, found in self._found.items() if found.kind != BENIGN_RACE or key[1] not in racing)
 
     def thread(self, slot: int) -> Dim3:
@@ -67,13 +74,10 @@ class Findings:
         return self._races.get(key)
 
     def add_race(self, key: RaceKey, race: Race, slots: NDArray[np.integer]) -> None:
-        """Note a race, and what ends it together with the others of the kernel; one known by its key is replaced."""
+        """Note a race; one known by its key is replaced."""
         self._found.pop(key, None)
         self.add(key, "race", race.second, slots, race.message())
         self._races[key] = race
-        for name, one in self._races.items():
-            others = any(other.apart and not other.blocks and one.shares_place(other) for other in self._races.values())
-            self._found[name] = replace(self._found[name], message=one.message(with_others=others))
 
     def add(self, key: Hashable, kind: str, line: int, slots: NDArray[np.integer], message: str) -> None:
         """Note a mistake unless its key is known, with the block of the first slot and up to eight of its threads."""

@@ -156,9 +156,9 @@ class GlobalRaces:
             watched.forget("load", changed)
             watched.forget("update", changed)
         elif self._ordered and effect in watched.shared:
-            low, high = watched.loading if effect == "load" else watched.updating
-            then = watched.last(effect, cells)
-            open_ = self._unordered(low.take(cells), then, threads) | self._unordered(high.take(cells), then, threads)
+            open_ = np.zeros(len(cells), np.bool_)
+            for mark, by in watched.marks(effect):
+                open_ |= self._unordered(mark.take(cells), by.take(cells), threads)
             watched.forget(effect, cells[~open_])
         watched.mark(effect, cells, threads, self._number)
 
@@ -171,10 +171,8 @@ class GlobalRaces:
         effect: Effect,
         bits: NDArray[Any] | None,
     ) -> None:
-        marks = {"store": (watched.storing,), "load": watched.loading, "update": watched.updating}[effect]
-        then = watched.last(effect, cells)
-        for mark in marks:
-            others = mark.take(cells)
+        for mark, by in watched.marks(effect):
+            others, then = mark.take(cells), by.take(cells)
             meets = (others != 0) & (others != threads)
             if bits is not None:
                 same = watched.contents.take(cells) == bits
@@ -245,13 +243,15 @@ class GlobalRaces:
     def _worst_of_each(
         self, then: NDArray[np.int32], meets: NDArray[np.bool_], others: Threads, threads: Threads
     ) -> list[int]:
-        """Return a place for each earlier execution that is met: between blocks if there is one, or between warps."""
+        """Return a place for each site that is met: between blocks if there is one, or between warps."""
         places = np.flatnonzero(meets)
         near = np.zeros(len(places), np.int8)
         for apart in (self._slots, WARP_SIZE):
             near += (others[places] - 1) // apart == (threads[places] - 1) // apart
-        order = np.lexsort((near, then[places]))
-        return [int(place) for place in places[order[np.unique(then[places][order], return_index=True)[1]]]]
+        numbers, which = np.unique(then[places], return_inverse=True)
+        sites = np.array([self._executed[number] for number in numbers])[which]
+        order = np.lexsort((near, sites))
+        return [int(place) for place in places[order[np.unique(sites[order], return_index=True)[1]]]]
 
     def _tell(
         self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int], *, at_once: bool = False

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,6 +61,7 @@ class Watched:
         self._numbers: dict[Effect, Numbers] = {
             effect: np.zeros(len(self.contents), np.int32) for effect in ("load", "store", "update")
         }
+        self._marks: dict[Effect, tuple[tuple[Threads, Numbers], ...]] = {}
         self._pending: list[_Pattern] = []
         self._pending_cells = 0
         nobody = np.zeros(0, np.int64)
@@ -71,20 +71,17 @@ class Watched:
     def _nobody(self) -> Threads:
         return np.zeros(len(self.contents), self._number)
 
-    @cached_property
-    def storing(self) -> Threads:
-        """The thread that stored last, where there are several."""
-        return self._nobody()
+    def marks(self, effect: Effect) -> tuple[tuple[Threads, Numbers], ...]:
+        """Return who did something to each cell of several threads since nothing ordered it, and by which execution.
 
-    @cached_property
-    def loading(self) -> tuple[Threads, Threads]:
-        """The lowest and the highest thread that loaded since nothing ordered them."""
-        return self._nobody(), self._nobody()
-
-    @cached_property
-    def updating(self) -> tuple[Threads, Threads]:
-        """The lowest and the highest thread that updated since nothing ordered them."""
-        return self._nobody(), self._nobody()
+        Of stores that is the last one; of loads and of updates those of the lowest and of the highest thread.
+        """
+        if effect not in self._marks:
+            numbers = [self._numbers[effect]]
+            if effect != "store":
+                numbers = [np.zeros(len(self.contents), np.int32) for _ in range(2)]
+            self._marks[effect] = tuple((self._nobody(), kept) for kept in numbers)
+        return self._marks[effect]
 
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
         """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot."""
@@ -154,10 +151,6 @@ class Watched:
                 self._numbers[effect][pattern.cells] = number
         self._pending, self._pending_cells = [], 0
 
-    def last(self, effect: Effect, cells: NDArray[np.int64]) -> Numbers:
-        """Return the last execution with an effect on each cell, 0 for none; of cells of several threads only."""
-        return self._numbers[effect].take(cells)
-
     def _share(
         self, effect: Effect, cells: NDArray[np.int64], threads: Threads, free: NDArray[np.bool_], number: int
     ) -> NDArray[np.intp]:
@@ -177,33 +170,29 @@ class Watched:
 
     def _hand_over(self, cells: NDArray[np.int64], owners: Threads) -> None:
         """Mark what the owners of cells did to them."""
-        marks: dict[Effect, tuple[Threads, ...]] = {
-            "store": (self.storing,),
-            "load": self.loading,
-            "update": self.updating,
-        }
-        for effect, kept in marks.items():
-            did = self._numbers[effect].take(cells) > 0
-            if did.any():
+        for effect, kept in self._numbers.items():
+            numbers = kept.take(cells)
+            if numbers.any():
                 self.shared.add(effect)
-                for mark in kept:
-                    mark[cells] = np.where(did, owners, 0)
+                for mark, by in self.marks(effect):
+                    mark[cells] = np.where(numbers > 0, owners, 0)
+                    by[cells] = numbers
 
     def mark(self, effect: Effect, cells: NDArray[np.int64], threads: Threads, number: int) -> None:
         """Note what threads in ascending order did to cells of several threads."""
         self.shared.add(effect)
-        self._numbers[effect][cells] = number
         if effect == "store":
             self._last_store = number, cells, threads
-            self.storing[cells] = threads
+            ((last, by),) = self.marks("store")
+            last[cells], by[cells] = threads, number
             return
-        low, high = self.loading if effect == "load" else self.updating
+        (low, low_by), (high, high_by) = self.marks(effect)
         before = low.take(cells)
         # The last of several that go to one cell stays, and threads ascend.
-        lower = np.flatnonzero((before == 0) | (threads < before))[::-1]
-        higher = np.flatnonzero(threads > high.take(cells))
-        low[cells[lower]] = threads[lower]
-        high[cells[higher]] = threads[higher]
+        lower = np.flatnonzero((before == 0) | (threads <= before))[::-1]
+        higher = np.flatnonzero(threads >= high.take(cells))
+        low[cells[lower]], low_by[cells[lower]] = threads[lower], number
+        high[cells[higher]], high_by[cells[higher]] = threads[higher], number
 
     def stored_too(self, cells: NDArray[np.int64], threads: Threads, then: Numbers) -> NDArray[np.bool_]:
         """Tell which threads took part in the execution that stored in cells, all of them the same value."""
@@ -216,7 +205,7 @@ class Watched:
 
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
         """Take the marks of loads or updates off cells of several threads."""
-        for mark in self.loading if effect == "load" else self.updating:
+        for mark, _ in self.marks(effect):
             mark[cells] = 0
 
     def element(self, cell: int, names: str) -> str:

@@ -75,6 +75,9 @@ class Cuda(ModuleType):
     def jit(self, func_or_sig: Any = None, signature: Any = None, **options: Any) -> Any:
         """Decorate a kernel or a device function, with or without signatures and options."""
         unknown = sorted(set(options) - _JIT_OPTIONS)
+        if "argtypes" in unknown:
+            text = said("Numba refuses argtypes as well; write cuda.jit('void(float32[:])') instead")
+            raise UnsupportedError(*launch_place(self._file), text)
         if unknown:
             text = said(
                 "cuda.jit({option}=...) is not known to the lockstep engine; run with engine gpu", option=unknown[0]

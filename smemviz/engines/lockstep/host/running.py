@@ -10,6 +10,7 @@ from typing import Any
 from smemviz.engines import recorder
 from smemviz.engines.host import Configuration, run_main
 from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.lockstep.host.children import Children, moved
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
 from smemviz.engines.lockstep.host.vectorize import decorators
@@ -37,6 +38,7 @@ class Recorder(recorder.Recorder):
     ) -> None:
         super().__init__(progress, log_bytes, picker)
         self._limits = limits
+        self._children = Children()
 
     def launch(
         self,
@@ -47,6 +49,7 @@ class Recorder(recorder.Recorder):
         space: AddressSpace,
     ) -> None:
         """Run one launch; one that no device would start is a finding."""
+        self._children.enter(self.launches, self.findings)
         recorded = self.picker.takes(function.name)
         try:
             made, found = launch(
@@ -70,6 +73,13 @@ class Recorder(recorder.Recorder):
             raise
         if recorded:
             self.keep(replace(made, file=function.file), ROW_BYTES, found)
+            self._children.leave(self.launches, self.findings)
+
+    def end(self) -> None:
+        """Add what processes recorded that were forked meanwhile."""
+        for launches, findings in self._children.collected():
+            self.findings += moved(findings, len(self.launches))
+            self.launches += launches
 
 
 def run(

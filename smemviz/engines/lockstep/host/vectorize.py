@@ -121,17 +121,23 @@ class GeneralVectorized:
             parts = [_part(*one) for one in zip(names, [*inputs, *outputs], types, strict=True)]
             call = f"{_core(function)}({', '.join(parts)})"
             kernel = _kernel(cuda, function, signature, names, f"{names[-1]}.shape[0]", call)
-            self._kernels.append(([as_dtype(getattr(one, "dtype", one)) for one in types], kernel))
+            dtypes: list[Any] = [as_dtype(getattr(one, "dtype", one)) for one in types]
+            self._kernels.append((dtypes, kernel))
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Apply the function to every array of the stacks."""
         count = len(self._inputs)
         given, out = args[:count], args[count] if len(args) > count else out
         values = [np.asarray(_array(one)) for one in given]
-        found = [one for one in self._kernels if list(one[0][:count]) == [value.dtype for value in values]]
+        found = [
+            one
+            for one in self._kernels
+            if all(np.can_cast(known, value.dtype) for known, value in zip(one[0], values, strict=False))
+        ]
         if not found:
             raise TypeError(f"no matching signature of {self.__name__}")
         dtypes, kernel = found[0]
+        values = [value.astype(known, copy=False) for value, known in zip(values, dtypes, strict=False)]
         pairs = list(zip(values, self._inputs, strict=True))
         sizes = {name: size for value, axes in pairs for name, size in zip(axes[::-1], value.shape[::-1], strict=False)}
         loop = np.broadcast_shapes(*(value.shape[: value.ndim - len(axes)] for value, axes in pairs))
@@ -185,7 +191,8 @@ def _flat(cuda: Cuda, given: Any, value: NDArray[Any], shape: Sequence[int], inn
     """Return an argument on the device with its stack along one axis, the ``inner`` last axes as they are."""
     axes = value.shape[value.ndim - inner :]
     n = int(np.prod(shape, dtype=np.int64))
-    if isinstance(given, DeviceArray) and value.shape == (*shape, *axes) and given.is_c_contiguous():
+    same = value.shape == (*shape, *axes)
+    if same and isinstance(given, DeviceArray) and given.dtype == value.dtype and given.is_c_contiguous():
         return given.reshape(n, *axes)
     return cuda.to_device(np.ascontiguousarray(np.broadcast_to(value, (*shape, *axes))).reshape(n, *axes))
 

@@ -64,6 +64,11 @@ class DeviceArray:
         return self.array.nbytes
 
     @property
+    def alloc_size(self) -> int:
+        """The bytes that were allocated for it."""
+        return self.array.nbytes
+
+    @property
     def itemsize(self) -> int:
         return self.array.itemsize
 
@@ -129,6 +134,14 @@ class DeviceArray:
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceArray:
         return self.reshape(-1, order=order)
+
+    def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceArray:
+        """Return the array without its axes of one element."""
+        return DeviceArray(self.memory, self.array.squeeze(axis))
+
+    def split(self, section: int, stream: Any = 0) -> list[DeviceArray]:
+        """Return the parts of so many elements that the array is made of."""
+        return [self[begin : begin + section] for begin in range(0, self.size, section)]
 
     def view(self, dtype: Any) -> DeviceArray:
         return DeviceArray(self.memory, self.array.view(dtype))

@@ -138,7 +138,9 @@ class View:
     """An array as a kernel sees it; ``shape``, ``strides`` and ``offset`` count elements.
 
     A size or the offset is an array where a slice or an index differs between threads. ``valid`` tells where that
-    index was inside, None where it was so in all threads.
+    index was inside, None where it was so in all threads. Of a part that indices picked out of an array, ``picked`` has
+    the index on each axis of that array, None for an axis of the part, and ``whole`` its shape; both are empty for an
+    array, and for a part that a message cannot name so.
     """
 
     name: str
@@ -148,6 +150,8 @@ class View:
     strides: tuple[int, ...]
     offset: Index
     valid: NDArray[np.bool_] | None = None
+    picked: tuple[Any, ...] = ()
+    whole: tuple[Any, ...] = ()
 
     @property
     def ndim(self) -> int:
@@ -178,11 +182,11 @@ class View:
                     wanted=shape,
                 )
             )
-        return replace(self, shape=shape, strides=c_strides(shape))
+        return replace(self, shape=shape, strides=c_strides(shape), picked=(), whole=())
 
     def transpose(self) -> View:
         """Return the view with its axes reversed."""
-        return replace(self, shape=self.shape[::-1], strides=self.strides[::-1])
+        return replace(self, shape=self.shape[::-1], strides=self.strides[::-1], picked=(), whole=())
 
     def view(self, dtype: Dtype) -> View:
         """Return the same bytes as another type; ``ValueError`` when they do not divide into it."""
@@ -215,7 +219,8 @@ class View:
             memory = memory.own if memory.unit.itemsize == new else memory
         elif isinstance(memory, LocalMemory):
             memory = LocalPieces(memory, old)
-        return replace(self, memory=memory, dtype=dtype, shape=shape, strides=c_strides(shape), offset=offset // new)
+        strides, offset = c_strides(shape), offset // new
+        return View(self.name, memory, dtype, shape, strides, offset, self.valid)
 
 
 def c_strides(shape: tuple[Any, ...]) -> tuple[int, ...]:

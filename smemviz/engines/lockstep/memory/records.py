@@ -42,4 +42,6 @@ def field_view(view: View, name: str) -> View | None:
         shape=(*view.shape, *found.shape),
         strides=(*(stride * step for stride in view.strides), *c_strides(found.shape)),
         offset=view.offset * step + found.offset // unit,
+        picked=() if found.shape else view.picked,
+        whole=() if found.shape else view.whole,
     )

@@ -39,6 +39,10 @@ def rows() -> tuple[Row, ...]:
     inside = [Row(f"PTX: {group}", name, True) for group, family in FAMILIES.items() for name in sorted(family)]
     inside += [Row("PTX: barriers of a block and a warp", name, True) for name in _BARRIERS]
     inside += [Row("PTX: branches and calls", name, True) for name in _WAYS]
+    clocks = (
+        "each reading is 64 later than the one before, as lockstep has no time: what waits for one turns that often"
+    )
+    inside.append(Row("PTX: special registers", "%clock, %clock64 and %globaltimer", True, otherwise=clocks))
     refused = {"alloca", "malloc", "free"}
     outside = [Row("PTX", name, False, example, f"{what} is not executed") for name, example, what in _OUT]
     return (*(row for row in inside if row.feature not in refused), *outside)

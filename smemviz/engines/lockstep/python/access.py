@@ -117,8 +117,7 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
     if reached is not mask:
         bad = mask.lanes & ~ok
         first = int(np.flatnonzero(bad)[0])
-        at = ", ".join(str(_one(index, first)) for index in indices)
-        shape = tuple(int(_one(size, first)) for size in view.shape)
+        at, shape = _named(view, indices, first)
         values = {"array": view.name, "index": at, "shape": shape}
         message = said(
             "{array}[{index}] is outside shape {shape}. Check the index with an if before it is used.", **values
@@ -131,6 +130,16 @@ def _locate_carefully(frame: Frame, node: ast.expr, view: View, indices: tuple[V
             )
         frame.machine.find("out_of_bounds", node.lineno, node.col_offset, bad, message)
     return element, reached
+
+
+def _named(view: View, indices: tuple[Value, ...], slot: int) -> tuple[str, tuple[int, ...]]:
+    """Return the index of a thread, as it would be written, and the shape of the array that it is of."""
+    given = iter(indices)
+    parts = [next(given) if index is None else index for index in view.picked] if view.picked else list(indices)
+    while parts and parts[-1] is Ellipsis:
+        parts.pop()
+    at = ", ".join(":" if part is Ellipsis else str(_one(part, slot)) for part in parts)
+    return at, tuple(int(_one(size, slot)) for size in view.whole or view.shape)
 
 
 def _one(value: Value, slot: int) -> Any:
@@ -169,19 +178,28 @@ def subview(frame: Frame, node: ast.Subscript, view: View, parts: tuple[Value, .
             indices.append(None)
         else:
             indices.append(part)
+    before = view.picked or (None,) * view.ndim
     if picked:
         fixed = [i for i, part in enumerate(indices) if part is not None]
+        own = iter(None if part is not None else Ellipsis for part in indices)
         axes = replace(
             view,
             shape=tuple(view.shape[i] for i in fixed),
             strides=tuple(view.strides[i] for i in fixed),
             offset=offset,
+            picked=tuple(next(own) if index is None else index for index in before),
+            whole=view.whole or view.shape,
         )
         offset, reached = locate(frame, node, axes, tuple(indices[i] for i in fixed))
         if reached is not frame.mask:
             shape = [np.where(reached.lanes, size, 0) for size in shape]
-            return replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset, valid=reached.lanes)
-    return replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset)
+            view = replace(view, valid=reached.lanes)
+    new = iter(indices)
+    now = tuple(next(new) if index is None else index for index in before)
+    ends = [end for part in parts if isinstance(part, slice) for end in (part.start, part.stop, part.step)]
+    named = (now, view.whole or view.shape) if picked and all(end is None for end in ends) else ()
+    part = replace(view, shape=tuple(shape), strides=tuple(strides), offset=offset, picked=(), whole=())
+    return replace(part, picked=named[0], whole=named[1]) if named else part
 
 
 def items(frame: Frame, node: ast.expr, view: View, count: int) -> Value:

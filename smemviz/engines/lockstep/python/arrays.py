@@ -88,7 +88,7 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
     if isinstance(base, Grid) and name == "sync" and not node.args:
-        frame.machine.barrier(node, frame.mask)
+        frame.machine.barrier(node, frame.mask, of_grid=True)
         frame.machine.hazards.grid_barrier()
         return None
     if isinstance(base, View) and not node.keywords:

@@ -47,4 +47,4 @@ def _merge_views(lanes: Lanes, new: View, old: View) -> View:
     valid = None
     if new.valid is not None or old.valid is not None:
         valid = np.where(lanes, True if new.valid is None else new.valid, True if old.valid is None else old.valid)
-    return replace(new, shape=shape, offset=merge(lanes, new.offset, old.offset), valid=valid)
+    return replace(new, shape=shape, offset=merge(lanes, new.offset, old.offset), valid=valid, picked=(), whole=())

@@ -133,9 +133,10 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     if not isinstance(test, np.ndarray):
         return frame.value(node.body if test else node.orelse)
     then, other = outer.narrow(test), outer.narrow(~test)
-    if not other.count:
+    # A side that no thread takes has a type all the same, which a function that is called need not have then.
+    if not other.count and _calls_functions(frame, node.orelse):
         return frame.value(node.body)
-    if not then.count:
+    if not then.count and _calls_functions(frame, node.body):
         return frame.value(node.orelse)
     frame.mask = then
     one = frame.value(node.body)
@@ -143,6 +144,15 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     two = frame.value(node.orelse)
     frame.mask = outer
     return frame.merged(node, test, one, two)
+
+
+def _calls_functions(frame: Frame, node: ast.expr) -> bool:
+    return any(call in frame.tree.calls for call in _calls(node))
+
+
+@lru_cache(maxsize=4096)
+def _calls(node: ast.expr) -> tuple[ast.Call, ...]:
+    return tuple(one for one in ast.walk(node) if isinstance(one, ast.Call))
 
 
 def bounded(frame: Frame, node: ast.AST, value: tuple[Value, ...]) -> Value:

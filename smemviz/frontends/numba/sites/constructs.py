@@ -34,8 +34,8 @@ _WORDS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: (said("a try statement"), _ELSEWHERE),
     ast.TryStar: (said("a try statement"), _ELSEWHERE),
     ast.Match: (said("a match statement"), said("write if and elif")),
-    ast.Import: (said("an import"), said("import at the top of the file")),
-    ast.ImportFrom: (said("an import"), said("import at the top of the file")),
+    ast.Import: (said("an import"), said("Numba refuses it as well; import at the top of the file")),
+    ast.ImportFrom: (said("an import"), said("Numba refuses it as well; import at the top of the file")),
     ast.Global: (said("a global statement"), said("a kernel cannot assign names of the module; store in an array")),
     ast.Nonlocal: (
         said("a nonlocal statement"),

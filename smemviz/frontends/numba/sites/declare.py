@@ -43,11 +43,16 @@ def declared_array(
             what = said("'{code}' is an argument", code=text)
         if space == "local":
             raise unsupported(
-                said("{array} needs a constant shape; {what}. Make it a module constant.", array=array, what=what)
+                said(
+                    "{array} needs a constant shape, for Numba as well; {what}. Make it a module constant.",
+                    array=array,
+                    what=what,
+                )
             )
         raise unsupported(
             said(
-                "{array} needs a constant shape; {what}. Make it a module constant, or use dynamic shared memory.",
+                "{array} needs a constant shape, for Numba as well; {what}. "
+                "Make it a module constant, or use dynamic shared memory.",
                 array=array,
                 what=what,
             )

@@ -70,6 +70,10 @@ class Given(Generic[_Memory]):
                 flat = allocation.data[: allocation.nbytes].view(array.dtype)
                 array[...] = flat.reshape(array.shape, order="C" if array.flags.c_contiguous else "F")
 
+    def bytes_by_name(self) -> dict[str, NDArray[np.uint8]]:
+        """Return what the arrays hold now, by the names of their parameters."""
+        return {name: allocation.data[: allocation.nbytes] for name, _, allocation in self._arrays}
+
     def arrays(self, line: int) -> tuple[ArrayInfo, ...]:
         """Return the arrays as a recording has them."""
         return tuple(

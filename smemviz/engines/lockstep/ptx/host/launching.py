@@ -23,13 +23,13 @@ from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.layout import Placed, initial_bytes, place_shared
+from smemviz.engines.lockstep.ptx.host.written import watched_allocations
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine, StoppedError
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
-from smemviz.engines.lockstep.ptx.written import watched_allocations
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.errors import LaunchError, UnsupportedError

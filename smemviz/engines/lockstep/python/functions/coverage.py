@@ -60,6 +60,7 @@ _IN = (
     ("local arrays, with alignment", "m = cuda.local.array((2, 2), float32, alignment=16)\nm[1, 1] = 1"),
     ("slices, reshape, transpose, view", "r = table[1:3].T\nout[0] = r[0, 1] + table.reshape(16)[3]"),
     ("assignment to slices", "out[2:5] = data[1:4]\nout[:2] = 7"),
+    ("rows from tuples, and rows unpacked", "x, y, z, w = table[0]\ntable[1] = y, x, w, z"),
     ("fields of records", "records[1].x += 1\nrecords[0]['y'] = records[1].x"),
     ("fields of arrays of records, and of complex ones", "out[0] = records.y[2]"),
     ("complex numbers", "z = complex(data[0], 1.0)\nout[0] = (z * z).imag"),

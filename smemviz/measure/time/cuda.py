@@ -1,0 +1,140 @@
+"""Kernel time of every launch that a file of CUDA C++ asks for: the clean kernel as nvcc makes it, by graph replay."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+
+from smemviz.engines.gpu.preflight import UNSAFE
+from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
+from smemviz.engines.gpu.ptx.passes import clean
+from smemviz.engines.gpu.ptx.recorder import Recorder
+from smemviz.engines.gpu.recorder import device, quiet
+from smemviz.engines.host import Configuration
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.lockstep.launching import Place
+from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
+from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.engines.lockstep.ptx.host.launching import prepare
+from smemviz.engines.recorder import Progress
+from smemviz.engines.selection import Blocks
+from smemviz.frontends.cuda.program import CudaProgram
+from smemviz.measure.time.meter import Meter, Timed
+from smemviz.messages import said
+from smemviz.recordings.data import Finding, Launch, Timing
+
+
+def time_cuda(
+    program: CudaProgram, cold: bool = False, progress: Progress | None = None, kernels: Collection[str] = ()
+) -> Timed:
+    """Time every launch that a file of CUDA C++ asks for; what is timed is the compiled view, whatever the program's.
+
+    The arguments are as for ``time_program``.
+
+    Raises:
+        MissingError: when there is no GPU, or NVRTC is not installed.
+    """
+    device()
+    program = replace(program, view="compiled")
+    walls = []
+    for _ in range(2):
+        begin, careful = time.perf_counter(), _Careful()
+        running.run(program, make=careful.launch)
+        walls.append(time.perf_counter() - begin - careful.seconds)
+    timer = _Timer(cold, progress, kernels)
+    with quiet():
+        running.run(program, make=timer.launch)
+    return Timed(tuple(timer.kernels), tuple(timer.times), walls[0], walls[1], tuple(timer.unsafe))
+
+
+class _Careful(Recorder):
+    """Makes launches with the clean kernel, and none that may do harm."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unsafe: list[str] = []
+
+    def launch(
+        self,
+        entry: Entry,
+        configuration: Configuration,
+        args: Sequence[Any],
+        place: Place,
+        progress: Progress | None = None,
+        log_bytes: int = LOG_BYTES,
+        limits: Limits = DEFAULT_LIMITS,
+        number: int = 0,
+        logged: Blocks | None = None,
+        recorded: bool = True,
+    ) -> tuple[Launch | None, tuple[Finding, ...]]:
+        """Make one launch, and record nothing."""
+        if any(finding.kind in UNSAFE for finding in self.findings(entry, configuration, args, place, number)):
+            self.unsafe.append(entry.name)
+        else:
+            self.make(entry, configuration, args, place)
+        return None, ()
+
+    def make(self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
+        """Make one launch that does no harm."""
+        ready, card = prepare(entry, configuration, place), Gpu()
+        clean(card, entry, configuration, given_arguments(entry, ready.kernel, args, place, card))
+
+
+class _Timer(_Careful):
+    """Times launches; each finds its arguments as they were made."""
+
+    def __init__(self, cold: bool, progress: Progress | None, chosen: Collection[str]) -> None:
+        super().__init__()
+        self.kernels: list[str] = []
+        self.times: list[Timing] = []
+        self._progress = progress
+        self._chosen = chosen
+        self._meter = Meter(cold)
+
+    def make(self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
+        """Time one launch."""
+        if self._chosen and entry.name not in self._chosen:
+            return
+        if self._progress:
+            self._progress(len(self.times), len(self.times) + 1, entry.name)
+        ready, card = prepare(entry, configuration, place), Gpu()
+        size = sum(one.nbytes for one in args if isinstance(one, np.ndarray))
+        sets = [
+            given_arguments(entry, ready.kernel, args, place, card) for _ in range(max(1, self._meter.copies(size)))
+        ]
+        module = checked(driver.cuModuleLoadData(assembled(entry.compiled.ptx)))
+        try:
+            function = loaded(module, entry.symbol, configuration)
+
+            def issue(values: Sequence[Any], stream: Any) -> None:
+                handle = int(getattr(stream, "handle", stream))
+                start(function, configuration, values, handle, cooperative=entry.is_cooperative)
+
+            parameters = [list(given.parameters.values()) for given in sets]
+            notes = _notes(lambda: issue(parameters[0], 0), sets[0])
+            card.restore()
+            timing = self._meter.timing(issue, parameters, configuration, ready.layout.static, notes)
+        finally:
+            driver.cuModuleUnload(module)
+        self.kernels.append(entry.name)
+        self.times.append(timing)
+
+
+def _notes(launch: Any, given: Given[Gpu]) -> list[str]:
+    """Say which arrays a launch reads and writes: those whose second launch differs from the first."""
+    results = []
+    for _ in range(2):
+        launch()
+        checked(driver.cuCtxSynchronize())
+        results.append(given.bytes_by_name())
+    names = [name for name, data in results[0].items() if not np.array_equal(data, results[1][name])]
+    if not names:
+        return []
+    return [said("writes its input {names}: each replay sees what the last one left", names=", ".join(names))]

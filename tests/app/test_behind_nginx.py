@@ -1,0 +1,119 @@
+"""The configuration of nginx that the documentation gives, as it stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("nginx") and shutil.which("openssl")), reason="nginx or openssl is not installed"
+)
+
+LONGEST = 60  # s; what waits for ever fails after that
+DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "serve.md"
+_AROUND = """daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;
+events {{}}
+http {{
+  access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/1; uwsgi_temp_path {folder}/2; scgi_temp_path {folder}/3;
+{site}
+}}
+"""
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Serve behind nginx; yields its port and the process of smemviz."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    given = re.search(r"```nginx\n(.*?)```", text, re.DOTALL)
+    told = re.search(r"smemviz (serve --prefix .*)\n", text)
+    assert given is not None
+    assert told is not None
+    port, inner, pem = free_port(), free_port(), tmp_path / "site.pem"
+    subprocess.run(
+        f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=lab.example -keyout {pem} -out {pem}.crt".split(),
+        check=True,
+        capture_output=True,
+    )
+    here = {"443": str(port), "/etc/ssl/lab.example.pem": f"{pem}.crt", "/etc/ssl/lab.example.key": str(pem)}
+    here["127.0.0.1:8050"] = f"127.0.0.1:{inner}"
+    written = given[1]
+    for there, own in here.items():
+        assert there in written
+        written = written.replace(there, own)
+    (tmp_path / "nginx.conf").write_text(_AROUND.format(folder=tmp_path, site=written))
+    command = [sys.executable, "-m", "smemviz", *told[1].split(), "--port", str(inner), "--workers", "1"]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as smemviz,
+        subprocess.Popen(["nginx", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]) as nginx,
+    ):
+        try:
+            assert smemviz.stdout is not None
+            assert "/smemviz/ (Ctrl-C to stop)" in smemviz.stdout.readline()
+            end = time.monotonic() + LONGEST
+            while ask(port, "/smemviz/healthz")[0] != 200 and time.monotonic() < end:
+                time.sleep(0.1)
+            yield port, smemviz
+        finally:
+            nginx.terminate()
+            smemviz.terminate()
+            smemviz.communicate(timeout=LONGEST)
+
+
+def ask(port: int, path: str, body: object = None, **headers: str) -> tuple[int, str]:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    data = None if body is None else json.dumps(body).encode()
+    sent = {"Host": f"lab.example:{port}", "Content-Type": "application/json"} | headers
+    request = urllib.request.Request(f"https://127.0.0.1:{port}{path}", data, sent)
+    try:
+        with urllib.request.urlopen(request, context=context, timeout=LONGEST) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+    except OSError:
+        return 0, ""
+
+
+def test_it_is_served_below_a_path_over_tls_and_knows_who_asks(site: tuple[int, subprocess.Popen[str]]) -> None:
+    port, smemviz = site
+    status, page = ask(port, "/smemviz/")
+    assert status == 200
+    links = re.findall(r'(?:href|src)="(/[^"]*)"', page)
+    assert [link for link in links if not link.startswith("/smemviz/")] == []
+    script = next(link for link in links if link.endswith(".js") or ".js?" in link)
+    assert ask(port, script)[0] == 200
+    place = {"id": "place", "property": "data", "value": {"path": "/", "file": None}}
+    state = [{"id": name, "property": "data", "value": {}} for name in ("run", "look")]
+    asked = {"output": "page.children", "outputs": {"id": "page", "property": "children"}, "inputs": [place]}
+    asked |= {"state": state, "changedPropIds": ["place.data"]}
+    callbacks = "/smemviz/_dash-update-component"
+    own = f"https://lab.example:{port}"
+    assert "set_row_read_row" in ask(port, callbacks, asked, Origin=own)[1]
+    assert ask(port, callbacks, asked, Origin="https://evil.example")[0] == 403
+    assert ask(port, "/smemviz/", Host="evil.example")[0] == 403
+    ask(port, "/smemviz/learn", **{"X-Forwarded-For": "203.0.113.5"})
+    smemviz.terminate()
+    out, _ = smemviz.communicate(timeout=LONGEST)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert {line["visitor"] for line in lines} == {"127.0.0.1"}  # not what somebody said of himself
+    assert "/learn" in {line["path"] for line in lines}

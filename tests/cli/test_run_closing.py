@@ -1,0 +1,41 @@
+"""The last line of ``smemviz run``: what was recorded, where to begin, and how to look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smemviz.cli import main as cli
+
+
+def last_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    cli.main(["run", *arguments, "--engine", "lockstep"])
+    return capsys.readouterr().out.splitlines()[-1]
+
+
+def test_the_line_that_loses_most_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    # A warp stores down a column of 32 words in a row: 32 wavefronts for 1, 32 times.
+    assert last_line(capsys, "kernels/square.py") == (
+        "Recorded 6 launches of 6 kernels. "
+        "Begin with line 38 of kernels/square.py, which takes 992 wavefronts more than it needs. "
+        "Look at it with: smemviz kernels/square.py"
+    )
+
+
+def test_a_mistake_comes_before_it(capsys: pytest.CaptureFixture[str]) -> None:
+    said = last_line(capsys, "kernels/mistakes.py", "--kernel", "no_second_barrier")
+    assert said.startswith("Recorded 1 launch of 1 kernel. Begin with line ")
+    assert ", a mistake." in said
+
+
+def test_what_is_saved_is_what_is_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "my run.smem.npz"
+    assert last_line(capsys, "kernels/reverse.py", "-o", str(path)).endswith(f"Look at it with: smemviz '{path}'")
+    said = last_line(capsys, "kernels/reverse.py", "--set", "N=32")
+    assert "No line has bank conflicts." in said
+    assert said.endswith("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
+
+
+def test_json_is_one_document_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert last_line(capsys, "kernels/reverse.py", "--json") == "}"

@@ -1,0 +1,98 @@
+"""What a process that runs texts cannot do, were somebody to get out of the language."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.made_kernels import SHORT
+
+from smemviz.cli.verbs.dashboard import say_what_is_off
+from smemviz.engines.sandbox import Supervisor, confine
+
+pytestmark = pytest.mark.skipif(bool(confine.lacking()), reason=f"not kept from here: {', '.join(confine.lacking())}")
+
+_TRY = """
+import os, socket, subprocess, sys, threading
+from smemviz.engines.sandbox.confine import confine
+
+def attempts():
+    for what in {attempts!r}:
+        try:
+            eval(what)
+        except OSError as error:
+            print(error.errno)
+        else:
+            print(0)
+
+go = threading.Event()
+before = threading.Thread(target=lambda: go.wait() and attempts())
+before.start()
+confine()
+if {in_thread}:
+    go.set()
+    before.join()
+else:
+    attempts()
+    os._exit(os.EX_OK if sys.stdout.flush() is None else 1)
+"""
+_EPERM, _EACCES = 1, 13
+
+
+def tried(*attempts: str, in_thread: bool = False) -> list[int]:
+    """Return the errors that a confined process gets, 0 for none; or a thread of it that was there before."""
+    code = _TRY.format(attempts=attempts, in_thread=in_thread)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [int(line) for line in done.stdout.split()]
+
+
+def test_no_file_is_read_but_those_of_python_and_smemviz(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    paths = [tmp_path / "mine.txt", Path("/etc/passwd"), Path("/proc/self/environ")]
+    assert tried(*(f"open({str(path)!r}).read()" for path in paths), f"os.listdir({str(tmp_path)!r})") == [_EACCES] * 4
+    assert tried(f"open({confine.__file__!r}).read()", "__import__('colorsys')") == [0, 0]
+
+
+def test_no_file_is_written_moved_or_made_even_beside_smemviz(tmp_path: Path) -> None:
+    own = Path(confine.__file__).with_name("new.txt")
+    made = [f"open({str(own)!r}, 'w')", f"open({str(tmp_path / 'new')!r}, 'w')", f"os.mkdir({str(own)!r})"]
+    assert tried(*made) == [_EACCES] * 3
+    assert not own.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_system_lacks_is_said_on_start(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(confine, "lacking", lambda: ("files (Landlock)", "network (seccomp)"))
+    say_what_is_off("0.0.0.0", [], editor=True, wanted=True)
+    assert capsys.readouterr().err.splitlines()[1] == (
+        "smemviz: this system keeps the processes of runs from no files (Landlock) and no network (seccomp); the "
+        "language of texts and the limits hold all the same"
+    )
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_there_is_no_network_and_no_other_program(in_thread: bool) -> None:
+    attempts = (
+        "socket.socket()",
+        "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
+        "socket.socket(socket.AF_UNIX)",
+        "socket.socketpair()",
+        "os.execv('/bin/true', ['true'])",
+        "os.kill(os.getppid(), 0)",
+    )
+    found = tried(*attempts, in_thread=in_thread)
+    assert len(found) == len(attempts)
+    assert set(found) <= {_EPERM, _EACCES}
+
+
+def test_a_text_runs_without_a_place_to_write() -> None:
+    """The first run of a process looks for no folder for temporary files."""
+    supervisor = Supervisor()
+    try:
+        assert supervisor.run(SHORT).printed == "stride 2\n"
+    finally:
+        supervisor.close()

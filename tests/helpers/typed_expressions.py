@@ -1,0 +1,175 @@
+"""Random typed expressions, and kernels that compute many of them.
+
+Each is one expression, or a variable that two branches assign, of the elements that a thread has in one array of each
+type. A float product never stands in a sum: the compiler for the device may make one instruction of both, rounded once.
+What a CPU leaves open and a device does not (conversions of floats to integers that do not hold them, remainders of
+floats, shifts by more than the width) is only there for ``device``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+TYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+ELEMENTS = 64
+_INTEGERS = [name for name in TYPES if "int" in name]
+_EDGES = {
+    "b": [0, 1],
+    "i": [0, 1, -1, 2, -2, 3, 5, -7, 63, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63)],
+    "u": [0, 1, 2, 3, 7, 63, 2**31, 2**32 - 1, 2**63, 2**64 - 1],
+    "f": [0.0, -0.0, 1.0, -1.5, 2.5, 1e10, -3.75, 0.1, 1e30, 300.7, np.inf, -np.inf, np.nan],
+}
+_CONSTANTS = {
+    "b": ["True", "False"],
+    "i": ["0", "1", "2", "-3", "7", "255", "100000"],
+    "f": ["0.5", "2.0", "-1.25"],
+}
+_ROUGH = ["exp", "log", "sin", "cos", "tanh"]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Lines that leave a value in ``name``; ``rough`` is the last digit of a transcendental function."""
+
+    lines: tuple[str, ...]
+    name: str
+    rough: bool = False
+
+
+def inputs(seed: int) -> dict[str, np.ndarray]:
+    """Return an array of each type: its edges, and random numbers."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for name in TYPES:
+        dtype = np.dtype(name)
+        if dtype.kind in "iu":
+            info = np.iinfo(dtype)
+            values = [x for x in _EDGES[dtype.kind] if info.min <= x <= info.max]
+            rest = rng.integers(info.min, info.max, ELEMENTS - len(values), dtype, endpoint=True)
+            rest[::2] = rng.integers(0, 100, len(rest[::2])).astype(dtype)
+        else:
+            values = _EDGES[dtype.kind]
+            rest = rng.normal(0, 50, ELEMENTS - len(values)) if dtype.kind == "f" else rng.integers(0, 2, ELEMENTS - 2)
+        found[name] = rng.permutation(np.concatenate([np.array(values, dtype), rest.astype(dtype)]))
+    return found
+
+
+def expressions(seed: int, count: int, *, device: bool = False) -> list[Expression]:
+    """Return random expressions."""
+    return [_Maker(Random(f"{seed} {number}"), device).expression(number) for number in range(count)]
+
+
+class _Maker:
+    """Makes one expression. Kinds of values are "b", "i" and "f"; an unsigned integer is an "i" here."""
+
+    def __init__(self, random: Random, device: bool) -> None:
+        self._random = random
+        self._device = device
+
+    def expression(self, number: int) -> Expression:
+        name, pick = f"v{number}", self._random.random()
+        kind = self._random.choice("biiff")
+        if pick < 0.2:
+            first, second = self.value(kind, 2), self.value(self._random.choice("bif"), 2)
+            return Expression((f"{name} = {first}", f"if {self.value('b', 1)}:", f"    {name} = {second}"), name)
+        if pick < 0.25 and self._device:
+            return Expression((f"{name} = math.{self._random.choice(_ROUGH)}({self.value('f', 1)})",), name, True)
+        return Expression((f"{name} = {self.value(kind, 3)}",), name)
+
+    def value(self, kind: str, depth: int, *, product: bool = True) -> str:
+        """Return an expression of a kind; without ``product``, one that is no float product."""
+        if depth == 0 or self._random.random() < 0.12:
+            return self._leaf(kind)
+        return {"b": self._truth, "i": self._integer, "f": self._float}[kind](depth - 1, product)
+
+    def _leaf(self, kind: str) -> str:
+        names = {"b": ["bool"], "i": _INTEGERS, "f": ["float32", "float64"]}[kind]
+        constants = {
+            "b": ["True", "False"],
+            "i": ["0", "1", "2", "-3", "7", "255", "100000"],
+            "f": ["0.5", "2.0", "-1.25"],
+        }
+        if self._random.random() < 0.2:
+            return f"({self._random.choice(constants[kind])})"
+        return f"a_{self._random.choice(names)}[i]"
+
+    def _truth(self, depth: int, product: bool) -> str:
+        pick = self._random.randrange(4)
+        if pick == 0:
+            sign = self._random.choice(["and", "or", "^", "&", "|"])
+            return f"({self.value('b', depth)} {sign} {self.value('b', depth)})"
+        if pick == 1:
+            return f"(not {self.value(self._random.choice('bi'), depth)})"
+        kinds = self._random.choice(["ii", "if", "fi", "ff", "bi"])
+        sign = self._random.choice(["<", "<=", ">", ">=", "==", "!="])
+        return f"({self.value(kinds[0], depth)} {sign} {self.value(kinds[1], depth)})"
+
+    def _integer(self, depth: int, product: bool) -> str:
+        pick = self._random.randrange(9 if self._device else 7)
+        one, other = self.value("i", depth), self.value(self._random.choice("iiib"), depth)
+        if pick == 0:
+            return f"np.{self._random.choice(_INTEGERS)}({self._random.choice([one, self.value('b', depth)])})"
+        if pick == 1:
+            return f"({self._random.choice('-~+')}{one})"
+        if pick == 2:
+            sign = self._random.choice(["<<", ">>"])
+            return f"({one} {sign} {self.value('i', depth)})" if self._device else f"({one} {sign} ({other} & 31))"
+        if pick == 3:
+            return f"(int64({one}) if {self.value('b', depth)} else int64({self.value('i', depth)}))"
+        if pick == 4:
+            return f"{self._random.choice(['min', 'max'])}(uint64({one}), uint64({self.value('i', depth)}))"
+        if pick == 7:
+            whole = self._random.choice(["math.floor", "math.ceil", "math.trunc", "int", "int32", "uint8", "int64"])
+            return f"{whole}({self.value('f', depth)})"
+        if pick == 8:
+            return f"abs({one})"
+        return f"({one} {self._random.choice(['+', '-', '*', '//', '%', '&', '|', '^'])} {other})"
+
+    def _float(self, depth: int, product: bool) -> str:
+        pick = self._random.randrange(9)
+        if pick == 0:
+            return f"{self._random.choice(['float32', 'float64', 'float'])}({self.value('i', depth)})"
+        if pick == 1:
+            return f"(-{self.value('f', depth, product=product)})"
+        if pick == 2:
+            kind = self._random.choice("ffi")
+            one, other = self.value(kind, depth, product=product), self.value(kind, depth, product=product)
+            return f"({one} if {self.value('b', depth)} else {other})"
+        if pick == 3:
+            return f"math.{self._random.choice(['sqrt', 'fabs'])}({self.value('f', depth, product=product)})"
+        if pick == 4:
+            return f"({self.value('i', depth)} / {self.value('i', depth)})"
+        if pick == 5 and product:
+            return f"({self.value('f', depth)} * {self.value(self._random.choice('fi'), depth)})"
+        if pick == 6:  # of integers with and without a sign
+            return f"{self._random.choice(['min', 'max'])}({self.value('i', depth)}, {self.value('i', depth)})"
+        if pick == 7 and self._device:
+            sign = self._random.choice(["//", "%"])
+            return f"({self.value('f', depth, product=False)} {sign} {self.value('f', depth, product=False)})"
+        sign = self._random.choice(["+", "-", "/"])
+        one, other = self.value("f", depth, product=False), self.value(self._random.choice("fi"), depth, product=False)
+        return f"({one} {sign} {other})"
+
+
+def parameters() -> str:
+    """Return the names of the arrays of ``inputs`` in kernels and functions."""
+    return ", ".join(f"a_{name}" for name in TYPES)
+
+
+def kernel_text(made: list[Expression]) -> str:
+    """Return a kernel ``kernel`` that stores every value twice: in ``whole`` as int64, in ``real`` as float64."""
+    lines = ["@cuda.jit", f"def kernel({parameters()}, whole, real):", "    i = cuda.grid(1)"]
+    for row, one in enumerate(made):
+        lines += [f"    {line}" for line in one.lines]
+        lines += [f"    whole[{row}, i] = {one.name}", f"    real[{row}, i] = {one.name}"]
+    return "\n".join(lines) + "\n"
+
+
+def function_text(made: list[Expression]) -> str:
+    """Return a function ``f`` of the arrays and a place that returns the tuple of all values there."""
+    lines = [f"    {line}" for one in made for line in one.lines]
+    names = ", ".join(one.name for one in made)
+    return f"def f({parameters()}, i):\n" + "\n".join(lines) + f"\n    return ({names},)\n"
