@@ -179,9 +179,11 @@
     return slider;
   }
 
+  const named = () => Object.fromEntries(Object.entries(here()).map(([name, value]) => [name, String(value)]));
+
   function rested() {
     if (timer || !at("tile") || place < 0) return;
-    const stepped = Object.fromEntries(Object.entries(here()).map(([name, value]) => [name, String(value)]));
+    const stepped = named();
     window.dash_clientside.set_props("stepped", { data: stepped });
     const { shared } = siteOf(place);
     if (shared && !launch.array && array) window.smemviz.write("array", array.name);
@@ -310,6 +312,18 @@
     place = placeOf(inUrl());
     draw();
     follow();
+  });
+
+  // Global memory is drawn while it is shown.
+  document.addEventListener("toggle", (event) => {
+    if (event.target.id !== "global-memory") return;
+    window.dash_clientside.set_props("global-open", { data: event.target.open });
+    if (event.target.open && launch && launch.byHand) {
+      window.dash_clientside.set_props("stepped-globally", { data: named() });
+    }
+  }, true);
+  document.addEventListener("click", (event) => {
+    if (launch) launch.byHand = Boolean(event.target.closest && event.target.closest("#global-memory > summary"));
   });
 
   let resized = 0;

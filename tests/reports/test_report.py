@@ -182,7 +182,7 @@ def test_every_picture_says_what_it_shows_and_has_a_table_that_follows(opened: P
     assert heads == ["lane", "element", "address", "bank", "wavefront"]
     assert rows[31] == ["31", "tile[31, 0]", "4,992", "0", "32"]  # 31 rows of 128 bytes behind the system's 1,024
     opened.locator("#first").click()
-    expect(opened.locator("#banks-picture tbody tr").first.locator("td").last).to_have_text("31")  # one wavefront now
+    expect(opened.locator("#banks-picture tbody tr").first.locator("td").last).to_have_text("lane 31; word 31")
     assert table_of(opened, "tile", 0)[1][1][1] == "bank 0; nothing stored yet"
 
 

@@ -1,4 +1,4 @@
-"""Figures of a launch that stand folded on the kernel page, each with its table."""
+"""Figures of a launch below the first screen: its warps by accesses, and those that stand folded."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.figures.drawing.style import LEFT, RIGHT
 from smemviz.figures.registry import FIGURES, FOLDED, Asked
+from smemviz.figures.warps import warps
 
 _DIGIT, _SPACE = 7, 8  # pixels
-FOLDED_PROPERTIES = tuple(
-    f"{name}{of}" for name in FOLDED for of in (".figure", ".style", "-panel.hidden", "-note.children")
+FOLDED_PROPERTIES = (
+    "warps.figure",
+    "warps.style",
+    *(f"{name}{of}" for name in FOLDED for of in (".figure", ".style", "-panel.hidden", "-note.children")),
 )
 
 
@@ -26,12 +29,14 @@ def folded_panels() -> list[Component]:
 
 
 def view_folded(library: Library, run: Query, look: Query) -> Filling:
-    """Draw them for a launch; nothing where the run is refused, and none that has nothing to show."""
+    """Draw them for a launch; nothing where the run is refused, and none of the folded that has nothing to show."""
     found = looked_at(library, run, look)
     if found is None:
         return {}
     asked = Asked(found.shown.recording, found.hardware, found.look.theme, found.now)
-    filling: Filling = {}
+    # The browser frames the present warp.
+    shown = warps(found.launch, found.now.block, hardware=found.hardware, theme=found.look.theme)
+    filling: Filling = {"warps.figure": shown, "warps.style": {"height": shown.layout.height}}
     for name in FOLDED:
         chosen = FIGURES[name]
         figure = chosen.draw(asked)

@@ -73,6 +73,17 @@ def site_panel() -> Component:
     )
 
 
+def closed_global(library: Library, run_query: Query, look_query: Query) -> Filling | None:
+    """Return what is to be seen while this is folded; None where the request goes to global memory, which opens it."""
+    found = looked_at(library, run_query, look_query)
+    if found is None:
+        return {}
+    sites, row = found.launch.sites, found.now.row
+    if row is not None and sites[found.launch.requests.site[row]].space == "global":
+        return None
+    return {"global-memory.hidden": not any(site.space == "global" for site in sites)}
+
+
 def view_global(library: Library, run_query: Query, look_query: Query) -> Filling:
     """Show global memory as it is looked at; nothing where the run is refused."""
     found = looked_at(library, run_query, look_query)

@@ -18,7 +18,7 @@ from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.kernel import follow, suggest_panel
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
 from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES, view_folded
-from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, view_global
+from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, closed_global, view_global
 from smemviz.app.pages.kernel.kernel_page import kernel_page
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look
 from smemviz.app.pages.kernel.measured import measured_panels
@@ -76,12 +76,13 @@ def _add_callbacks(app: Dash, library: Library) -> None:
             filling["drawn-run.data"] = run
         return values(_PROPERTIES, filling)
 
-    def touch(run: Query, present: object, stepped: Query | None, look: Query) -> Filling:
+    def touch(run: Query, present: object, stepped: Query | None, is_open: bool | None, look: Query) -> Filling:
         if stepped and set(ctx.triggered_prop_ids) == {"stepped-globally.data"}:
             look = look | stepped
-        return touched(library, run, look)
+        closed = None if is_open else closed_global(library, run, look)
+        return touched(library, run, look) if closed is None else closed
 
-    def fold(run: Query, theme: str, look: Query) -> Filling:
+    def fold(run: Query, theme: str, block: object, look: Query) -> Filling:
         return folded(library, run, look | {"theme": theme})
 
     def why(run: Query, block: object, look: Query) -> Filling:
@@ -89,9 +90,10 @@ def _add_callbacks(app: Dash, library: Library) -> None:
 
     drawn, look = Input("drawn-run", "data"), State("look", "data")
     present, stepped = Input("present", "data"), Input("stepped-globally", "data")
-    fill(app, GLOBAL_PROPERTIES, touch, drawn, present, stepped, look, initially=False)
-    fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), look, initially=False)
-    fill(app, WHY_PROPERTIES, why, drawn, Input("shown-block", "data"), look, initially=False)
+    block = Input("shown-block", "data")
+    fill(app, GLOBAL_PROPERTIES, touch, drawn, present, stepped, State("global-open", "data"), look, initially=False)
+    fill(app, FOLDED_PROPERTIES, fold, drawn, Input("theme", "data"), block, look, initially=False)
+    fill(app, WHY_PROPERTIES, why, drawn, block, look, initially=False)
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("knobs", "children"),

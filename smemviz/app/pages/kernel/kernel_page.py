@@ -23,7 +23,7 @@ from smemviz.app.pages.kernel.controls import (
 )
 from smemviz.app.pages.kernel.folded import folded_panels, view_folded
 from smemviz.app.pages.kernel.follow import follower, version
-from smemviz.app.pages.kernel.global_view import global_memory, view_global
+from smemviz.app.pages.kernel.global_view import closed_global, global_memory, view_global
 from smemviz.app.pages.kernel.look_view import looked_at, view_look
 from smemviz.app.pages.kernel.measured.hardware_panel import hardware_panel
 from smemviz.app.pages.kernel.measured.measured_panels import view_measured
@@ -68,7 +68,9 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     refused = bool(state.constants) and looked_at(library, run, look) is None
     drawn = own if refused and looked_at(library, own, look) is not None else run
     measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
-    later = view_why(library, drawn, look) | view_global(library, drawn, look) | view_folded(library, drawn, look)
+    later = view_why(library, drawn, look) | view_folded(library, drawn, look)
+    closed = closed_global(library, drawn, look)
+    later |= view_global(library, drawn, look) if closed is None else closed
     shown = view_run(library, drawn) | view_look(library, drawn, look) | later | measured
     if drawn is not run:
         shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
@@ -99,6 +101,7 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         dcc.Store(id="present"),  # the one that was asked for; from there on the browser steps
         dcc.Store(id="stepped"),  # the one that it has stepped to
         dcc.Store(id="stepped-globally"),  # the same, while global memory is shown
+        dcc.Store(id="global-open"),  # whether it is shown
         dcc.Store(id="measured-last"),
         dcc.Store(id="version"),  # of a file that is followed
         dcc.Store(id="knobs-of", data=knob_kinds(program)),

@@ -9,7 +9,6 @@ from smemviz.app.library import Library, Shown
 from smemviz.app.state import LookState, RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.elements import accessed, look_at
-from smemviz.figures.warps import warps
 from smemviz.i18n import _, ngettext
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import RequestView, blocks
@@ -20,8 +19,6 @@ from smemviz.wording.labels import count
 
 LOOK_PROPERTIES = (
     "played.data",
-    "warps.figure",
-    "warps.style",
     "tile-panel.hidden",
     "tile-note.children",
     "shown-look.data",
@@ -62,13 +59,10 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     looked = look_at(now, look.elements)
     drawn = look.banks or hardware.banks
     block = played_block(launch, now.block, hardware, banks=drawn, view=look.view)
-    warps_figure = warps(launch, now.block, hardware=hardware, theme=look.theme)  # the browser frames the present one
     group = next(group for group in shown.groups() if any(one is launch for one, _ in group))
     nth, numbers = next(n for one, n in group if one is launch), [n for _, n in group]
     return {
         "played.data": block | {"array": look.array if look.array in names else None},
-        "warps.figure": warps_figure,
-        "warps.style": {"height": warps_figure.layout.height},
         "tile-panel.hidden": not names,
         "tile-note.children": sentences(_drawing_note(drawn, hardware), _left_out(block["left_out"])),
         "shown-look.data": {
