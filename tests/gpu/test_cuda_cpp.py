@@ -21,6 +21,10 @@ from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.gpu
 
+# Lanes leave a loop one by one; while the log is written they may stand apart where they counted as one request. What
+# was counted stays, and the log is of as many warps as it has room for.
+APART = ("parted",)
+
 # ptxas makes one instruction of a product and a sum; lockstep rounds both.
 FUSED = ("naive", "naive_swapped", "tiled", "tiled_dynamic", "tiled_any")
 
@@ -80,6 +84,9 @@ def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kern
     assert seen.sites == expected.sites
     assert seen.summary() == expected.summary() == counted.summary()
     assert len(counted.requests) == 0
+    if kernel in APART:
+        logged = np.isin(expected.requests.warp, np.unique(seen.requests.warp))
+        expected = replace(expected, requests=expected.requests.select(logged))
     order = [np.lexsort((r.step, r.site, r.warp, r.block)) for r in (seen.requests, expected.requests)]
     for name in ("site", "block", "warp", "epoch"):
         pair = (getattr(launch.requests, name)[by] for launch, by in zip((seen, expected), order, strict=True))

@@ -23,6 +23,7 @@ _EPERM = 1
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _BENEATH = 1
+_LIBRARIES = tuple(map(Path, ("/lib", "/lib64", "/usr/lib", "/usr/lib64")))
 _READ = 0b1100  # a file, and a folder
 # How many rights over files each version knows, of which all are taken; with 4 come two over TCP, with 6 two scopes.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
@@ -108,10 +109,13 @@ def confine() -> None:
 
 
 def readable() -> list[Path]:
-    """Return the folders that a run may have to read: the standard library, the packages and this one."""
+    """Return the folders that a run may have to read: the standard library, the packages, this one and the system's.
+
+    The last are its libraries: a large launch is counted by compiled code, which is loaded when it is needed.
+    """
     named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     package = Path(__file__).resolve().parents[2]
-    return [path for path in dict.fromkeys((*map(Path, filter(None, named)), package)) if path.is_dir()]
+    return [path for path in dict.fromkeys((*map(Path, filter(None, named)), package, *_LIBRARIES)) if path.is_dir()]
 
 
 def _give_up_files(version: int) -> None:

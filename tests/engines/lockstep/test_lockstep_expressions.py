@@ -5,6 +5,7 @@ import textwrap
 
 import numba
 import numpy as np
+import pytest
 from helpers.lockstep_text import launch_text
 from helpers.typed_expressions import ELEMENTS, Expression, expressions, function_text, inputs, kernel_text
 from hypothesis import Phase, given, settings
@@ -55,10 +56,27 @@ def differing(made: list[Expression], arrays: dict[str, np.ndarray]) -> list[str
     return found
 
 
-@settings(deadline=None, max_examples=6, phases=[Phase.generate])  # a smaller seed is no smaller expression
+@settings(deadline=None, max_examples=1, phases=[Phase.generate])
 @given(st.integers(0, 2**32))
 def test_random_expressions_give_what_numba_gives(seed):
     assert "\n".join(differing(expressions(seed, TOGETHER), inputs(seed))) == ""
+
+
+@pytest.mark.exhaustive
+@settings(deadline=None, max_examples=10, phases=[Phase.generate])  # a smaller seed is no smaller expression
+@given(st.integers(0, 2**32))
+def test_many_random_expressions_give_what_numba_gives(seed):
+    assert "\n".join(differing(expressions(seed, TOGETHER), inputs(seed))) == ""
+
+
+def test_the_larger_of_nan_and_an_integer_is_the_one_that_numba_keeps():
+    made = [
+        Expression(("v0 = max(a_float64[i], a_int16[i])",), "v0"),
+        Expression(("v1 = min(a_int32[i], a_float32[i])",), "v1"),
+    ]
+    arrays = inputs(5)
+    arrays["float64"][:4], arrays["float32"][:4] = np.nan, np.nan
+    assert differing(made, arrays) == []
 
 
 def test_a_side_of_a_condition_that_no_thread_takes_counts_for_the_type():

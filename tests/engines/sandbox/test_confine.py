@@ -55,6 +55,10 @@ def test_no_file_is_read_but_those_of_python_and_smemviz(tmp_path: Path) -> None
     assert tried(f"open({confine.__file__!r}).read()", "__import__('colorsys')") == [0, 0]
 
 
+def test_what_counts_large_launches_is_loaded_all_the_same() -> None:
+    assert tried("__import__('smemviz.model.counting.jit')") == [0]
+
+
 def test_no_file_is_written_moved_or_made_even_beside_smemviz(tmp_path: Path) -> None:
     own = Path(confine.__file__).with_name("new.txt")
     made = [f"open({str(own)!r}, 'w')", f"open({str(tmp_path / 'new')!r}, 'w')", f"os.mkdir({str(own)!r})"]

@@ -80,9 +80,10 @@ def _float_of(frame: Frame, node: ast.Call, text: str) -> float:
 def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
     values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
     both = reduce(unify, map(dtype_of, values))
+    floats = len(values) == 2 and all(dtype_of(value).kind == "f" for value in values)
 
     def pick(one: Value, other: Value) -> Value:
-        if both.kind == "f":  # a number wins over NaN
+        if floats:  # one instruction of CUDA, in which a number wins over NaN
             return (np.fmax if keep is ast.Gt else np.fmin)(one, other)
         test = binary(keep, other, one)
         if isinstance(test, np.ndarray):
