@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 from helpers.extracting import tool
@@ -10,6 +11,7 @@ from helpers.extracting import tool
 _OWN = re.compile(r"\b(cures?|cured|sites?|told|ladder)\b", re.IGNORECASE)
 
 
+@cache
 def messages() -> list[str]:
     ids = (entry.id for entry in tool().extracted() if entry.id)
     forms = [form for one in ids for form in (one if isinstance(one, (tuple, list)) else (one,))]

@@ -94,6 +94,7 @@ def ask(port: int, path: str, body: object = None, **headers: str) -> tuple[int,
         return 0, ""
 
 
+@pytest.mark.exhaustive
 def test_it_is_served_below_a_path_over_tls_and_knows_who_asks(site: tuple[int, subprocess.Popen[str]]) -> None:
     port, smemviz = site
     status, page = ask(port, "/smemviz/")

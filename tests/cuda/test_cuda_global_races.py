@@ -94,6 +94,7 @@ def test_a_volatile_flag_behind_a_fence_orders_blocks(tmp_path: Path, view: str)
 
 
 @VIEWS
+@pytest.mark.exhaustive  # cooperative groups take seconds to compile
 def test_a_barrier_of_the_grid_orders_its_blocks(tmp_path: Path, view: str) -> None:
     assert messages(tmp_path, GRID.replace("BARRIER", "grid.sync();"), view) == []
     assert len(messages(tmp_path, GRID.replace("BARRIER", "__syncthreads();"), view)) == 1

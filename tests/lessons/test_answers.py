@@ -172,7 +172,9 @@ def test_as_many_blocks_fit_as_share_memory_and_threads(kib: int) -> None:
     assert int(answer("compiler", LOAD=str(kib))) == min(228 // (kib + 1), 2048 // 256)
 
 
-@pytest.mark.parametrize("tile", [8, 16, 32])
+@pytest.mark.parametrize(
+    "tile", [pytest.param(8, marks=pytest.mark.exhaustive), 16, pytest.param(32, marks=pytest.mark.exhaustive)]
+)
 def test_a_tile_saves_as_many_times_as_it_is_wide(tile: int) -> None:
     assert int(answer("tiles", TILE=str(tile))) == tile
 
