@@ -7,10 +7,11 @@ skipped, and the result says so. Exits 1 when main() failed at a size.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_file_and_settings, main_output, require_output
+from smemviz.cli.settings import add_file_and_settings, main_output, real, require_output
 from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
         metavar="SECONDS",
-        type=_seconds,
+        type=real(sys.float_info.min, sys.float_info.max, "not a number of seconds"),
         default=10.0,
         help="skip what is expected to take longer (default: 10)",
     )
@@ -129,13 +130,3 @@ def _sizes(text: str) -> list[Size]:
         m, k, n = (int(n) for n in (numbers * 3)[:3])
         sizes.append(Size(m, k, n))
     return sizes
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return seconds
