@@ -8,10 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.bars import hatched, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.figures.drawing.text import hovering
 from smemviz.i18n import _
 from smemviz.model.counting.request_costs import request_costs
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -22,7 +20,7 @@ from smemviz.wording.sentences import operation, present
 
 _MOST = 512  # requests drawn, around the present one
 _TOP, _BOTTOM = 30, 44
-_BAR, _EDGE = 0.66, 0.75  # of a row; pixels round a bar
+_BAR = 0.66  # of a row
 
 
 @dataclass(frozen=True)
@@ -69,11 +67,13 @@ def timeline(now: RequestView, *, hardware: Hardware = H200, theme: ThemeName = 
     counted, over = line.wavefronts >= 0, line.wavefronts > line.ideal
     hover = _hover(now.launch, line)
     excess = np.where(over, line.wavefronts - line.ideal, 0)
-    marked = plain(colours, _EDGE)
-    idle = marked | {"color": colours.unused}
+    plain = {"color": colours.ramp[0], "line": {"color": colours.muted, "width": 0.75}}
+    pattern = {"shape": "/", "fgcolor": colours.paper, "size": 6, "solidity": 0.2, "fillmode": "overlay"}
+    hatched = {"color": colours.conflict, "line": {"color": colours.conflict, "width": 0.75}, "pattern": pattern}
+    idle = {"color": colours.unused, "line": {"color": colours.muted, "width": 0.75}}
     traces = [
-        _bars(_("ideal"), line.start, line.ideal, warp, hover, counted, marked),
-        _bars(_("excess"), line.start + line.ideal, excess, warp, hover, over, hatched(colours, _EDGE, 6)),
+        _bars(_("ideal"), line.start, line.ideal, warp, hover, counted, plain),
+        _bars(_("excess"), line.start + line.ideal, excess, warp, hover, over, hatched),
         _bars(_("no wavefront is counted"), line.start, line.length, warp, hover, ~counted, idle),
         _present(now, whole, colours),
     ]
@@ -125,8 +125,9 @@ def _bars(
         y=warp[which],
         width=_BAR,
         marker=marker,
+        hovertext=hover[which],
+        hovertemplate="%{hovertext}<extra></extra>",
         showlegend=bool(which.any()),
-        **hovering(hover[which]),
     )
 
 
