@@ -10,8 +10,6 @@ compiled, against those that the compiler leaves for ptxas.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 
 from smemviz.cli.settings import add_file_and_settings, add_view, main_output
@@ -42,6 +40,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
     from smemviz.reports.recording import facts
+    from smemviz.reports.terminal import print_json
     from smemviz.reports.verdicts import print_verdicts
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
@@ -59,8 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.output:
         recording.save(arguments.output)
     if arguments.json:
-        json.dump(facts(recording, Hardware.of(recording)), sys.stdout, indent=1)
-        print()
+        print_json(facts(recording, Hardware.of(recording)))
     else:
         print_verdicts(recording)
     return 0 if explained else 1
