@@ -2,9 +2,9 @@
 
 Each is one expression, or a variable that two branches assign, of the elements that a thread has in one array of each
 type, and in one of records. What is left open is not there: sums and products of signed integers beyond 64 bits, shifts
-by more than the width, conversions of floats to integers that do not hold them. A float product never stands in a sum, nor
-are complex numbers multiplied: the compiler for the device may make one instruction of both, rounded once. Conversions and
-remainders of floats, whose NaN a CPU treats differently, are only there for ``device``.
+by more than the width, conversions of floats to integers that do not hold them. A float product never stands in a sum,
+nor are complex numbers multiplied: the compiler for the device may make one instruction of both, rounded once.
+Conversions and remainders of floats, whose NaN a CPU treats differently, are only there for ``device``.
 """
 
 from __future__ import annotations
