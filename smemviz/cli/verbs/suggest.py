@@ -49,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load, search, rewrite, verify, print."""
     from smemviz.engines.backend import chosen
-    from smemviz.frontends.cuda import CudaProgram
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
     from smemviz.reports.suggestions import print_answer
@@ -64,7 +63,7 @@ def execute(arguments: argparse.Namespace) -> int:
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
-        wanted = "lockstep" if isinstance(program, CudaProgram) else chosen(arguments.engine)
+        wanted = chosen(arguments.engine)
         found = answer(recording, program, kernel, None if why else wanted, Hardware.of(recording), progress)
     if arguments.output:
         _write(arguments.output, found.diff, Path(program.file))
@@ -112,12 +111,9 @@ def _recorded(
 
 def _write(path: Path, diff: str, of: Path) -> None:
     """Write a difference, with the line ends of the file it is of, without which it could not be applied."""
-    from smemviz.recordings.archive import replacing
+    from smemviz.recordings.archive import writing
 
     if of.exists() and b"\r\n" in of.read_bytes():
         diff = "".join(line if line.startswith(_HEADERS) else f"{line[:-1]}\r\n" for line in diff.splitlines(True))
-    try:
-        with replacing(path) as partial:
-            partial.write_text(diff, encoding="utf-8", newline="")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    with writing(path) as partial:
+        partial.write_text(diff, encoding="utf-8", newline="")
