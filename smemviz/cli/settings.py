@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +14,8 @@ from smemviz.errors import InputError
 
 if TYPE_CHECKING:
     from smemviz.model.hardware.hardware import Hardware
+
+_MOST_DIGITS = 9  # of a number that counts
 
 
 class Declares(Protocol):
@@ -68,6 +72,32 @@ def hardware(text: str) -> Hardware:
         return Hardware.read(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def whole(low: int, high: int, said: str) -> Callable[[str], int]:
+    """Return what reads a whole number between bounds, for argparse; ``said`` is what any other text is not."""
+
+    def read(text: str) -> int:
+        if not (text.isdecimal() and len(text) <= _MOST_DIGITS and low <= int(text) <= high):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {said}")
+        return int(text)
+
+    return read
+
+
+def real(low: float, high: float, said: str, unit: str = "") -> Callable[[str], float]:
+    """Return what reads a number between bounds, with its unit or without, for argparse; ``said`` refuses a text."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text.removesuffix(unit))
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is {said}")
+        return value
+
+    return read
 
 
 def require_output(path: Path | None, *endings: str, undone: str = "nothing was run") -> None:

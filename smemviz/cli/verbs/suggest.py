@@ -112,12 +112,9 @@ def _recorded(
 
 def _write(path: Path, diff: str, of: Path) -> None:
     """Write a difference, with the line ends of the file it is of, without which it could not be applied."""
-    from smemviz.recordings.archive import replacing
+    from smemviz.recordings.archive import writing
 
     if of.exists() and b"\r\n" in of.read_bytes():
         diff = "".join(line if line.startswith(_HEADERS) else f"{line[:-1]}\r\n" for line in diff.splitlines(True))
-    try:
-        with replacing(path) as partial:
-            partial.write_text(diff, encoding="utf-8", newline="")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    with writing(path) as partial:
+        partial.write_text(diff, encoding="utf-8", newline="")

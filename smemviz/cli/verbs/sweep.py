@@ -7,12 +7,11 @@ skipped, and the result says so. Exits 1 when main() failed at a size.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_file_and_settings, main_output, require_output
+from smemviz.cli.settings import add_file_and_settings, main_output, real, require_output
 from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
         metavar="SECONDS",
-        type=_seconds,
+        type=real(sys.float_info.min, sys.float_info.max, "not a number of seconds"),
         default=10.0,
         help="skip what is expected to take longer (default: 10)",
     )
@@ -57,6 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.frontends.reading import read_program
     from smemviz.progress import progress_bar
     from smemviz.recordings.sweep import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
+    from smemviz.reports.terminal import print_json
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
     _require_products(program)
@@ -72,8 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.output:
         save_sweep(joined(older, found) if older else found, arguments.output)
     if arguments.json:
-        json.dump(sweep_facts(found), sys.stdout, indent=1)
-        print()
+        print_json(sweep_facts(found))
     else:
         _print(found)
     return 1 if found.notes else 0
@@ -93,19 +92,16 @@ def _require_products(program: Program) -> None:
 
 
 def _print(sweep: Sweep) -> None:
-    from rich.table import Table
-
-    from smemviz.reports.recording import output_console
+    from smemviz.reports.terminal import output_console, table_of
     from smemviz.wording.labels import duration
 
     console = output_console()
-    console.print(f"{sweep.file} on {sweep.device.name}; {sweep.library}; host {sweep.host.processor}", highlight=False)
+    console.print(f"{sweep.file} on {sweep.device.name}; {sweep.library}; host {sweep.host.processor}")
     for ceiling in sweep.ceilings:
         unit = "TB/s" if ceiling.kind == "bytes" else "TFLOP/s"
-        console.print(f"{ceiling.name}: {ceiling.rate / 1e12:.2f} {unit}; {ceiling.how}", highlight=False)
-    table = Table()
-    for name in ("size", "kernel", "time", "GFLOP/s", "with copies", "largest error", "sectors"):
-        table.add_column(name, justify="left" if name == "kernel" else "right")
+        console.print(f"{ceiling.name}: {ceiling.rate / 1e12:.2f} {unit}; {ceiling.how}")
+    heads = ("size", "kernel", "time", "GFLOP/s", "with copies", "largest error", "sectors")
+    table = table_of(heads, ("kernel",))
     for point in sweep.points:
         time = point.time
         whole = duration(time.whole_us) if time and time.whole_us is not None else ""
@@ -120,7 +116,7 @@ def _print(sweep: Sweep) -> None:
         )
     console.print(table)
     for note in sweep.notes:
-        console.print(f"main() failed at {note}", highlight=False, markup=False)
+        console.print(f"main() failed at {note}")
 
 
 def _sizes(text: str) -> list[Size]:
@@ -134,13 +130,3 @@ def _sizes(text: str) -> list[Size]:
         m, k, n = (int(n) for n in (numbers * 3)[:3])
         sizes.append(Size(m, k, n))
     return sizes
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return seconds

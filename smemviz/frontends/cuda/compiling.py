@@ -30,11 +30,12 @@ _AS_WRITTEN = "--Ofast-compile=max"
 
 @dataclass(frozen=True)
 class Text:
-    """A file that PTX names: its name, its text, and the place of each line that the compiler saw."""
+    """A file that PTX names: its name, its text, the lines that the compiler saw, and the place of each of these."""
 
     file: str
     source: str
-    places: tuple[Place, ...]
+    lines: str = ""
+    places: tuple[Place, ...] = ()
 
     def place(self, line: int) -> Place | None:
         """Return the place of a line that PTX names, None where it names none."""
@@ -84,14 +85,14 @@ def _compile(
     functions = find_functions(source)
     device = without_host(source, functions)
     given = {name: device}
-    texts = {name: Text("", source, ())}
+    texts = {name: Text("", source)}
     for header, text in beside:
         given[header] = without_host(text, find_functions(text))
-        texts[header] = Text((Path(file).parent / header).as_posix(), text, ())
+        texts[header] = Text((Path(file).parent / header).as_posix(), text)
     exploded = {}
     for one, text in given.items():
         exploded[one], places = one_token_a_line(text)
-        texts[one] = replace(texts[one], places=places)
+        texts[one] = replace(texts[one], lines=exploded[one], places=places)
     headers = {**HEADERS, **{one: text for one, text in exploded.items() if one != name}}
     options = (*_OPTIONS, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:

@@ -12,7 +12,7 @@ from cuda.bindings import driver
 
 from smemviz.engines.gpu.preflight import UNSAFE
 from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
-from smemviz.engines.gpu.ptx.passes import clean
+from smemviz.engines.gpu.ptx.passes import make_clean
 from smemviz.engines.gpu.ptx.recorder import Recorder
 from smemviz.engines.gpu.recorder import device, quiet
 from smemviz.engines.host import Configuration
@@ -83,8 +83,7 @@ class _Careful(Recorder):
 
     def make(self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
         """Make one launch that does no harm."""
-        ready, card = prepare(entry, configuration, place), Gpu()
-        clean(card, entry, configuration, given_arguments(entry, ready.kernel, args, place, card))
+        make_clean(Gpu(), entry, configuration, args, place)
 
 
 class _Timer(_Careful):

@@ -98,6 +98,12 @@ def clean(card: Card, entry: Entry, configuration: Configuration, given: Given[A
     given.copy_back()
 
 
+def make_clean(card: Card, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
+    """Make one launch with the clean kernel alone, and bring what it wrote back."""
+    ready = prepare(entry, configuration, place)
+    clean(card, entry, configuration, given_arguments(entry, ready.kernel, args, place, card))
+
+
 class Passes:
     """The passes of one launch."""
 
