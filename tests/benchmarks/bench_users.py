@@ -16,28 +16,26 @@ that are promised is missed. Needs Linux.
 from __future__ import annotations
 
 import argparse
-import http.client
 import itertools
 import json
 import os
 import random
-import re
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from rich.console import Console
 from rich.table import Table
+from visitors import Client, Known, Server, Waited, callbacks, serving
 
 # All visitors of this benchmark have one address, so what tells them apart is a header that the server believes.
 SERVE = [sys.executable, "-m", "smemviz", "serve", "--port", "0", "--workers", "2", "--no-log", "--proxy", "127.0.0.1"]
@@ -84,7 +82,6 @@ EDITORS = 20
 EDITORS_EVERY = 60.0  # seconds
 FIRST = 10.0  # seconds in which all visitors come
 LAST = 20.0  # seconds that they stay once a process was killed
-TRIES = 10  # of a page whose question got no answer
 PEER_SECONDS = 40.0
 PROMISED = {"a step": 300, "a knob": 1000}  # milliseconds, of the 95th percentile
 GROWTH = 1.1  # of memory after the first minute
@@ -112,158 +109,6 @@ SCENES = (
     Scene("reduce", "halves", 4, "THREADS", (64, 128, 256)),
 )
 NEW = ("stencil", "from_shared_memory", "N")
-Known = dict[str, dict[str, Any]]
-
-
-@dataclass
-class Waited:
-    """Seconds that visitors waited, by what for, and requests and errors."""
-
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    requests: int = 0
-    again: int = 0  # asked once more
-    errors: list[str] = field(default_factory=list)
-    memory: list[int] = field(default_factory=list)  # bytes of the server, every five seconds
-
-    def add(self, what: str, start: float) -> None:
-        """Keep how long somebody waited since."""
-        self.seconds.setdefault(what, []).append(time.perf_counter() - start)
-
-    def percentile(self, what: str, percent: int) -> float:
-        """Return a percentile in milliseconds."""
-        return 1000 * statistics.quantiles(self.seconds[what], n=100, method="inclusive")[percent - 1]
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server that is running."""
-
-    host: str
-    port: int
-    process: int
-
-    def workers(self) -> list[int]:
-        """Return the processes that answer."""
-        return _children(self.process)
-
-    def memory(self) -> int:
-        """Return the bytes that it and what it started hold."""
-        found, waiting = [], [self.process]
-        while waiting:
-            found.append(waiting.pop())
-            waiting += _children(found[-1])
-        return sum(map(_resident, found))
-
-
-def _children(process: int) -> list[int]:
-    """Return what a process started, from any of its threads."""
-    found: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        try:
-            found += map(int, task.read_text("ascii").split())
-        except OSError:  # it has just ended
-            continue
-    return found
-
-
-def _resident(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
-
-
-@contextmanager
-def serving(command: Sequence[str]) -> Iterator[Server]:
-    """Start a server on two cores."""
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, cores[:2])  # what is started inherits it
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
-    )
-    os.sched_setaffinity(0, cores)
-    with process:
-        assert process.stdout is not None
-        found = re.search(r"http://([\d.]+):(\d+)", process.stdout.readline())
-        assert found is not None
-        yield Server(found[1], int(found[2]), process.pid)
-        process.terminate()
-
-
-def callbacks(server: Server) -> Known:
-    """Return what the server can be asked for: dependencies by their output."""
-    with closing(http.client.HTTPConnection(server.host, server.port)) as connection:
-        connection.request("GET", "/_dash-dependencies")
-        return {one["output"]: one for one in json.loads(connection.getresponse().read())}
-
-
-def body(callback: dict[str, Any], values: dict[str, Any], changed: str) -> str:
-    """Write what a browser sends to have a callback answered; ``values`` by the id of a store."""
-
-    def filled(of: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [one | ({"value": values[one["id"]]} if one["id"] in values else {}) for one in of]
-
-    outputs = [
-        dict(zip(("id", "property"), one.split("@")[0].rsplit(".", 1), strict=True))
-        for one in callback["output"].strip(".").split("...")
-    ]
-    return json.dumps(
-        {
-            "output": callback["output"],
-            "outputs": outputs if callback["output"].startswith("..") else outputs[0],
-            "inputs": filled(callback["inputs"]),
-            "changedPropIds": [changed],
-            "state": filled(callback["state"]),
-        }
-    )
-
-
-class Client:
-    """Asks as a page does: on a connection that stays, and again where that is cut off or the server is busy."""
-
-    def __init__(self, server: Server, known: Known, visitor: int, waited: Waited) -> None:
-        self.known = known
-        self.waited = waited
-        self._connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
-        address = f"10.0.{visitor // 250}.{visitor % 250 + 1}"
-        self._headers = {"Content-Type": "application/json", "Accept-Language": "en", "X-Forwarded-For": address}
-
-    def close(self) -> None:
-        """Hang up."""
-        self._connection.close()
-
-    def ask(self, part: str, values: dict[str, Any], changed: str) -> bytes:
-        """Have the callback answered that puts out ``part``."""
-        callback = next(one for name, one in self.known.items() if part in name)
-        return self.get("POST", "/_dash-update-component", body(callback, values, changed))
-
-    def get(self, method: str, path: str, text: str | None = None) -> bytes:
-        """Return an answer, empty after an error."""
-        why = ""
-        for tries in range(TRIES):
-            if tries:
-                self.waited.again += 1
-                time.sleep(min(0.25 * 2**tries, 10.0))
-            self.waited.requests += 1
-            try:
-                self._connection.request(method, path, text, self._headers)
-                answer = self._connection.getresponse()
-                said = answer.read()
-            except (OSError, http.client.HTTPException) as error:
-                why = repr(error)
-                self._connection.close()
-                continue
-            if answer.status == 200:
-                return said
-            why = f"status {answer.status}: {said[:100]!r}"
-            if answer.status not in (429, 502, 503, 504):
-                break
-        self.waited.errors.append(f"{method} {path}: {why}")
-        return b""
 
 
 class Visitor:
@@ -404,6 +249,7 @@ def class_of(server: Server, count: int, seconds: float) -> tuple[Waited, Waited
 
     def write_each_minute() -> None:
         end = time.perf_counter() + seconds
+        time.sleep(min(EDITORS_EVERY, seconds) / 2)
         for minute in itertools.count():
             numbers = range(EDITORS * minute, EDITORS * (minute + 1))
             writing = [threading.Thread(target=write, args=(server, known, number, ours)) for number in numbers]
@@ -429,37 +275,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     arguments = parser.parse_args()
     count, seconds = arguments.users, arguments.seconds
-    title = f"{count} visitors for {seconds:g} s, one thing every {PACE:g} s, 2 processes, 2 cores"
-    table = Table("what", "times", "median ms", "95th percentile", "worst", title=title)
-
-    def rows(waited: Waited) -> None:
-        for what, found in sorted(waited.seconds.items()):
-            if len(found) > 1:
-                numbers = (waited.percentile(what, 50), waited.percentile(what, 95), 1000 * max(found))
-                table.add_row(what, f"{len(found):,}", *(f"{number:,.0f}" for number in numbers))
-
+    print(f"{count} visitors for {seconds:g} s, one thing every {PACE:g} s, 2 processes, 2 cores")
     with serving(SERVE) as server:
         ours, killed = class_of(server, count, seconds)
-    rows(ours)
-    theirs = Waited()
-    with tempfile.TemporaryDirectory() as folder:
-        peer = Path(folder) / "peer.py"
-        peer.write_text(PEER, encoding="utf-8")
-        with serving([sys.executable, str(peer)]) as server:
-            known, begin = callbacks(server), time.perf_counter() + PACE
-            spread = [begin + PACE * number / count for number in range(count)]
-            end = begin + min(seconds, PEER_SECONDS)
-            visits = [
-                threading.Thread(target=peer_visit, args=(server, known, number, theirs, start, end))
-                for number, start in enumerate(spread)
-            ]
-            together(visits, server, theirs)
-    rows(theirs)
-    Console(width=100).print(table)
+    show(ours)
     print(f"{ours.requests:,} requests, {ours.again} asked again, {len(ours.errors)} errors")
     print(f"a process killed: {killed.requests:,} requests, {killed.again} asked again, {len(killed.errors)} errors")
-    print(f"the peer: {theirs.requests:,} requests, {len(theirs.errors)} errors")
-    mebibytes = [bytes >> 20 for bytes in ours.memory]
+    mebibytes = [size >> 20 for size in ours.memory]
     print("memory in MiB, every minute:", *mebibytes[::12], "most", max(mebibytes))
     second, last = mebibytes[12:24], mebibytes[-12:]
     missed = [
@@ -468,12 +290,41 @@ def main() -> int:
         if ours.percentile(what, 95) >= most
     ]
     if second and statistics.median(last) > GROWTH * statistics.median(second):
-        missed.append(
-            f"memory: {statistics.median(second):,.0f} MiB in the second minute, then {statistics.median(last):,.0f}"
-        )
-    errors = sorted({*ours.errors, *killed.errors, *theirs.errors})
-    print(*missed, *errors[:10], sep="\n")
-    return 1 if errors or missed or ours.again else 0
+        missed.append("memory grows after the first minute")
+    print(*missed, *sorted({*ours.errors, *killed.errors})[:10], sep="\n", flush=True)
+    theirs = peer_class(count, min(seconds, PEER_SECONDS))
+    show(theirs)
+    print(f"the peer: {theirs.requests:,} requests, {len(theirs.errors)} errors")
+    return 1 if missed or ours.errors or killed.errors or theirs.errors else 0
+
+
+def peer_class(count: int, seconds: float) -> Waited:
+    """Return what as many visitors of the bare app waited for."""
+    waited = Waited()
+    with tempfile.TemporaryDirectory() as folder:
+        peer = Path(folder) / "peer.py"
+        peer.write_text(PEER, encoding="utf-8")
+        with serving([sys.executable, str(peer)]) as server:
+            known, begin = callbacks(server), time.perf_counter()
+            visits = [
+                threading.Thread(
+                    target=peer_visit,
+                    args=(server, known, number, waited, begin + PACE * number / count, begin + seconds),
+                )
+                for number in range(count)
+            ]
+            together(visits, server, waited)
+    return waited
+
+
+def show(waited: Waited) -> None:
+    """Print what was waited for."""
+    table = Table("what", "times", "median ms", "95th percentile", "worst")
+    for what, found in sorted(waited.seconds.items()):
+        if len(found) > 1:
+            numbers = (waited.percentile(what, 50), waited.percentile(what, 95), 1000 * max(found))
+            table.add_row(what, f"{len(found):,}", *(f"{number:,.0f}" for number in numbers))
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":
