@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from smemviz.figures.drawing.style import Theme, steps
+from smemviz.figures.drawing.text import hovering
 
 _EDGE = 0.46  # from the middle of a cell to just inside its gap
 _FRAME = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, _EDGE), (-_EDGE, _EDGE), (-_EDGE, -_EDGE))
@@ -23,7 +24,7 @@ def cells(z: ArrayLike, palette: Sequence[str], *, hover: NDArray[np.object_] | 
     """Colour cells: the one of value i gets colour i of the palette, one that is NaN none; ``hover`` is their text."""
     shown: dict[str, Any] = {"hoverinfo": "skip"}
     if hover is not None:
-        shown = {"hovertext": hover, "hovertemplate": "%{hovertext}<extra></extra>", "hoverongaps": False}
+        shown = {**hovering(hover), "hoverongaps": False}
     return go.Heatmap(
         z=z,
         zmin=-0.5,
