@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,6 @@ from smemviz.engines.sandbox import Supervisor, parse_text
 from smemviz.engines.sandbox import supervisor as supervisor_module
 from smemviz.engines.sandbox.turns import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError
-
-
-@pytest.fixture
-def texts() -> Iterator[Texts]:
-    made = Texts()
-    yield made
-    made.supervisor.close()
 
 
 def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from dash import dcc, html
-from dash.development.base_component import Component
+from helpers.components import parts, text
 
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
@@ -23,23 +22,6 @@ from smemviz.recordings.recording import Recording
 @pytest.fixture(scope="module")
 def served() -> Library:
     return Library(gallery())
-
-
-def parts(component: object) -> Iterator[Component]:
-    """Walk a component and all that is in it."""
-    if isinstance(component, list | tuple):
-        for part in component:
-            yield from parts(part)
-    elif isinstance(component, Component):
-        yield component
-        yield from parts(getattr(component, "children", None))
-
-
-def text(component: object) -> str:
-    """Return what a reader sees of a component."""
-    if isinstance(component, list | tuple):
-        return "".join(text(part) for part in component)
-    return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
 
 
 def test_every_figure_keeps_to_this_machine_and_fits_its_place(served: Library) -> None:
