@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ settings.register_profile(
     "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("same")
+
+# A shell starts what it puts into the background with Ctrl-C ignored, and whatever a test starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -57,3 +61,17 @@ def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
 def base_url() -> str:
     """Pages are opened from disk, but where a folder of tests has a server."""
     return ""
+
+
+@pytest.fixture(scope="session")
+def image_browser() -> None:
+    """Skip where no image can be drawn, or fail where one has to be."""
+    from helpers.browsers import lacking
+
+    from smemviz.errors import MissingError
+    from smemviz.reports.images import require_browser
+
+    try:
+        require_browser()
+    except MissingError as error:
+        lacking(str(error))

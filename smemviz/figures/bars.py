@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.style import Theme, axis, layout, mono
-from smemviz.figures.drawing.text import characters
+from smemviz.figures.drawing.text import characters, hovering, written
 
 _BAR, _NAME, _GAP = 22, 24, 10  # pixels: a bar, the name above the bars of a launch, the space below them
 _TOP, _BOTTOM, _LEFT, RIGHT = 50, 44, 52, 118  # above, two lines of a legend: as on a phone
@@ -53,43 +54,43 @@ def bar(
         base=list(base),
         width=_BAR - 6,
         marker=marker,
-        hovertext=list(hover),
-        hovertemplate="%{hovertext}<extra></extra>",
+        **hovering(list(hover)),
     )
 
 
-def plain(colours: Theme) -> dict[str, object]:
-    """Return the look of what has to be."""
-    return {"color": colours.ramp[0], "line": {"color": colours.muted, "width": 1}}
+def labelled(x: Any, y: Any, texts: Sequence[str], hover: Sequence[str], colours: Theme, **more: Any) -> go.Bar:
+    """Draw bars with a text outside the end of each."""
+    font = {"size": 12, "color": colours.ink}
+    outside = {"textposition": "outside", "textfont": font, "cliponaxis": False}
+    return go.Bar(x=x, y=y, text=texts, **outside, **hovering(hover), **more)
 
 
-def hatched(colours: Theme) -> dict[str, object]:
-    """Return the look of what is beyond that."""
-    pattern = {"shape": "/", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
-    return {"color": colours.conflict, "line": {"color": colours.conflict, "width": 1}, "pattern": pattern}
+def plain(colours: Theme, edge: float = 1) -> dict[str, object]:
+    """Return the look of what has to be, with an edge of so many pixels."""
+    return {"color": colours.ramp[0], "line": {"color": colours.muted, "width": edge}}
+
+
+def hatched(colours: Theme, edge: float = 1, size: int = 7) -> dict[str, object]:
+    """Return the look of what is beyond that; ``size`` is from line to line, in pixels."""
+    line = {"color": colours.conflict, "width": edge}
+    return {"color": colours.conflict, "line": line, "pattern": _lines("/", size, colours)}
 
 
 def grey(colours: Theme) -> dict[str, object]:
     """Return the look of what is no merit of the launch."""
-    pattern = {"shape": "\\", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
-    return {"color": colours.unused, "line": {"color": colours.muted, "width": 1}, "pattern": pattern}
+    return plain(colours) | {"color": colours.unused, "pattern": _lines("\\", 7, colours)}
+
+
+def _lines(shape: str, size: int, colours: Theme) -> dict[str, object]:
+    return {"shape": shape, "fgcolor": colours.paper, "size": size, "solidity": 0.2, "fillmode": "overlay"}
 
 
 def at_end(
     x: Sequence[float], y: Sequence[float], texts: Sequence[str], strong: Sequence[bool], colours: Theme
 ) -> go.Scatter:
     """Write beside the end of each bar what it amounts to."""
-    return go.Scatter(
-        x=list(x),
-        y=list(y),
-        text=[f" {text}" for text in texts],
-        mode="text",
-        textposition="middle right",
-        textfont={"size": 12, "color": [colours.conflict if s else colours.ink for s in strong]},
-        cliponaxis=False,
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    font = {"size": 12, "color": [colours.conflict if s else colours.ink for s in strong]}
+    return written(list(x), list(y), [f" {text}" for text in texts], font, textposition="middle right")
 
 
 def room(x: Sequence[float], texts: Sequence[str], least: int) -> int:
@@ -100,17 +101,8 @@ def room(x: Sequence[float], texts: Sequence[str], least: int) -> int:
 
 def names_above(names: Sequence[str], places: Places, colours: Theme) -> go.Scatter:
     """Write the name of each launch above its bars."""
-    return go.Scatter(
-        x=[0] * len(names),
-        y=places.names,
-        text=list(names),
-        mode="text",
-        textposition="middle right",
-        textfont={"size": 12.5, "color": colours.ink, "family": mono(), "weight": 600},
-        cliponaxis=False,
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    font = {"size": 12.5, "color": colours.ink, "family": mono(), "weight": 600}
+    return written([0] * len(names), places.names, list(names), font, textposition="middle right")
 
 
 def bars_layout(

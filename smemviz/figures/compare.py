@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from smemviz.figures.bars import RIGHT, at_end, bar, bars_layout, grey, hatched, names_above, places_of, plain, room
 from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, ThemeName, empty
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, empty
 from smemviz.figures.sectors import used_of
 from smemviz.i18n import _
 from smemviz.views.comparison import KINDS, Row, time_text, wavefronts
@@ -24,9 +24,7 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
     kinds = _kinds(rows)
     if not kinds:
         return empty(colours, _("No wavefront of shared memory to compare."))
-    places = places_of(len(rows), len(kinds))
     names = [operation_name(kind) for _row in rows for kind in kinds]
-    y = places.bars
     traffic = [row.traffic[kind] for row in rows for kind in kinds]
     hover = [
         _(
@@ -43,21 +41,6 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
         else f"{t.wavefronts:,}"
         for t in traffic
     ]
-    over = [i for i, t in enumerate(traffic) if t.excess]  # a bar of no length would still draw its outline
-    total = [t.wavefronts for t in traffic]
-    traces = [
-        bar(_("ideal"), y, [0] * len(y), [t.ideal for t in traffic], hover, plain(colours)),
-        bar(
-            _("excess"),
-            [y[i] for i in over],
-            [traffic[i].ideal for i in over],
-            [traffic[i].excess for i in over],
-            [hover[i] for i in over],
-            hatched(colours),
-        ),
-        at_end(total, y, labels, [i in over for i in range(len(y))], colours),
-        names_above([row.entry.name for row in rows], places, colours),
-    ]
     launches = [row.entry.name for row in rows for _kind in kinds]
     meta = alternative(
         _said([(row.entry.name, count(wavefronts(row), "wavefront")) for row in rows]),
@@ -67,9 +50,8 @@ def wavefront_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Fig
             for launch, kind, t in zip(launches, names, traffic, strict=True)
         ],
     )
-    return go.Figure(
-        traces, bars_layout(colours, places, names, _("wavefronts"), max(total), meta, right=room(total, labels, RIGHT))
-    )
+    parts = (_("ideal"), [t.ideal for t in traffic]), (_("excess"), [t.wavefronts for t in traffic])
+    return _two_parts(rows, names, parts, hover, labels, _("wavefronts"), meta, RIGHT, colours)
 
 
 def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure:
@@ -81,31 +63,15 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
     kinds = [kind for kind in KINDS if any(row.moved[kind].sectors for row in rows)]
     if not kinds:
         return empty(colours, _("No sector of global memory to compare."))
-    places = places_of(len(rows), len(kinds))
     moved = [row.moved[kind] for row in rows for kind in kinds]
     names = [operation_name(kind) for _row in rows for kind in kinds]
     fewest = [one.fewest if one.complete else one.sectors for one in moved]
-    over = [i for i, one in enumerate(moved) if one.sectors > fewest[i]]
     hover = [_("{kind}: {used}", kind=kind, used=used_of(one)) for kind, one in zip(names, moved, strict=True)]
     labels = [
         _("{sectors:,}, {each:.4g} a request", sectors=one.sectors, each=one.sectors_per_request)
         if one.sectors_per_request
         else f"{one.sectors:,}"
         for one in moved
-    ]
-    total = [one.sectors for one in moved]
-    traces = [
-        bar(_("would do"), places.bars, [0] * len(moved), fewest, hover, plain(colours)),
-        bar(
-            _("beyond that"),
-            [places.bars[i] for i in over],
-            [fewest[i] for i in over],
-            [moved[i].sectors - fewest[i] for i in over],
-            [hover[i] for i in over],
-            hatched(colours),
-        ),
-        at_end(total, places.bars, labels, [i in over for i in range(len(moved))], colours),
-        names_above([row.entry.name for row in rows], places, colours),
     ]
     launches = [row.entry.name for row in rows for _kind in kinds]
     meta = alternative(
@@ -116,9 +82,35 @@ def sector_bars(rows: Sequence[Row], *, theme: ThemeName = "light") -> go.Figure
             for launch, kind, one in zip(launches, names, moved, strict=True)
         ],
     )
+    parts = (_("would do"), fewest), (_("beyond that"), [one.sectors for one in moved])
+    return _two_parts(rows, names, parts, hover, labels, _("sectors"), meta, _WIDE_RIGHT, colours)
+
+
+def _two_parts(
+    rows: Sequence[Row],
+    ticks: Sequence[str],
+    parts: tuple[tuple[str, Sequence[int]], tuple[str, Sequence[int]]],
+    hover: Sequence[str],
+    labels: Sequence[str],
+    title: str,
+    meta: dict[str, object],
+    right: int,
+    colours: Theme,
+) -> go.Figure:
+    """Draw bars that are plain up to the first of two numbers, and hatched from there to the second."""
+    (low_name, low), (high_name, high) = parts
+    places = places_of(len(rows), len(ticks) // len(rows))
+    y = places.bars
+    over = [i for i in range(len(y)) if high[i] > low[i]]  # a bar of no length would still draw its outline
+    base, beyond = [low[i] for i in over], [high[i] - low[i] for i in over]
+    traces = [
+        bar(low_name, y, [0] * len(y), low, hover, plain(colours)),
+        bar(high_name, [y[i] for i in over], base, beyond, [hover[i] for i in over], hatched(colours)),
+        at_end(high, y, labels, [i in over for i in range(len(y))], colours),
+        names_above([row.entry.name for row in rows], places, colours),
+    ]
     return go.Figure(
-        traces,
-        bars_layout(colours, places, names, _("sectors"), max(total), meta, right=room(total, labels, _WIDE_RIGHT)),
+        traces, bars_layout(colours, places, ticks, title, max(high), meta, right=room(high, labels, right))
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from smemviz.figures.bars import hatched, plain
+from smemviz.figures.bars import hatched, labelled, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.i18n import _
@@ -56,18 +56,10 @@ def degrees(found: Degrees, *, theme: ThemeName = "light") -> go.Figure:
 
 
 def _bars(name: str, shown: Sequence[int], found: Degrees, marker: dict[str, object], colours: Theme) -> go.Bar:
-    return go.Bar(
-        name=name,
-        x=[str(n) for n in shown],
-        y=[found.requests[n] for n in shown],
-        width=0.62,
-        marker=marker,
-        text=[f"{found.requests[n]:,}" for n in shown],
-        textposition="outside",
-        textfont={"size": 12, "color": colours.ink},
-        cliponaxis=False,
-        hovertext=[
-            _("{requests} of degree {degree}", requests=count(found.requests[n], "request"), degree=n) for n in shown
-        ],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+    made = [found.requests[n] for n in shown]
+    hover = [
+        _("{requests} of degree {degree}", requests=count(requests, "request"), degree=n)
+        for n, requests in zip(shown, made, strict=True)
+    ]
+    texts = [f"{requests:,}" for requests in made]
+    return labelled([str(n) for n in shown], made, texts, hover, colours, name=name, width=0.62, marker=marker)

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.bars import labelled, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells, key, strikes
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
@@ -144,22 +145,13 @@ def spread(traffic: Traffic, *, theme: ThemeName = "light") -> go.Figure:
     if not len(moved):
         return empty(colours, _("No request of this access was logged."))
     made = traffic.spread[moved]
+    hover = [
+        _("{requests} of {sectors}", requests=count(int(m), "request"), sectors=count(int(n), "sector"))
+        for n, m in zip(moved, made, strict=True)
+    ]
+    width, texts = min(0.8, 0.12 * len(moved)), [f"{n:,}" for n in made]
     return go.Figure(
-        go.Bar(
-            x=[str(n) for n in moved],
-            y=made,
-            width=min(0.8, 0.12 * len(moved)),
-            text=[f"{n:,}" for n in made],
-            textposition="outside",
-            textfont={"size": 12, "color": colours.ink},
-            cliponaxis=False,
-            marker={"color": colours.ramp[0], "line": {"color": colours.muted, "width": 1}},
-            hovertext=[
-                _("{requests} of {sectors}", requests=count(int(m), "request"), sectors=count(int(n), "sector"))
-                for n, m in zip(moved, made, strict=True)
-            ],
-            hovertemplate="%{hovertext}<extra></extra>",
-        ),
+        labelled([str(n) for n in moved], made, texts, hover, colours, width=width, marker=plain(colours)),
         layout(
             colours,
             height=150,

@@ -10,7 +10,7 @@ from itertools import groupby
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, layout, mono
-from smemviz.figures.drawing.text import CHARACTERS, characters
+from smemviz.figures.drawing.text import CHARACTERS, characters, written
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Launch
@@ -140,15 +140,6 @@ def _plain(text: str) -> str:
 
 
 def _text(rows: list[_Row], x: int, colour: str, position: str, size: int) -> go.Scatter:
-    return go.Scatter(
-        x=[x] * len(rows),
-        y=[row.y for row in rows],
-        text=[row.text for row in rows],
-        mode="text",
-        textposition=position,
-        textfont={"size": size, "color": colour, "family": mono()},
-        meta=CHARACTERS,
-        cliponaxis=False,
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    font = {"size": size, "color": colour, "family": mono()}
+    places, texts = [row.y for row in rows], [row.text for row in rows]
+    return written([x] * len(rows), places, texts, font, textposition=position, meta=CHARACTERS)

@@ -8,8 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from smemviz.figures.bars import hatched, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
+from smemviz.figures.drawing.text import hovering
 from smemviz.i18n import _
 from smemviz.model.counting.request_costs import request_costs
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -20,7 +22,7 @@ from smemviz.wording.sentences import operation, present
 
 _MOST = 512  # requests drawn, around the present one
 _TOP, _BOTTOM = 30, 44
-_BAR = 0.66  # of a row
+_BAR, _EDGE = 0.66, 0.75  # of a row; pixels round a bar
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,11 @@ def timeline(now: RequestView, *, hardware: Hardware = H200, theme: ThemeName = 
     counted, over = line.wavefronts >= 0, line.wavefronts > line.ideal
     hover = _hover(now.launch, line)
     excess = np.where(over, line.wavefronts - line.ideal, 0)
-    plain = {"color": colours.ramp[0], "line": {"color": colours.muted, "width": 0.75}}
-    pattern = {"shape": "/", "fgcolor": colours.paper, "size": 6, "solidity": 0.2, "fillmode": "overlay"}
-    hatched = {"color": colours.conflict, "line": {"color": colours.conflict, "width": 0.75}, "pattern": pattern}
-    idle = {"color": colours.unused, "line": {"color": colours.muted, "width": 0.75}}
+    marked = plain(colours, _EDGE)
+    idle = marked | {"color": colours.unused}
     traces = [
-        _bars(_("ideal"), line.start, line.ideal, warp, hover, counted, plain),
-        _bars(_("excess"), line.start + line.ideal, excess, warp, hover, over, hatched),
+        _bars(_("ideal"), line.start, line.ideal, warp, hover, counted, marked),
+        _bars(_("excess"), line.start + line.ideal, excess, warp, hover, over, hatched(colours, _EDGE, 6)),
         _bars(_("no wavefront is counted"), line.start, line.length, warp, hover, ~counted, idle),
         _present(now, whole, colours),
     ]
@@ -125,9 +125,8 @@ def _bars(
         y=warp[which],
         width=_BAR,
         marker=marker,
-        hovertext=hover[which],
-        hovertemplate="%{hovertext}<extra></extra>",
         showlegend=bool(which.any()),
+        **hovering(hover[which]),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from smemviz.figures.bars import grey, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, layout
 from smemviz.i18n import _
@@ -72,11 +73,10 @@ def _alternative(time: Timing) -> dict[str, object]:
 
 
 def _whole(time: Timing, colours: Theme) -> list[go.Bar]:
-    pattern = {"shape": "\\", "fgcolor": colours.paper, "size": 7, "solidity": 0.2, "fillmode": "overlay"}
     floor = min(time.floor_us, time.median_us)
     parts = (
-        (_("floor"), _("floor {time}"), 0.0, floor, {"color": colours.unused, "pattern": pattern}),
-        (_("net"), _("net {time}"), floor, time.median_us - floor, {"color": colours.ramp[0]}),
+        (_("floor"), _("floor {time}"), 0.0, floor, grey(colours)),
+        (_("net"), _("net {time}"), floor, time.median_us - floor, plain(colours)),
     )
     return [
         go.Bar(
@@ -86,7 +86,7 @@ def _whole(time: Timing, colours: Theme) -> list[go.Bar]:
             y=[0],
             base=[base],
             width=0.9,
-            marker={**fill, "line": {"color": colours.muted, "width": 1}},
+            marker=fill,
             hovertemplate=f"{said.format(time=duration(length))}<extra></extra>",
         )
         for name, said, base, length, fill in parts

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
-from smemviz.figures.drawing.text import cell_text, fitting_size
+from smemviz.figures.drawing.text import cell_text, fitting_size, hovering, written
 from smemviz.i18n import _
 from smemviz.model.counting.banks import count as count_wavefronts
 from smemviz.model.counting.sectors import sectors
@@ -74,9 +74,8 @@ def warps(
         showscale=False,
         xgap=2,
         ygap=3,
-        hovertext=hover,
-        hovertemplate="%{hovertext}<extra></extra>",
         hoverongaps=False,
+        **hovering(hover),
         meta={"rows": [text for site in launch.sites for text in ("", _named(site))]},
     )
     size = fitting_size(2, columns, _ROW)
@@ -167,18 +166,9 @@ def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours:
         else:
             parts += [count(row.wavefronts, "wavefront"), _("worst {degree}-way", degree=row.max_degree)]
         totals.append(" · ".join(parts))
-    y = 2 * np.arange(len(names)) + 0.12
+    y, font = 2 * np.arange(len(names)) + 0.12, {"size": 12, "color": colours.muted}
     return [
-        go.Scatter(
-            x=np.full(len(names), edge),
-            y=y,
-            text=texts,
-            mode="text",
-            textposition=f"middle {side}",
-            textfont={"size": 12, "color": colours.muted},
-            hoverinfo="skip",
-            cliponaxis=False,
-        )
+        written(np.full(len(names), edge), y, texts, font, textposition=f"middle {side}")
         for edge, side, texts in ((-0.5, "right", names), (columns - 0.5, "left", totals))
     ]
 

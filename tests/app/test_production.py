@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.servers import LONGEST, drip, received
 
 from smemviz.app.factory import create_server
 from smemviz.app.server import production
@@ -20,7 +21,6 @@ from smemviz.app.server.requests import Doorway, Shares
 from smemviz.app.server.settings import Settings
 from smemviz.errors import InputError
 
-LONGEST = 60  # s; what waits for ever fails after that
 Start = Callable[[str, list[tuple[str, str]]], object]
 
 
@@ -57,12 +57,6 @@ def running(request: pytest.FixtureRequest) -> Iterator[Running]:
     thread.join(LONGEST)
 
 
-def received(connection: socket.socket) -> bytes:
-    """Return all that comes until the other end closes."""
-    connection.settimeout(LONGEST)
-    return b"".join(iter(lambda: connection.recv(1 << 16), b""))
-
-
 def asked(address: tuple[str, int], request: bytes) -> bytes:
     with socket.create_connection(address) as connection:
         connection.sendall(request)
@@ -93,14 +87,6 @@ def test_who_asks_letter_by_letter_is_hung_up_on(running: Running, monkeypatch: 
     monkeypatch.setattr(production, "SECONDS", 0.5)
     with socket.create_connection(running[1]) as connection, pytest.raises(OSError):
         drip(connection)
-
-
-def drip(connection: socket.socket) -> None:
-    """Send a letter now and then, as long as the other end takes any."""
-    end = time.monotonic() + LONGEST
-    while time.monotonic() < end:
-        connection.sendall(b"G")
-        time.sleep(0.05)
 
 
 def test_what_is_too_large_is_refused(running: Running) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.filled import text
+from helpers.components import text
 from helpers.measured_app import printing
 
 from smemviz.app.library import Library
@@ -82,7 +82,7 @@ def test_what_is_stored_for_this_text_is_shown_at_once(library: Library) -> None
             "384 in lockstep, 384 on the GPU, 384 by Nsight Compute", "1.873 µs → 1.423 µs",
         ],
     ]  # fmt: skip
-    assert "recorded on an NVIDIA H200" in text(filling, "suggestions.children")
+    assert "recorded on an NVIDIA H200" in text(filling["suggestions.children"])
 
 
 def test_a_kernel_without_excess_has_no_panel(library: Library) -> None:
@@ -101,7 +101,7 @@ def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else() -> N
 def test_nothing_is_searched_before_it_is_asked_for(library: Library) -> None:
     filling = view_suggest(library, Suggester(), REDUCE)
     assert filling["suggest-poll.disabled"] is True
-    assert text(filling, "suggestions.children").startswith("Counts what was recorded with every pad")
+    assert text(filling["suggestions.children"]).startswith("Counts what was recorded with every pad")
 
 
 def test_what_is_found_here_is_shown_with_its_difference(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_what_is_found_here_is_shown_with_its_difference(library: Library, monke
     filling = view_suggest(library, suggester, REDUCE)
     table = filling["suggestions.children"][0].children
     assert table.data["body"] == [[PADDED, "600", "180", "180 in lockstep", "not timed"]]
-    said = text(filling, "suggestions.children")
+    said = text(filling["suggestions.children"])
     assert f"{PADDED} changes halves too: 180 -> 170 wavefronts." in said
     assert said.endswith(f"Difference: {PADDED}--- a\n+++ b\n")
 
@@ -127,7 +127,7 @@ def test_a_suggestion_that_failed_says_so(library: Library, monkeypatch: pytest.
     finish(suggester)
     filling = view_suggest(library, suggester, REDUCE)
     assert filling["suggestions.children"][0].children.data["body"][0][3] == "failed in lockstep"
-    assert f"{PADDED}: line 9: 4 were promised." in text(filling, "suggestions.children")
+    assert f"{PADDED}: line 9: 4 were promised." in text(filling["suggestions.children"])
 
 
 @pytest.mark.parametrize(

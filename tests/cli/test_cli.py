@@ -793,7 +793,8 @@ def test_serve_checks_everything_before_it_loads_the_server(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "smemviz.app", None)  # importing it fails
+    for heavy in ("smemviz.app.factory", "dash"):
+        monkeypatch.setitem(sys.modules, heavy, None)  # importing it fails
     assert cli.main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""

@@ -10,12 +10,14 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from smemviz.figures.drawing.style import Theme, steps
+from smemviz.figures.drawing.text import hovering
 
 _EDGE = 0.46  # from the middle of a cell to just inside its gap
 _FRAME = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, _EDGE), (-_EDGE, _EDGE), (-_EDGE, -_EDGE))
 _CORNER = ((-_EDGE, -_EDGE), (-0.18, -_EDGE), (-_EDGE, -0.18), (-_EDGE, -_EDGE))
 _BADGE = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, 0), (-_EDGE, 0), (-_EDGE, -_EDGE))
 BADGE_MIDDLE, BELOW_BADGE = -0.22, 0.22  # from the middle of a cell, where texts stand
+BADGES = "badges"  # the meta of a trace that fills what lanes are written on
 _STRIKE = ((-0.34, 0.34), (0.34, -0.34))
 
 
@@ -23,7 +25,7 @@ def cells(z: ArrayLike, palette: Sequence[str], *, hover: NDArray[np.object_] | 
     """Colour cells: the one of value i gets colour i of the palette, one that is NaN none; ``hover`` is their text."""
     shown: dict[str, Any] = {"hoverinfo": "skip"}
     if hover is not None:
-        shown = {"hovertext": hover, "hovertemplate": "%{hovertext}<extra></extra>", "hoverongaps": False}
+        shown = {**hovering(hover), "hoverongaps": False}
     return go.Heatmap(
         z=z,
         zmin=-0.5,
@@ -53,7 +55,7 @@ def badges(
     x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], colour: str, *, wide: int = 1
 ) -> go.Scatter:
     """Fill the upper half of each cell, or of ``wide`` cells from it on: what stands there is no value of the cell."""
-    return _filled(x, y, where, _widened(_BADGE, wide), colour)
+    return _filled(x, y, where, _widened(_BADGE, wide), colour).update(meta=BADGES)
 
 
 def corners(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil, inf
+from typing import Any
 from unicodedata import east_asian_width
 
 import numpy as np
@@ -39,6 +40,17 @@ def lane_badge(lanes: str, room: float = inf) -> str:
     return next((badge for badge in badges if len(badge) * _CHARACTER * _SMALLEST <= room), "L…")
 
 
+def written(x: Any, y: Any, texts: Any, font: dict[str, Any], **more: Any) -> go.Scatter:
+    """Write texts at places, also beyond the axes; they have no entry in the key."""
+    plain = {"mode": "text", "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
+    return go.Scatter(x=x, y=y, text=texts, textfont=font, **plain, **more)
+
+
+def hovering(texts: Any) -> dict[str, Any]:
+    """Return what shows a text for each mark that is pointed at, and nothing else."""
+    return {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
+
+
 def cell_text(
     x: NDArray[np.generic],
     y: NDArray[np.generic],
@@ -51,14 +63,5 @@ def cell_text(
 ) -> go.Scatter:
     """Write texts into the cells of a grid, "" for none."""
     row, column = np.nonzero(texts != "")
-    return go.Scatter(
-        x=x[column],
-        y=y[row],
-        text=texts[row, column],
-        mode="text",
-        textfont={"size": max(size, _SMALLEST), "color": colour, "weight": weight},
-        hoverinfo="skip",
-        showlegend=False,
-        cliponaxis=False,
-        meta=meta,
-    )
+    font = {"size": max(size, _SMALLEST), "color": colour, "weight": weight}
+    return written(x[column], y[row], texts[row, column], font, meta=meta)

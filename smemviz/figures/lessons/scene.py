@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, ThemeName, axis, layout, steps
+from smemviz.figures.drawing.cells import cells
+from smemviz.figures.drawing.style import THEMES, ThemeName, axis, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size
 
 Cell = tuple[int, int]  # row and column, from 0
@@ -66,10 +67,7 @@ def lesson_scene(
     ticks = {"tickmode": "linear", "tick0": 0, "tickformat": "d"}
     return go.Figure(
         [
-            go.Heatmap(
-                x=x, y=y, z=fill, zmin=0, zmax=2, xgap=1, ygap=1, showscale=False, hoverinfo="skip",
-                colorscale=steps([colours.idle, colours.unused, colours.ramp[1]]),
-            ),
+            cells(fill, [colours.idle, colours.unused, colours.ramp[1]], x=x, y=y),
             cell_text(x, y, texts, size=size, colour=colours.ink),
             cell_text(x, y, bold, size=size, colour=colours.ink, weight=700),
         ],

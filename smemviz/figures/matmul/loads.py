@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from smemviz.figures.bars import labelled, plain
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
 from smemviz.i18n import _
@@ -138,20 +139,11 @@ def _bars(
     colours: Theme,
 ) -> go.Bar:
     """Draw a bar per tile; where elements were not counted it has no length and says so."""
-    told = [_("not counted") if None in pair else f"{pair[0]:,} → {pair[1]:,}" for pair in counts]
-    return go.Bar(
-        name=name,
-        orientation="h",
-        x=[value or 0 for value in times],
-        y=[i + shift for i in range(len(times))],
-        width=0.32,
-        marker={"color": fill, "line": {"color": colours.muted, "width": 1}},
-        text=[
-            f"{number(round(value, 2))} x  {text}" if value else text for value, text in zip(times, told, strict=True)
-        ],
-        textposition="outside",
-        textfont={"size": 12, "color": colours.ink},
-        cliponaxis=False,
-        hovertext=[_("{name}: {value}", name=name, value=text) for text in told],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+    pairs = [_("not counted") if None in pair else f"{pair[0]:,} → {pair[1]:,}" for pair in counts]
+    texts = [
+        f"{number(round(value, 2))} x  {text}" if value else text for value, text in zip(times, pairs, strict=True)
+    ]
+    hover = [_("{name}: {value}", name=name, value=text) for text in pairs]
+    lengths, y = [value or 0 for value in times], [i + shift for i in range(len(times))]
+    look = {"orientation": "h", "width": 0.32, "marker": plain(colours) | {"color": fill}}
+    return labelled(lengths, y, texts, hover, colours, name=name, **look)

@@ -9,8 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, empty, layout
-from smemviz.figures.matmul.sweep import spread_labels
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, empty, layout
+from smemviz.figures.drawing.text import hovering
+from smemviz.figures.matmul.sweep import BOTTOM, HEIGHT, LEFT, TOP, log_axis, names_beside
 from smemviz.i18n import N_, _
 from smemviz.model.counting.matmul import attainable, best_intensity
 from smemviz.recordings.sweep import CUBLAS, Ceiling, Point, Sweep
@@ -18,8 +19,7 @@ from smemviz.views.matmul_products import Product
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import duration, number, percent
 
-_HEIGHT = 520
-_TOP, _BOTTOM, _LEFT, _RIGHT = 16, 52, 70, 176
+_RIGHT = 176
 # A symbol for each kernel, and the sign that stands before its name.
 _SYMBOLS = {
     "circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "triangle-down": "▼", "cross": "✚", "x": "✖",
@@ -68,16 +68,10 @@ def roofline(
         traces,
         layout(
             colours,
-            height=_HEIGHT,
-            margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
-            xaxis=axis(
-                colours, _("operations per byte moved"), type="log", range=[np.log10(low), np.log10(high)],
-                showgrid=True, gridcolor=colours.idle, dtick=1, tickformat="~g",
-            ),
-            yaxis=axis(
-                colours, _("operations per second"), type="log", range=[np.log10(bottom), np.log10(top)],
-                showgrid=True, gridcolor=colours.idle, dtick=1, tickformat="~s",
-            ),
+            height=HEIGHT,
+            margin={"l": LEFT, "r": _RIGHT, "t": TOP, "b": BOTTOM, "autoexpand": False},
+            xaxis=log_axis(colours, _("operations per byte moved"), (low, high), dtick=1, tickformat="~g"),
+            yaxis=log_axis(colours, _("operations per second"), (bottom, top), dtick=1, tickformat="~s"),
             meta=alternative(said),
             shapes=[_once(once, colours)],
             annotations=[
@@ -86,7 +80,7 @@ def roofline(
                 *_names(shown, cublas, (bottom, top), colours),
             ],
         ),
-    )  # fmt: skip
+    )
 
 
 def _kernels(rows: Sequence[Product], colours: Theme) -> go.Scatter:
@@ -113,8 +107,7 @@ def _kernels(rows: Sequence[Product], colours: Theme) -> go.Scatter:
             "color": colours.ramp[0],
             "line": {"color": colours.ink, "width": 1.2},
         },
-        hovertext=hover,
-        hovertemplate="%{hovertext}<extra></extra>",
+        **hovering(hover),
     )
 
 
@@ -126,8 +119,7 @@ def _cublas(point: Point, once: float, colours: Theme) -> go.Scatter:
         y=[point.rate],
         mode="markers",
         marker={"size": 13, "symbol": "star-open", "color": colours.ink, "line": {"width": 1.6}},
-        hovertext=["<br>".join(hover)],
-        hovertemplate="%{hovertext}<extra></extra>",
+        **hovering(["<br>".join(hover)]),
     )
 
 
@@ -175,20 +167,10 @@ def _names(
 ) -> list[dict[str, object]]:
     """Name every point at the right edge, at its height, each a line of its own with the sign of its point."""
     signed = zip(rows, cycle(_SYMBOLS.values()), strict=False)
-    named = [(sign, row.kernel, row.point.rate or 0) for row, sign in signed if row.point]
+    named = [(f"{sign} {row.kernel}", row.point.rate or 0) for row, sign in signed if row.point]
     if cublas and cublas.rate:
-        named.append(("☆", CUBLAS, cublas.rate))
-    places = [
-        (np.log10(rate) - np.log10(ends[0])) / (np.log10(ends[1]) - np.log10(ends[0])) for _sign, _kernel, rate in named
-    ]
-    spread = spread_labels(places, 15.5 / (_HEIGHT - _TOP - _BOTTOM))
-    return [
-        {
-            "text": f"{sign} {name}", "x": 1.01, "xref": "paper", "xanchor": "left", "y": y, "yref": "paper",
-            "yanchor": "middle", "showarrow": False, "font": {"size": 11.5, "color": colours.ink},
-        }
-        for (sign, name, _at), y in zip(named, spread, strict=True)
-    ]  # fmt: skip
+        named.append((f"☆ {CUBLAS}", cublas.rate))
+    return names_beside(named, ends, colours)
 
 
 def _text(text: str, x: float, y: float, colours: Theme, anchor: str) -> dict[str, object]:

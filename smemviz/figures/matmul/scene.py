@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.drawing.alternative import alternative
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, font, layout, steps
+from smemviz.figures.drawing.cells import cells
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, font, layout
 from smemviz.figures.drawing.text import cell_text
 from smemviz.i18n import N_, _, ngettext
 from smemviz.recordings.data import ArrayInfo, Launch
@@ -134,23 +135,10 @@ def _drawn(board: _Board, colours: Theme, height: float) -> list[go.Heatmap | go
     held = blend((colours.ramp[0], colours.paper), 5)[2]
     fills = [colours.idle, held, colours.ramp[4], colours.ramp[0]]
     x, y = board.x + np.arange(columns), board.y + np.arange(rows)
-    cells = go.Heatmap(
-        name=board.array.name,
-        z=board.state,
-        x=x,
-        y=y,
-        zmin=-0.5,
-        zmax=len(fills) - 0.5,
-        colorscale=steps(fills),
-        showscale=False,
-        xgap=1,
-        ygap=1,
-        hovertext=_hover(board),
-        hovertemplate="%{hovertext}<extra></extra>",
-        meta={"rows": list(range(rows)), "columns": list(range(columns))},
-    )
+    heads = {"rows": list(range(rows)), "columns": list(range(columns))}
+    drawn = cells(board.state, fills, hover=_hover(board), name=board.array.name, x=x, y=y, meta=heads)
     size = int(min(12, 0.55 * _CELLS_PIXELS / height))
-    return [cells, cell_text(x, y, board.text, size=size, colour=colours.ink, weight=600)]
+    return [drawn, cell_text(x, y, board.text, size=size, colour=colours.ink, weight=600)]
 
 
 def _hover(board: _Board) -> NDArray[np.object_]:

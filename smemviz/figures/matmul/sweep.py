@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.text import hovering
 from smemviz.i18n import _
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Point, Size, Sweep
 from smemviz.views.matmul_products import name_of
 from smemviz.wording.labels import duration
 
-_HEIGHT = 520
-_TOP, _BOTTOM, _LEFT, _RIGHT = 16, 52, 70, 190
+HEIGHT = 520
+TOP, BOTTOM, LEFT, _RIGHT = 16, 52, 70, 190
 _DASHES = ("solid", "dash", "dashdot")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "pentagon", "hexagon", "star")
 _LINE = 15.5  # pixels of a label
@@ -49,20 +51,26 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
         [_line(name, points, i, len(lines), colours) for i, (name, points) in enumerate(lines.items())],
         layout(
             colours,
-            height=_HEIGHT,
-            margin={"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM, "autoexpand": False},
-            xaxis=axis(
-                colours, _("side of the matrices"), type="log", tickvals=sides, ticktext=_apart(sides), tickangle=0,
-                range=[np.log10(sides[0]) - 0.04, np.log10(sides[-1]) + 0.03], showgrid=True, gridcolor=colours.idle,
+            height=HEIGHT,
+            margin={"l": LEFT, "r": _RIGHT, "t": TOP, "b": BOTTOM, "autoexpand": False},
+            xaxis=log_axis(
+                colours,
+                _("side of the matrices"),
+                (sides[0] * 10**-0.04, sides[-1] * 10**0.03),
+                tickvals=sides,
+                ticktext=_apart(sides),
+                tickangle=0,
             ),
-            yaxis=axis(
-                colours, _("operations per second"), type="log", range=[np.log10(bottom), np.log10(top)], dtick=1,
-                showgrid=True, gridcolor=colours.idle, tickformat="~s",
-            ),
+            yaxis=log_axis(colours, _("operations per second"), (bottom, top), dtick=1, tickformat="~s"),
             meta=alternative(_said(lines, sides[-1])),
             annotations=_ends(lines, (bottom, top), colours),
         ),
-    )  # fmt: skip
+    )
+
+
+def log_axis(theme: Theme, title: str, ends: tuple[float, float], **more: Any) -> dict[str, Any]:
+    """Return a logarithmic axis with its grid."""
+    return axis(theme, title, type="log", range=np.log10(ends).tolist(), showgrid=True, gridcolor=theme.idle, **more)
 
 
 def _said(lines: dict[str, list[Point]], side: int) -> str:
@@ -79,7 +87,7 @@ def _apart(sides: Sequence[int]) -> list[str]:
 
 def _line(name: str, points: Sequence[Point], index: int, count: int, colours: Theme) -> go.Scatter:
     yardstick = name in (CUBLAS, NUMPY, LOOPS)
-    colour = colours.ink if yardstick else _colour(index, count, colours)
+    colour = colours.ink if yardstick else blend(colours.lines, max(count, 2))[index]
     hover = [
         f"<b>{name_of(name)}</b>, {point.size.name}<br>"
         f"{(point.rate or 0) / 1e9:,.0f} GFLOP/s, {duration(point.time.median_us)}"
@@ -93,27 +101,29 @@ def _line(name: str, points: Sequence[Point], index: int, count: int, colours: T
         mode="lines+markers",
         line={"color": colour, "width": 2, "dash": "dot" if yardstick else _DASHES[index // 5 % len(_DASHES)]},
         marker={"size": 7, "symbol": _SYMBOLS[index % len(_SYMBOLS)], "line": {"color": colours.ink, "width": 0.8}},
-        hovertext=hover,
-        hovertemplate="%{hovertext}<extra></extra>",
+        **hovering(hover),
     )
 
 
-def _colour(index: int, count: int, colours: Theme) -> str:
-    return blend(colours.lines, max(count, 2))[index]
-
-
 def _ends(lines: dict[str, list[Point]], ends: tuple[float, float], colours: Theme) -> list[dict[str, object]]:
-    """Name each line at the right edge, as near to its end as the other names leave room."""
-    heights = [np.log10(points[-1].rate or 1) for points in lines.values()]
-    low, high = np.log10(ends[0]), np.log10(ends[1])
-    places = spread_labels([(height - low) / (high - low) for height in heights], _LINE / (_HEIGHT - _TOP - _BOTTOM))
+    """Name each line at the right edge, and its last size where it ends before the others."""
+    most = max(map(len, lines.values()))
+    named = [(_named(name, points, most), points[-1].rate or 1) for name, points in lines.items()]
+    return names_beside(named, ends, colours)
+
+
+def names_beside(
+    named: Sequence[tuple[str, float]], ends: tuple[float, float], colours: Theme
+) -> list[dict[str, object]]:
+    """Write names at the right edge of a logarithmic axis, as near to their rates as the other names leave room."""
+    low, high = np.log10(ends)
+    shares = [(np.log10(rate) - low) / (high - low) for _name, rate in named]
     return [
         {
-            "text": _named(name, points, max(map(len, lines.values()))),
-            "x": 1.01, "xref": "paper", "xanchor": "left", "y": y, "yref": "paper", "yanchor": "middle",
+            "text": name, "x": 1.01, "xref": "paper", "xanchor": "left", "y": y, "yref": "paper", "yanchor": "middle",
             "showarrow": False, "font": {"size": 11.5, "color": colours.ink},
         }
-        for (name, points), y in zip(lines.items(), places, strict=True)
+        for (name, _rate), y in zip(named, spread_labels(shares, _LINE / (HEIGHT - TOP - BOTTOM)), strict=True)
     ]  # fmt: skip
 
 

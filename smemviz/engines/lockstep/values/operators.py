@@ -237,12 +237,12 @@ def _multiplied_off(a: Any, x: Any, y: Any) -> Any:
         return (np.float64(a) - np.float64(x) * np.float64(y)).astype(FLOAT32)
     # Dekker's product: x * y == high + low, each half of x and y exact in 26 bits.
     high = x * y
-    (x_high, x_low), (y_high, y_low) = halves(x), halves(y)
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
     low = ((x_high * y_high - high) + x_high * y_low + x_low * y_high) + x_low * y_low
     return (a - high) - low
 
 
-def halves(x: Any) -> tuple[Any, Any]:
+def _halves(x: Any) -> tuple[Any, Any]:
     """Return two halves of the digits of a float64, whose sum it is (Dekker)."""
     scaled = x * (2.0**27 + 1)
     high = scaled - (scaled - x)
