@@ -60,7 +60,6 @@ def run_script(
     return assembled(program.file, program.source, program.values, kind, launches, findings, recorder.picker.skipped)
 
 
-<<<<<<< HEAD
 @contextmanager
 def _seeing_cupy(kind: EngineName, program: Program, recorder: Recorder) -> Iterator[None]:
     """Let a recorder see the raw kernels of CuPy that a script launches."""
@@ -80,7 +79,8 @@ def _seeing_cupy(kind: EngineName, program: Program, recorder: Recorder) -> Iter
             yield
     else:
         yield
-=======
+
+
 def _nothing_launched(kind: EngineName) -> str:
     if kind == "gpu":
         return said(
@@ -88,7 +88,6 @@ def _nothing_launched(kind: EngineName) -> str:
             "Those that Numba makes of @vectorize, @guvectorize and cuda.reduce are recorded with engine lockstep"
         )
     return said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
->>>>>>> main
 
 
 def _script_failed(error: KernelFileError) -> Finding:
