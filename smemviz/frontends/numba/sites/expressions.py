@@ -238,7 +238,17 @@ def _hinted(visit: Visit, node: ast.Call, op: str) -> Ref:
 
 def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> None:
     if not isinstance(array, ArrayRef):
-        text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
+        first = node.args[0] if node.args else node
+        text = ast.unparse(first)
+        if isinstance(first, ast.Subscript) and isinstance(visit.value(first.value), ArrayRef):
+            what = said(
+                "{element} is an element and no array, for Numba as well; write {call}({array}, {index}, ...)",
+                element=text,
+                call=ast.unparse(node.func),
+                array=ast.unparse(first.value),
+                index=ast.unparse(first.slice),
+            )
+            raise visit.unsupported(node, what)
         raise visit.unsupported(node, said("it is not known which array {code} is", code=text))
     if indices != array.ndim:
         raise elements.wrong_indices(visit, node, indices, array)
