@@ -52,6 +52,16 @@ def test_a_file_without_the_constants_is_refused(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err.endswith("square.py:1: a sweep sets M, K and N; there is no constant M, K, N\n")
 
 
+def test_a_kernel_in_cuda_that_is_no_product_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "other.cu"
+    path.write_text("#define M 1\n#define K 1\n#define N 1\n__global__ void kernel(int *out) { *out = 1; }\n")
+    assert main(["sweep", str(path)]) == 2
+    assert "says no launch; add a comment" in capsys.readouterr().err
+    path.write_text(path.read_text() + "// smemviz: kernel<<<1, 1>>>(zeros(1))\n")
+    assert main(["sweep", str(path)]) == 2
+    assert capsys.readouterr().err == f"smemviz: {path}:4: a sweep needs kernels of (c, a, b); kernel is none\n"
+
+
 def test_a_kernel_that_is_no_product_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.py"
     path.write_text(OTHER)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import smemviz
-from smemviz.engines.gpu.ptx import driver
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.reading import read_program
@@ -50,6 +49,7 @@ def program(tmp_path: Path) -> CudaProgram:
 def test_the_profiled_process_runs_the_compiled_view_beside_the_lines_that_it_names(
     program: CudaProgram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    driver = pytest.importorskip("smemviz.engines.gpu.ptx.driver", reason="numba-cuda is not installed")
     ran: list[tuple[str, tuple[int, ...]]] = []
 
     class Card:

@@ -49,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load, search, rewrite, verify, print."""
     from smemviz.engines.backend import chosen
-    from smemviz.frontends.cuda import CudaProgram
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
     from smemviz.reports.suggestions import print_answer
@@ -64,7 +63,7 @@ def execute(arguments: argparse.Namespace) -> int:
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
-        wanted = "lockstep" if isinstance(program, CudaProgram) else chosen(arguments.engine)
+        wanted = chosen(arguments.engine)
         found = answer(recording, program, kernel, None if why else wanted, Hardware.of(recording), progress)
     if arguments.output:
         _write(arguments.output, found.diff, Path(program.file))

@@ -80,15 +80,23 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _require_products(program: Program) -> None:
     """Refuse a kernel file that does not multiply matrices of a size that can be set."""
+    from smemviz.frontends.cuda import CudaProgram
+    from smemviz.frontends.reading import check_runnable
     from smemviz.recordings.sweep import SIZE_CONSTANTS
 
-    program.require_main()
+    check_runnable(program)
     missing = [name for name in SIZE_CONSTANTS if name not in program.constants]
     if missing:
         raise KernelFileError(program.file, 1, f"a sweep sets M, K and N; there is no constant {', '.join(missing)}")
-    for name, node in program.kernels.items():
-        if tuple(argument.arg for argument in node.args.args) != _PARAMETERS:
-            raise KernelFileError(program.file, node.lineno, f"a sweep needs kernels of (c, a, b); {name} is none")
+    if isinstance(program, CudaProgram):
+        kernels = {name: (one.line, one.parameters) for name, one in program.kernel_functions.items()}
+    else:
+        kernels = {
+            name: (node.lineno, tuple(one.arg for one in node.args.args)) for name, node in program.kernels.items()
+        }
+    for name, (line, parameters) in kernels.items():
+        if parameters != _PARAMETERS:
+            raise KernelFileError(program.file, line, f"a sweep needs kernels of (c, a, b); {name} is none")
 
 
 def _print(sweep: Sweep) -> None:

@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import prepare
+from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.frontends.cuda.program import CudaProgram
@@ -52,6 +53,23 @@ def time_cuda(
     with quiet():
         running.run(program, make=timer.launch)
     return Timed(tuple(timer.kernels), tuple(timer.times), walls[0], walls[1], tuple(timer.unsafe))
+
+
+def outputs_of_cuda(program: CudaProgram, kernels: Collection[str]) -> tuple[OutputHash, ...]:
+    """Make the launches that a file asks for on the device and hash what each of some kernels leaves in its arrays.
+
+    Raises:
+        MissingError: when there is no GPU, or NVRTC is not installed.
+    """
+    device()
+    hashes: list[OutputHash] = []
+
+    def keep(kernel: str, arguments: Sequence[object]) -> None:
+        if kernel in kernels:
+            hashes.append(OutputHash(kernel, hashed(arguments)))
+
+    running.run(program, make=_Careful().launch, after=keep)
+    return tuple(hashes)
 
 
 class _Careful(Recorder):

@@ -113,7 +113,7 @@ def values(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
     value = frame.value(node.value)
-    frame.assign(node, node.target.id, value)
+    frame.assign(node.target, node.target.id, value)
     return value
 
 

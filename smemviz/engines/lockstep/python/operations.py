@@ -108,11 +108,12 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     conjunction = isinstance(node.op, ast.And)
     result = frame.value(node.values[0])
     for operand in node.values[1:]:
+        result = frame.chosen(node, result)
         test = truth(result)
         if not isinstance(test, np.ndarray):
             if test != conjunction:
                 break
-            result = frame.value(operand)
+            result = frame.chosen(node, frame.value(operand))
             continue
         undecided = test if conjunction else ~test
         if _is_pure(operand):
@@ -131,13 +132,13 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     outer = frame.mask
     test = truth(frame.value(node.test))
     if not isinstance(test, np.ndarray):
-        return frame.value(node.body if test else node.orelse)
+        return frame.chosen(node, frame.value(node.body if test else node.orelse))
     then, other = outer.narrow(test), outer.narrow(~test)
     # A side that no thread takes has a type all the same, which a function that is called need not have then.
     if not other.count and _calls_functions(frame, node.orelse):
-        return frame.value(node.body)
+        return frame.chosen(node, frame.value(node.body))
     if not then.count and _calls_functions(frame, node.body):
-        return frame.value(node.orelse)
+        return frame.chosen(node, frame.value(node.orelse))
     frame.mask = then
     one = frame.value(node.body)
     frame.mask = other
