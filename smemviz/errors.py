@@ -40,7 +40,11 @@ class InputError(SmemvizError):
 
 
 class BusyError(InputError):
-    """What was asked for may be had in a moment: the same question is worth asking again."""
+    """What was asked for may be had in a moment: the same question is worth asking again in so many ``seconds``."""
+
+    def __init__(self, text: str, seconds: int = 5) -> None:
+        super().__init__(text)
+        self.seconds = seconds
 
 
 class WaitingError(BusyError):

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from smemviz.app.addresses import EDITOR, KERNEL
 from smemviz.app.cache import Cache, visitor
+from smemviz.app.server.busy import note_busy
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import BusyError, InputError, SmemvizError
@@ -140,7 +141,8 @@ class Texts:
         try:
             overrides = dict(program.overrides)
             return self.supervisor.run(program.source, overrides, visitor=visitor(), asked=asked)
-        except BusyError:
+        except BusyError as error:
+            note_busy(error)
             raise  # another try may do better
         except SmemvizError as error:
             return error

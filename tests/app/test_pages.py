@@ -72,7 +72,7 @@ def test_a_page_comes_filled(served: Library) -> None:
     assert page["present"].data == {"position": 3, "block": 0, "site": 0, "warp": 3, "step": 0}
     assert page["shown-run"].data["values"]["IPAD"] == 1
     assert len(page["played"].data["block"]["warp"]) == 96
-    assert page["warps"].figure.layout.height == page["warps"].style["height"]
+    assert page["warps"].figure["layout"]["height"] == page["warps"].style["height"]
 
 
 def test_a_refusal_leaves_what_is_there_and_says_what_it_is(served: Library) -> None:
