@@ -122,11 +122,7 @@ def draw_grid(
         frames(x, y, conflict & first, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
         corners(x, y, conflict & first, colours, lower=corner if roomy else None),
         *_lanes(x, y, np.where(first, lanes, ""), wide, conflict, row / 2 if roomy else row, colours, width, roomy),
-        *(
-            [cell_text(x, y + BELOW_BADGE, below, size=values, colour=colours.ink, weight=700)]
-            if roomy and values
-            else ()
-        ),
+        *(cell_text(x, y + BELOW_BADGE, below, size=size, colour=colours.ink, weight=700) for size in sizes),
         key(colours.ramp[0], _("bank {bank}", bank=0)),
         key(colours.ramp[-1], _("bank {bank}", bank=where.banks - 1)),
     ]
