@@ -17,6 +17,7 @@ SmemvizError
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from smemviz.printable import one_line
 
@@ -64,6 +65,7 @@ class PlaceError(InputError):
         self.line = line
         self.what = what
         self.kernel = ""  # whose launch met it, where it is known
+        self.findings: tuple[Any, ...] = ()  # the mistakes of that launch before it
 
     def __reduce__(self) -> tuple[type[PlaceError], tuple[str, int, str]]:
         return type(self), (self.file, self.line, self.what)

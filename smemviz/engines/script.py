@@ -55,10 +55,17 @@ def run_script(
         execute(program, arguments, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if recorder.is_empty:
-        raise KernelFileError(
-            program.file, 1, said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
-        )
+        raise KernelFileError(program.file, 1, _nothing_launched(kind))
     return assembled(program.file, program.source, program.values, kind, launches, findings, recorder.picker.skipped)
+
+
+def _nothing_launched(kind: EngineName) -> str:
+    if kind == "gpu":
+        return said(
+            "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "
+            "Those that Numba makes of @vectorize, @guvectorize and cuda.reduce are recorded with engine lockstep"
+        )
+    return said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
 
 
 def _script_failed(error: KernelFileError) -> Finding:
