@@ -100,7 +100,7 @@ def _abs(x: Value) -> Value:
 def _len(x: Value) -> Value:
     if isinstance(x, View) and x.ndim:
         return x.shape[0]
-    if isinstance(x, tuple):
+    if isinstance(x, tuple | str):
         return len(x)
     raise NotAScalarError(said("what has no length"))
 
