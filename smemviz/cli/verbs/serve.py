@@ -87,8 +87,8 @@ def _serve(count: int, listening: socket.socket, settings: Settings, url: str) -
     heaps = {"MALLOC_ARENA_MAX": "2"}
     command = [sys.executable, "-P", "-m", "smemviz.wsgi"]
     workers = Workers(command, count, listening, {**heaps, **os.environ, **path, **settings.environment()})
-    for told in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(told, workers.stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, workers.stop)
     workers.run(ready)
 
 
