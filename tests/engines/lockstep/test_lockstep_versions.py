@@ -62,6 +62,7 @@ INTEGER, FLOAT = 3, 2
         ("x = 2\nif i > 99:\n    (x, y), z = (2.5, 1), 1", FLOAT),
         ("x = 2 if cuda.blockDim.x == 32 else 2.5", FLOAT),
         ("x = cuda.blockDim.x and 2.0 or 1", FLOAT),
+        ("x = uint64(2) if (i > 99 and False) else 2", INTEGER),
         ("x = (2, 2)\nif cuda.blockDim.x > 32:\n    x = (2.5, 1)\nx = x[0]", FLOAT),
         ("x = (2, 2)\nif cuda.blockDim.x > 32:\n    x = (2.5, 1)\nx = x[1]", INTEGER),
     ],

@@ -48,13 +48,14 @@ class Versions:
 
     ``kept`` says, for a name in the syntax tree, under which one and in which type; ``parameters`` for arguments.
     ``moves`` are made where a branch, or a turn of a loop, ends; ``choices`` are the types of ``a if b else c`` and the
-    like, ``returned`` that of what the function returns.
+    like, ``decided`` what Numba knows of such a condition, ``returned`` the type of what the function returns.
     """
 
     kept: Mapping[ast.AST, tuple[str, Callable[[Value], Value]]] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     moves: Mapping[tuple[ast.AST, str], tuple[Move, ...]] = field(default_factory=dict)
     choices: Mapping[ast.AST, Callable[[Value], Value]] = field(default_factory=dict)
+    decided: Mapping[ast.AST, bool] = field(default_factory=dict)
     returned: Callable[[Value], Value] | None = None
 
 

@@ -149,6 +149,7 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     outer = frame.mask
     test = truth(frame.value(node.test))
+    test = frame.versions.decided.get(node, test)
     if not isinstance(test, np.ndarray):
         return frame.chosen(node, frame.value(node.body if test else node.orelse))
     then, other = outer.narrow(test), outer.narrow(~test)

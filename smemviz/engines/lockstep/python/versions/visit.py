@@ -107,6 +107,7 @@ class Visit(Frame):
         self.met: dict[tuple[ast.AST, str], dict[str, Kind]] = {}
         self.edges: dict[tuple[ast.AST, str], tuple[Names, tuple[ast.AST, str]]] = {}
         self.choices: dict[ast.AST, Kind] = {}
+        self.decided: dict[ast.AST, bool] = {}
         self.results: list[Value] = []
         self.left: list[dict[ast.AST, Names]] = []
         self.constants: frozenset[str] = frozenset()
@@ -146,6 +147,7 @@ class Visit(Frame):
             {name: slots[name][kind_of(value)] for name, value in arguments.items() if name in slots},
             moves,
             {node: partial(convert, kind=kind) for node, kind in self.choices.items()},
+            self.decided,
             None if returned is None else partial(convert, kind=returned),
         )
 
