@@ -37,7 +37,7 @@ from smemviz.wording.labels import count
 _FIRST = "square"
 _LONGEST_TIME = 20  # characters of the time by which a browser tells its questions apart
 _UNREAD = "columns nothing unread"  # no text has run yet, so there are no constants either
-_REFUSED = ("headline.children", "origin.children", "notices.children", "results.className")
+_REFUSED = ("headline.children", "origin.children", "notices.html", "results.className")
 
 
 class Asked(NamedTuple):

@@ -142,8 +142,7 @@ def _badge(i: int, site: Site, row: SiteSummary) -> Component:
     return html.Button(
         [html.Span(site.source, className="badge-source notranslate"), html.Span(short)],
         title=said,
-        id={"type": "site", "index": i},
         className=f"badge {state}",
         type="button",
-        **{"aria-pressed": "false"},
+        **{"aria-pressed": "false", "data-site": str(i)},
     )
