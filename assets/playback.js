@@ -144,11 +144,12 @@
   function mark() {
     if (!launch || place < 0) return;
     const { site } = here();
-    for (const badge of document.querySelectorAll("#source button.badge")) {
+    window.smemviz.site = site;
+    for (const badge of document.querySelectorAll("button.badge[data-site]")) {
       const isHere = Number(badge.dataset.site) === site;
       if (badge.getAttribute("aria-pressed") === String(isHere)) continue;
       badge.setAttribute("aria-pressed", String(isHere));
-      if (isHere) uncover(badge);
+      if (isHere && badge.closest("#source")) uncover(badge);
     }
     for (const said of document.querySelectorAll("#why > [data-site]")) said.hidden = Number(said.dataset.site) !== site;
   }
@@ -314,7 +315,7 @@
   document.addEventListener("click", (event) => {
     if (!launch || !at("tile") || !event.target.closest) return;
     launch.byHand = Boolean(event.target.closest("#global-memory > summary"));
-    const button = event.target.closest("#source [data-site], .playback [data-go], #play");
+    const button = event.target.closest("button.badge[data-site], .playback [data-go], #play");
     if (!button) return;
     if (button.dataset.site) goToSite(Number(button.dataset.site));
     else if (button.id === "play") play(!timer && last() >= 0);

@@ -26,7 +26,7 @@ from smemviz.app.components.launches import (
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.controls import knob_note
-from smemviz.app.pages.kernel.source_view import refused_source, source_view
+from smemviz.app.pages.kernel.source_view import line_badges, refused_source, source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
 from smemviz.errors import LaunchError, PlaceError, SmemvizError
@@ -85,7 +85,8 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         "source.html": source_view(shown.recording, launch, summarize(launch, hardware), found),
         "facts.html": _facts(launch, hardware),
         "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware, [launch])),
-        "shown-run.data": _shown_run(shown, launch.kernel, hardware),
+        "shown-run.data": _shown_run(shown, launch.kernel, hardware)
+        | (_in_editor(shown, launch, hardware, state.file) if library.is_text(state.file) else {}),
         "results.className": "columns",
     }
 
@@ -233,6 +234,11 @@ def _refusal(error: SmemvizError, still_there: str, source: str, file: str) -> C
     if still_there:
         said.append(html.P(still_there))
     return notice(said, kind="wrong refusal", id="error")
+
+
+def _in_editor(shown: Shown, launch: Launch, hardware: Hardware, file: str) -> dict[str, Any]:
+    """Return what the editor shows at the lines of a text that was written in it."""
+    return {"file": file, "badges": line_badges(shown.recording, launch, summarize(launch, hardware))}
 
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
