@@ -5,16 +5,15 @@
 
   const { names, entitle, query, unchanged, visit, go, triggered } = window.smemviz;
   const NOTHING = "?"; // stands for what was checked without an answer, or with letters that a box for numbers drops
-  const [MARGIN, GAP] = [56, 24]; // pixels, round what is presented and between two pictures
+  const [MARGIN, GAP, BELOW, TITLE] = [64, 24, 52, 32]; // pixels, beside what is presented, between two pictures, below
   const PAPER = 680; // pixels, the type on a page is wide
-  const [NARROW, WIDE, MOST_STRETCHED] = [540, 760, 1.6]; // pixels, a sheet is wide at least, and times it at most
   const FORWARD = ["ArrowRight", "ArrowDown", "PageDown", " "];
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
   let asked = false; // whether an answer was just given, or given up
   let given = ""; // the lesson's address and the answer that was last given here; others come in links
   let waiting = false; // whether the question was just asked again, so that its answer may be written at once
   const here = () => window.location.pathname.startsWith(`${names.learn}/`);
-  const presenting = () => here() && query().get("present") === "1";
+  const presenting = () => here() && query().has("present");
 
   const answered = (outcome) => Boolean(outcome) && ["right", "shown"].includes(outcome.outcome);
 
@@ -45,33 +44,26 @@
     visit(next.pathname + next.search, true);
   }
 
-  // As large as fits: the sheets are drawn at their own size and scaled, so that all type grows alike.
+  // The server draws slides of 1280 x 720 with type that can be read there; a larger screen shows them as much larger.
   function scale() {
-    const place = document.getElementById("learn-panels");
-    if (!place || !presenting() || !place.offsetParent) return;
-    const sheets = [...place.querySelectorAll(".learn-panel:not([hidden]) .sheet")];
-    const [widths, heights] = [
-      sheets.map((sheet) => (sheet.classList.contains("lab-sheet") ? NARROW : WIDE)),
-      sheets.map((sheet) => parseFloat(sheet.querySelector(".graph").style.height)),
-    ];
-    const add = (numbers) => numbers.reduce((sum, n) => sum + n, 0);
-    const width = window.innerWidth - MARGIN;
-    const height = window.innerHeight - place.getBoundingClientRect().top - MARGIN;
-    const beside = Math.min(width / (add(widths) + GAP), height / Math.max(...heights));
-    const below = Math.min(width / Math.max(...widths), height / (add(heights) + GAP));
-    const factor = Math.max(beside, below);
-    const spare = beside > below ? (width / factor - GAP - add(widths)) / sheets.length : 0;
-    sheets.forEach((sheet, i) => {
-      const whole = beside > below ? widths[i] + spare : width / factor;
-      sheet.style.setProperty("--learn-width", `${Math.floor(Math.min(whole, widths[i] * MOST_STRETCHED))}px`);
-    });
-    place.classList.toggle("beside", beside > below);
-    place.style.setProperty("--learn-scale", factor.toFixed(3));
+    const shown = [...document.querySelectorAll(".learn-panel:not([hidden])")].filter((panel) => panel.offsetParent);
+    if (!presenting() || !shown.length) return;
+    const place = shown[0].parentElement;
+    const sizes = shown.map((panel) => panel.querySelector(".graph").style).map((style) => [parseFloat(style.width), TITLE + parseFloat(style.height)]);
+    const [widths, heights] = [0, 1].map((side) => sizes.map((size) => size[side]));
+    const add = (numbers) => numbers.reduce((sum, n) => sum + n, GAP * (numbers.length - 1));
+    const beside = place.classList.contains("beside");
+    const factor = Math.min(
+      (window.innerWidth - MARGIN) / (beside ? add(widths) : Math.max(...widths)),
+      (window.innerHeight - place.getBoundingClientRect().top - BELOW) / (beside ? Math.max(...heights) : add(heights)),
+    );
+    document.documentElement.style.setProperty("--learn-scale", factor.toFixed(3));
   }
 
   function mark() {
     const root = document.documentElement;
     root.classList.toggle("presenting", presenting());
+    root.classList.toggle("explaining", presenting() && query().get("present") === names.why);
     const said = document.getElementById("learn-step");
     if (said && presenting()) {
       const { steps, at, own } = stepsNow();

@@ -61,3 +61,17 @@ def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
 def base_url() -> str:
     """Pages are opened from disk, but where a folder of tests has a server."""
     return ""
+
+
+@pytest.fixture(scope="session")
+def image_browser() -> None:
+    """Skip where no image can be drawn, or fail where one has to be."""
+    from helpers.browsers import lacking
+
+    from smemviz.errors import MissingError
+    from smemviz.reports.images import require_browser
+
+    try:
+        require_browser()
+    except MissingError as error:
+        lacking(str(error))

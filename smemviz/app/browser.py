@@ -13,6 +13,7 @@ from dash import ALL, Dash, Input, Output, State
 from smemviz.app.addresses import EDITOR, LEARN
 from smemviz.app.components.connect import of_script
 from smemviz.app.page import titled
+from smemviz.app.pages.learn.learn_page import WHY
 from smemviz.app.router import NOWHERE, pages
 from smemviz.app.server.payload import CALLBACKS
 from smemviz.app.state import CONSTANT, LOOK, MOST_BANKS, RUN
@@ -45,6 +46,7 @@ def names_element(*, editor: bool, prefix: str = "") -> str:
         "choices": CHOICES,
         "most_banks": MOST_BANKS,
         "show": SHOW,
+        "why": WHY,
         "themes": {name: _colours(theme) for name, theme in THEMES.items()},
         "callbacks": prefix + CALLBACKS,
         "prefix": prefix,

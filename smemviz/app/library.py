@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from smemviz.app.cache import Cache, visitor
+from smemviz.app.server.busy import note_busy
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.app.time_limit import StoppedError, TimeLimit
@@ -310,7 +311,8 @@ class Library:
             with self._running:  # it may import modules, which all of this process share
                 forget(path for path, _ in helpers)
                 return self._run_here(program)
-        except BusyError:
+        except BusyError as error:
+            note_busy(error)
             raise  # another try may do better
         except StoppedError as error:
             self._stopped.append(key)

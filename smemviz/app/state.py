@@ -16,7 +16,7 @@ from smemviz.recordings.places import is_place
 Source = Literal["recording", "lockstep"]
 
 # The names in the URL: of what is run and compared, beside the constants; and of what of it is looked at.
-RUN = ("file", "kernel", "launch", "source", "cc", "against", "task", "teach")
+RUN = ("file", "kernel", "launch", "source", "cc", "against", "task", "teach", "present")
 LOOK = ("block", "site", "warp", "step", "at", "view", "banks", "array", "elements", "scope")
 CONSTANT = "^_?[A-Z]"  # how the name of a constant begins, as front ends have it
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
+import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +15,8 @@ from smemviz.errors import InputError
 
 if TYPE_CHECKING:
     from smemviz.model.hardware.hardware import Hardware
+
+_MOST_DIGITS = 9  # of a number that counts
 
 
 class Declares(Protocol):
@@ -47,6 +52,39 @@ def add_view(parser: Declares) -> None:
     )
 
 
+def add_points(parser: Declares) -> None:
+    """Declare what makes many points of one, and what measures them."""
+    parser.add_argument(
+        "--over",
+        metavar="NAME=VALUE,VALUE,...",
+        type=several,
+        action="append",
+        default=[],
+        help="do it for each of these values of a constant; repeatable, for all combinations",
+    )
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="have a Dask cluster do it, a point at a time: tcp://HOST:8786, or local for a process per GPU of this "
+        "machine, without a GPU per core",
+    )
+
+
+def several(text: str) -> tuple[str, tuple[str, ...]]:
+    """Read ``NAME=VALUE,VALUE,...``, for argparse."""
+    name, values = setting(text)
+    return name, tuple(setting(f"{name}={value}")[1] for value in values.split(","))
+
+
+def combinations(arguments: argparse.Namespace) -> list[dict[str, str]]:
+    """Return the constants of each point that ``--set`` and ``--over`` ask for."""
+    names = [name for name, _ in arguments.over]
+    return [
+        dict(arguments.set) | dict(zip(names, values, strict=True))
+        for values in itertools.product(*(values for _, values in arguments.over))
+    ]
+
+
 def main_output(as_json: bool) -> contextlib.AbstractContextManager[object]:
     """Keep what main() prints out of standard output while that is one JSON document."""
     return contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
@@ -68,6 +106,32 @@ def hardware(text: str) -> Hardware:
         return Hardware.read(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def whole(low: int, high: int, said: str) -> Callable[[str], int]:
+    """Return what reads a whole number between bounds, for argparse; ``said`` is what any other text is not."""
+
+    def read(text: str) -> int:
+        if not (text.isdecimal() and len(text) <= _MOST_DIGITS and low <= int(text) <= high):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {said}")
+        return int(text)
+
+    return read
+
+
+def real(low: float, high: float, said: str, unit: str = "") -> Callable[[str], float]:
+    """Return what reads a number between bounds, with its unit or without, for argparse; ``said`` refuses a text."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text.removesuffix(unit))
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is {said}")
+        return value
+
+    return read
 
 
 def require_output(path: Path | None, *endings: str, undone: str = "nothing was run") -> None:

@@ -112,12 +112,10 @@ def _texts(
         [[f"<b>{place.format(bank=b, wavefront=w)}</b><br>{idle}" for b in range(banks)] for w in range(1, rows + 1)],
         dtype=object,
     )
-    for w, b in np.unique(np.stack([served.wavefront, served.bank]), axis=1).T.tolist():
+    for w, b, who, of in served.cells():
         if w >= rows:
-            continue
-        here = (served.wavefront == w) & (served.bank == b)
-        who = served.lane[here].tolist()
-        word = lane_ranges(served.word[here].tolist())
+            break
+        word = lane_ranges(of)
         lanes[w, b] = lanes_briefly(who)
         words[w, b] = word
         where = place.format(bank=b, wavefront=w + 1)

@@ -19,6 +19,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.errors import InputError
+
 _END_RECORD = 22  # bytes of a zip's end record when the zip has no comment
 _ZIP64_LOCATOR = 20
 _MAX_DIRECTORY = 8192
@@ -69,10 +71,18 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
-    """Write a zip that is complete or not there."""
-    with replacing(path) as partial:
-        write_members(partial, members)
+@contextlib.contextmanager
+def writing(path: str | Path) -> Iterator[Path]:
+    """Give the same path for a result that somebody named.
+
+    Raises:
+        InputError: when the file cannot be written.
+    """
+    try:
+        with replacing(Path(path)) as partial:
+            yield partial
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def write_members(target: Path | BinaryIO, members: Mapping[str, bytes]) -> None:

@@ -11,7 +11,7 @@ from platformdirs import user_data_path
 
 from smemviz.errors import InputError
 from smemviz.paths import kernels_dir
-from smemviz.recordings.archive import replacing
+from smemviz.recordings.archive import writing
 from smemviz.recordings.data import Calibration
 from smemviz.recordings.decode import decode
 from smemviz.recordings.recording import Recording
@@ -24,12 +24,9 @@ def save_calibration(calibration: Calibration, path: Path | None = None) -> Path
     """Write a calibration, by default where recordings made on the same card will find it; return the path."""
     if path is None:
         path = _user_path(calibration.device.name)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as partial:
-            partial.write_text(json.dumps(asdict(calibration), indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    with writing(path) as partial:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(asdict(calibration), indent=1) + "\n", encoding="utf-8")
     return path
 
 

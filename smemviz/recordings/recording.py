@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.errors import InputError, RecordingError
-from smemviz.recordings.archive import write_archive, write_members
+from smemviz.errors import RecordingError
+from smemviz.recordings.archive import write_members, writing
 from smemviz.recordings.data import Calibration, Device, Finding, Launch, Requests, Site, Totals
 from smemviz.recordings.dtypes import ConstantValue
 
@@ -120,10 +120,8 @@ def save(recording: Recording, path: str | Path) -> None:
         InputError: when the file cannot be written.
     """
     members = _members(recording, path)
-    try:
-        write_archive(Path(path), members)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    with writing(path) as partial:
+        write_members(partial, members)
 
 
 def packed(recording: Recording, name: str) -> bytes:

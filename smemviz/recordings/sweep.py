@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from smemviz.errors import InputError
-from smemviz.recordings.archive import replacing
+from smemviz.recordings.archive import writing
 from smemviz.recordings.data import SECTOR_BYTES, Device
 from smemviz.recordings.decode import decode
 
@@ -218,11 +218,8 @@ def save_sweep(sweep: Sweep, path: Path) -> None:
     Raises:
         InputError: when the file cannot be written.
     """
-    try:
-        with replacing(path) as partial:
-            partial.write_text(_text(sweep), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    with writing(path) as partial:
+        partial.write_text(_text(sweep), encoding="utf-8")
 
 
 def load_sweep(path: Path) -> Sweep:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -14,7 +12,7 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.printable import printable
 from smemviz.recordings.data import Finding, Site
 from smemviz.recordings.recording import Recording
-from smemviz.reports.recording import output_console
+from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.wording.grammar import clauses, items
 from smemviz.wording.labels import access_name, duration, listed
 from smemviz.wording.sentences import described
@@ -65,8 +63,7 @@ class Diff:
 def print_diff(diff: Diff, form: Form) -> None:
     """Print a comparison to standard output."""
     if form == "json":
-        json.dump(diff_facts(diff), sys.stdout, indent=1)
-        print()
+        print_json(diff_facts(diff))
     elif form == "markdown":
         print(printable(to_markdown(diff)))
     else:
@@ -245,19 +242,15 @@ def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list
 
 
 def _print_tables(diff: Diff) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     console = output_console()
 
     def say(text: str, style: str = "") -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True, style=style)
+        console.print(text, soft_wrap=True, style=style)
 
     def show(title: str, heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]]) -> None:
-        table = Table(title=Text(title), title_justify="left")
-        words = ("launch", "access", "operation")
-        for head in heads:
-            table.add_column(head, justify="left" if head in words else "right", overflow="fold")
+        table = table_of(heads, ("launch", "access", "operation"), title)
         for cells, strong in rows:
             table.add_row(*map(Text, cells), style="bold" if strong else "")
         console.print(table)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +10,7 @@ from smemviz.errors import InputError
 from smemviz.figures.drawing.style import ThemeName
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.request_view import blocks
-from smemviz.recordings.archive import replaceable, replacing
+from smemviz.recordings.archive import replaceable, writing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import Rows, tables, write_csv, write_parquet
 from smemviz.reports.html.page import figure_page
@@ -73,34 +71,29 @@ def write_image(path: Path, drawn: Picture, sheet: Sheet, dpi: int, theme: Theme
     """
     form = next(one for one in FORMATS if path.suffix.lower() == f".{one}")
     pressed = print_layout(drawn.figure, sheet, theme, drawn.text)
-    content = draw([Image(pressed, form, dpi)])[0]
-    with _writing(path) as partial:
-        partial.write_bytes(content)
+    write_bytes(path, draw([Image(pressed, form, dpi)])[0])
 
 
 def write_figure_page(path: Path, drawn: Picture, title: str, theme: ThemeName) -> None:
     """Write a figure that answers to the mouse as one HTML file."""
-    with _writing(path) as partial:
-        partial.write_text(figure_page(drawn.figure, drawn.text, title, theme), encoding="utf-8")
+    write_bytes(path, figure_page(drawn.figure, drawn.text, title, theme).encode())
 
 
 def write_report(path: Path, recording: Recording, wanted: Wanted, hardware: Hardware, theme: ThemeName | None) -> None:
     """Write a recording as one HTML file that plays."""
-    page = report_page(recording, launches(recording, wanted), hardware, theme)
-    with _writing(path) as partial:
-        partial.write_text(page, encoding="utf-8")
+    write_bytes(path, report_page(recording, launches(recording, wanted), hardware, theme).encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write what was made already."""
-    with _writing(path) as partial:
+    with writing(path) as partial:
         partial.write_bytes(content)
 
 
 def write_table(path: Path, recording: Recording, wanted: Wanted, rows: Rows, hardware: Hardware) -> None:
     """Write the requests, or sites, of launches as CSV or Parquet."""
     pieces = tables(recording, every_launch(recording, wanted), rows, hardware)
-    with _writing(path) as partial:
+    with writing(path) as partial:
         if path.suffix.lower() == ".csv":
             write_csv(partial, pieces, rows)
         else:
@@ -115,7 +108,7 @@ def write_trace(path: Path, recording: Recording, wanted: Wanted, hardware: Hard
         raise InputError(f"{recording.file}: block {wanted.block} is not in the log of any of these launches")
     named = [(launch_name(launch, number), launch) for launch, number in found]
     facts = _facts(recording, hardware) | {"missing": missing(recording, [launch for launch, _ in found])}
-    with _writing(path) as partial:
+    with writing(path) as partial:
         write_events(partial, events(named, wanted.block, hardware), facts)
 
 
@@ -130,13 +123,3 @@ def _facts(recording: Recording, hardware: Hardware) -> dict[str, object]:
         "wavefronts": rule(hardware, recording.launches),
         "missing": missing(recording, recording.launches),
     }
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[Path]:
-    """Give a path to write to that becomes the file when it is complete."""
-    try:
-        with replacing(path) as partial:
-            yield partial
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from smemviz.figures.drawing.style import THEMES, Theme, blend, font, mono
+from smemviz.figures.drawing.style import THEMES, blend, css_variables, font, mono
 from smemviz.i18n import _, spoken
 from smemviz.model.counting.duplicates import duplicates
 from smemviz.model.hardware.compute_capability import known
@@ -26,6 +26,8 @@ from smemviz.wording.sentences import Facts, described, facts, headline, origin,
 _MOST_LAUNCHES = 20
 _MOST_FINDINGS = 5
 _MOST_ROWS = 16
+_BANKS = max(row.banks for row in known())
+_COLOURS = ("paper", "ink", "muted", "idle", "unused", "conflict")
 _CELL, _ROW, _LEFT, _BOTTOM = 20, 20, 34, 32  # pixels
 
 
@@ -109,13 +111,16 @@ def _picture(recording: Recording, now: RequestView, hardware: Hardware) -> str:
 
 
 def _svg(served: BankService, banks: int, label: str) -> str:
+    """Draw the first wavefronts; a cell has its lane, ``7``, or ``0+`` for lanes 0 and others."""
     rows = min(served.wavefronts, _MOST_ROWS)
     width, height = _LEFT + banks * _CELL, rows * _ROW + _BOTTOM
     cells = []
-    for bank, wavefront, lanes in _cells(served, rows):
-        x, y = _LEFT + bank * _CELL, wavefront * _ROW
-        shape = f'<rect class="b{bank}" x="{x}" y="{y}" width="{_CELL - 1}" height="{_ROW - 1}"/>'
-        cells.append(f'{shape}<text x="{x + _CELL / 2 - 0.5}" y="{y + 14}">{escape(lanes)}</text>')
+    for wavefront, bank, lanes, _words in served.cells():
+        if wavefront < rows:
+            x, y = _LEFT + bank * _CELL, wavefront * _ROW
+            said = f"{min(lanes)}+" if len(set(lanes)) > 1 else f"{lanes[0]}"
+            shape = f'<rect class="b{bank}" x="{x}" y="{y}" width="{_CELL - 1}" height="{_ROW - 1}"/>'
+            cells.append(f'{shape}<text x="{x + _CELL / 2 - 0.5}" y="{y + 14}">{said}</text>')
     idle = (
         f'<rect class="idle" x="{_LEFT}" y="{row * _ROW}" width="{banks * _CELL - 1}" height="{_ROW - 1}"/>'
         for row in range(rows)
@@ -138,20 +143,11 @@ def _svg(served: BankService, banks: int, label: str) -> str:
     )
 
 
-def _cells(served: BankService, rows: int) -> Iterator[tuple[int, int, str]]:
-    """Return bank, wavefront and lanes of every cell that serves one: ``7``, or ``0+`` for lanes 0 and others."""
-    places: dict[tuple[int, int], list[int]] = {}
-    for bank, wavefront, lane in zip(served.bank, served.wavefront, served.lane, strict=True):
-        if wavefront < rows:
-            places.setdefault((int(bank), int(wavefront)), []).append(int(lane))
-    for (bank, wavefront), lanes in places.items():
-        alone = len(set(lanes)) == 1
-        yield bank, wavefront, str(lanes[0]) if alone else f"{min(lanes)}+"
-
-
 def _style() -> str:
     """Return the style sheet: light, dark where the system is, and either where the notebook says so."""
-    light, dark = (_colours(THEMES[name]) for name in ("light", "dark"))
+    light, dark = (
+        css_variables(THEMES[name], _COLOURS, b=blend(THEMES[name].ramp, _BANKS)) for name in ("light", "dark")
+    )
     as_light = "body[data-jp-theme-light=true] .smemviz,body.vscode-light .smemviz"
     as_dark = "body[data-jp-theme-light=false] .smemviz,body.vscode-dark .smemviz"
     return (
@@ -170,12 +166,3 @@ def _style() -> str:
         ".smemviz .row{text-anchor:end}.smemviz .note{text-anchor:start}.smemviz .idle{fill:var(--idle)}"
         + "".join(f".smemviz .b{bank}{{fill:var(--b{bank})}}" for bank in range(_BANKS))
     )
-
-
-_BANKS = max(row.banks for row in known())
-
-
-def _colours(theme: Theme) -> str:
-    names = ("paper", "ink", "muted", "idle", "unused", "conflict")
-    banks = (f"--b{i}:{colour}" for i, colour in enumerate(blend(theme.ramp, _BANKS)))
-    return ";".join((*(f"--{name}:{getattr(theme, name)}" for name in names), *banks))

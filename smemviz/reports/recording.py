@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smemviz.frontends.numba.sites.loaded import loaded_sites
 from smemviz.model.counting.duplicates import duplicates
@@ -17,16 +14,13 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import basis, predictable, weakest_basis
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix
-from smemviz.printable import printable
 from smemviz.recordings.data import Launch, Site, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import spelling_of
+from smemviz.reports.terminal import output_console, print_json
 from smemviz.views.columns import COUNTS, TRAFFIC
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.sentences import described
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 SCHEMA = 1
 _PLACE = ("line", "column", "source", "function", "calls", "array", "space", "op", "width")
@@ -167,14 +161,13 @@ def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json:
     """Print the counts of a recording to standard output, as one JSON document or as a table for each launch."""
     data = facts(recording, hardware)
     if as_json:
-        json.dump(data, sys.stdout, indent=1)
-        print()
+        print_json(data)
         return
     from smemviz.reports.console_table import launch_tables
 
     console = output_console()
     for line in _header(data):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     for group in duplicates(recording.launches):
         launch = data["launches"][group[0]]
         mistaken = {finding.line for finding in recording.mistakes if finding.launch in group}
@@ -182,13 +175,13 @@ def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json:
         for table in launch_tables(data["file"], launch, mistaken, len(group), console.width):
             console.print(table, crop=False)
         for note in _notes(launch, hardware.cc):
-            console.print(note, markup=False, highlight=False, soft_wrap=True)
+            console.print(note, soft_wrap=True)
     if recording.findings:
         console.print()
     for finding in recording.findings:
         file = recording.file_of_finding(finding)
         sentence = f"{file}:{finding.line}: {described(finding, recording)}"
-        console.print(sentence, markup=False, highlight=False, style="bold", soft_wrap=True)
+        console.print(sentence, style="bold", soft_wrap=True)
 
 
 def _header(data: dict[str, Any]) -> list[str]:
@@ -232,25 +225,3 @@ def _notes(launch: dict[str, Any], cc: tuple[int, int]) -> list[str]:
             said = site["explanation"]
             notes.append(f"line {site['line']}, {site['source']}: {said['because']} {said['cure']}")
     return notes
-
-
-def output_console() -> Console:
-    """Return a console on standard output, wide where that is no terminal."""
-    from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.segment import Segment
-
-    from smemviz.reports.console_table import WIDTH_UNSEEN
-
-    class Output(Console):
-        def on_broken_pipe(self) -> None:
-            raise
-
-        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-            """Let nothing that a recording holds reach the terminal as a command."""
-            for segment in super().render(renderable, options):
-                yield segment if segment.control else Segment(printable(segment.text), segment.style)
-
-    console = Output(emoji=False, markup=False)  # "file.py:100:" is a place, "[/a]" text
-    if not console.is_terminal:
-        console.width = WIDTH_UNSEEN
-    return console

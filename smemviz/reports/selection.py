@@ -103,7 +103,7 @@ def choose(
                 f"{recording.file}: no access begins at {place}; accesses are in lines {_listed(lines) or 'none'}"
             )
     launch = max(found, key=lambda one: (any(s.space == space for s in one.sites), facts(one, hardware).excess))
-    return launch, _moment(recording, launch, wanted, hardware, space)
+    return launch, _moment(recording, launch, wanted, hardware, space).spelled(recording)
 
 
 def _moment(recording: Recording, launch: Launch, wanted: Wanted, hardware: Hardware, space: str | None) -> RequestView:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,8 @@ from smemviz.model.layout.candidates import Pad
 from smemviz.printable import printable
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.spelling import Spelling, spelling_of
-from smemviz.reports.recording import output_console, time_facts
+from smemviz.reports.recording import time_facts
+from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.suggest import Answer, Refused, Rewrite, Suggestion
 from smemviz.wording.layout_changes import change_said
 
@@ -34,13 +34,12 @@ def suggested_in_words(one: Suggestion, spelling: Spelling) -> str:
 def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, as_json: bool) -> None:
     """Print an answer."""
     if as_json:
-        json.dump(answer_facts(recording, found, notes), sys.stdout, indent=1)
-        print()
+        print_json(answer_facts(recording, found, notes))
         return
     console, spelling = output_console(), spelling_of(recording.file)
 
     def say(text: str, style: str = "") -> None:
-        console.print(text, markup=False, highlight=False, style=style, soft_wrap=True)
+        console.print(text, style=style, soft_wrap=True)
 
     if not found.suggested and not found.refused:
         say(f"{recording.file}: no shared array has excess; there is nothing to change")
@@ -149,16 +148,13 @@ def _refused_facts(one: Refused) -> dict[str, Any]:
 
 
 def _table(suggested: Sequence[Suggestion], spelling: Spelling) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
     engines = list(dict.fromkeys(check.engine for one in suggested for check in one.checks))
     timed = any(one.times for one in suggested)
-    table = Table()
-    for name in ("kernel", "array", "change"):
-        table.add_column(name, overflow="fold")
-    for name in ("now", "predicted", *(_ENGINES[name] for name in engines), *(["time"] if timed else [])):
-        table.add_column(name, justify="right")
+    words = ("kernel", "array", "change")
+    counts = ("now", "predicted", *(_ENGINES[name] for name in engines), *(["time"] if timed else []))
+    table = table_of((*words, *counts), words)
     for one in suggested:
         change = suggested_in_words(one, spelling)
         counted = {check.engine: f"{sum(check.counted):,}" for check in one.checks if check.counted}

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from smemviz.recordings.data import Launch
 from smemviz.recordings.recording import Recording
-from smemviz.reports.recording import output_console
+from smemviz.reports.terminal import output_console, table_of
 
 
 def print_verdicts(recording: Recording) -> None:
@@ -17,23 +17,21 @@ def print_verdicts(recording: Recording) -> None:
     console = output_console()
     assert recording.device is not None
     cc = recording.device.compute_capability
-    console.print(f"{recording.file}: recorded and counted on {recording.device.name}", markup=False, highlight=False)
-    console.print("recorded -> counted by the hardware; one number where both are the same", highlight=False)
+    console.print(f"{recording.file}: recorded and counted on {recording.device.name}")
+    console.print("recorded -> counted by the hardware; one number where both are the same")
     for launch in recording.launches:
         console.print()
         console.print(_table(launch, cc))
         for sentence in launch.unaccounted:
-            console.print(sentence, markup=False, highlight=False, style="bold")
+            console.print(sentence, style="bold")
         duration = launch.counters.get("gpu__time_duration.sum")
         if duration is not None:
-            console.print(f"{duration / 1000:.3f} us under the profiler", highlight=False)
+            console.print(f"{duration / 1000:.3f} us under the profiler")
 
 
 def _table(launch: Launch, cc: tuple[int, int]) -> Table:
-    table = Table(title=Text(launch.kernel), title_justify="left")
-    for name in ("line", "source", "space", "op", "requests", "wavefronts", "sectors", "verdict", "because"):
-        numbers = name in ("line", "requests", "wavefronts", "sectors")
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    heads = ("line", "source", "space", "op", "requests", "wavefronts", "sectors", "verdict", "because")
+    table = table_of(heads, ("source", "space", "op", "verdict", "because"), launch.kernel)
     for site, counted, found in zip(launch.sites, launch.summary(cc), launch.hardware, strict=True):
         pairs = [(getattr(counted, name), getattr(found, name)) for name in ("requests", "wavefronts", "sectors")]
         words = (str(site.line), site.source, site.space, site.op, *(_pair(*pair) for pair in pairs))

@@ -12,8 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from smemviz.engines.backend import gpu_engine
-from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker, selection
@@ -76,7 +74,8 @@ class Verifier:
         ran = _run(self.program, self.engine, self.kernels, self.progress)
         if self.engine == "lockstep":
             return ran
-        again = _hashes_on_device(self.program, self.kernels)  # atomics of floats give another sum each time
+        # Atomics of floats give another sum each time.
+        again = language_of(self.program).outputs(self.program, self.kernels)
         return replace(ran, hashes=tuple(map(_same, ran.hashes, again)))
 
     def start(self) -> None:
@@ -169,9 +168,7 @@ def times(program: Program, kernels: Collection[str], progress: Progress | None 
     Raises:
         MissingError: when there is none.
     """
-    from smemviz.measure.time.timing import time_program
-
-    return time_program(program, progress=progress, kernels=kernels).times
+    return language_of(program).times(program, kernels, progress)
 
 
 def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _Ran:
@@ -184,14 +181,8 @@ def _run(program: Program, engine: EngineName, kernels: Collection[str], progres
         launches, findings = language_of(program).run(program, progress, keep)
         return _Ran(launches, findings, tuple(hashes))
     picker = Picker(selection(kernels=sorted(kernels)))
-    launches, findings = gpu_engine().run(program, progress, LOG_BYTES, picker)
-    return _Ran(launches, findings, _hashes_on_device(program, kernels))
-
-
-def _hashes_on_device(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
-    from smemviz.measure.time.outputs import outputs
-
-    return outputs(program, kernels)
+    launches, findings = language_of(program).run_on_gpu(program, progress, picker)
+    return _Ran(launches, findings, language_of(program).outputs(program, kernels))
 
 
 def _same(one: OutputHash, other: OutputHash) -> OutputHash:

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from smemviz.figures.drawing.style import FONT, MONO, THEMES, Theme
+from smemviz.figures.drawing.style import FONT, MONO, THEMES, css_variables
+from smemviz.reports.html.page import document
 from smemviz.testing.witness import Drawing, Witness
 from smemviz.wording.labels import count
+
+_COLOURS = ("paper", "ink", "muted", "idle", "unused", "conflict")
 
 
 @dataclass(frozen=True)
@@ -34,24 +37,7 @@ def page(failures: Sequence[Failure]) -> str:
     """Write the page about the tests that failed."""
     title = f"{count(len(failures), 'test')} failed" if failures else "No test failed"
     sections = "\n".join(_section(failure) for failure in failures)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>smemviz: {title}</title>
-<style>
-{_style()}
-</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-{sections}
-</main>
-</body>
-</html>
-"""
+    return document(f"smemviz: {title}", f"<main>\n<h1>{title}</h1>\n{sections}\n</main>", _style(), [])
 
 
 def _section(failure: Failure) -> str:
@@ -122,8 +108,9 @@ def _cell(cell: str, crowded: bool) -> str:
 
 
 def _style() -> str:
-    return f""":root {{ color-scheme: light dark; {_colours(THEMES["light"])} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {_colours(THEMES["dark"])} }} }}
+    light, dark = (f"{css_variables(one, _COLOURS)};--bank:{one.ramp[2]}" for one in (THEMES["light"], THEMES["dark"]))
+    return f""":root {{ color-scheme: light dark; {light} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
 body {{ margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 {FONT}; }}
 main {{ max-width: 72rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }}
 h1 {{ font-size: 1.6rem; }}
@@ -144,8 +131,3 @@ td {{ min-width: 1.6em; height: 1.7em; text-align: center; background: var(--idl
 td.served {{ background: var(--bank); }}
 td.conflict {{ background: var(--bank); font-weight: 800; box-shadow: inset 0 0 0 2px var(--conflict); }}
 a {{ color: inherit; }}"""
-
-
-def _colours(theme: Theme) -> str:
-    names = ("paper", "ink", "muted", "idle", "unused", "conflict")
-    return "".join(f"--{name}: {getattr(theme, name)}; " for name in names) + f"--bank: {theme.ramp[2]};"

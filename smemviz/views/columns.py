@@ -86,45 +86,26 @@ def _headed(head: str, *places: Place) -> dict[Place, str]:
     return dict.fromkeys(places, head)
 
 
-def _of_row(name: str) -> Callable[[Launch, int, Hardware], Value]:
-    """Count a site by a number of its summary."""
+def _number(count: Callable[..., object], name: str) -> Callable[..., Value]:
+    """Return what counts something and reads one of its numbers, None where there is nothing to count."""
 
-    def of_site(launch: Launch, site: int, hardware: Hardware) -> Value:
-        row: SiteSummary = summarize(launch, hardware)[site]
-        value: Value = getattr(row, name)
+    def read(*asked: object) -> Value:
+        value: Value = getattr(count(*asked), name, None)
         return value
 
-    return of_site
+    return read
 
 
-def _of_facts(name: str) -> Callable[[Launch, Hardware], Value]:
-    """Count a launch by one of its facts."""
-
-    def of_launch(launch: Launch, hardware: Hardware) -> Value:
-        value: Value = getattr(facts(launch, hardware), name)
-        return value
-
-    return of_launch
+def _row(launch: Launch, site: int, hardware: Hardware) -> SiteSummary:
+    return summarize(launch, hardware)[site]
 
 
-def _of_traffic(name: str) -> Callable[[Launch, int, Hardware], Value]:
-    """Count a site by what it moved in global memory."""
-
-    def of_site(launch: Launch, site: int, hardware: Hardware) -> Value:
-        value: Value = getattr(traffic_of(launch, site), name, None)
-        return value
-
-    return of_site
+def _moved(launch: Launch, site: int, hardware: Hardware) -> Traffic | None:
+    return traffic_of(launch, site)
 
 
-def _of_all_traffic(name: str) -> Callable[[Launch, Hardware], Value]:
-    """Count a launch by what all its sites moved in global memory."""
-
-    def of_launch(launch: Launch, hardware: Hardware) -> Value:
-        value: Value = getattr(global_traffic(launch), name)
-        return value
-
-    return of_launch
+def _all_moved(launch: Launch, hardware: Hardware) -> Traffic:
+    return global_traffic(launch)
 
 
 def global_traffic(launch: Launch) -> Traffic:
@@ -150,8 +131,8 @@ COUNTS = (
         "requests",
         "count",
         ("shared", "global"),
-        _of_row("requests"),
-        _of_facts("requests"),
+        _number(_row, "requests"),
+        _number(facts, "requests"),
         "requests",
         (N_("requests"), N_("shared requests")),
         N_("One warp at one place of the source, once: the addresses that its {lanes} lanes ask for together."),
@@ -162,8 +143,8 @@ COUNTS = (
         "wavefronts",
         "count",
         ("shared",),
-        _of_row("wavefronts"),
-        _of_facts("wavefronts"),
+        _number(_row, "wavefronts"),
+        _number(facts, "wavefronts"),
         "wavefronts",
         (
             N_("wavefronts"),
@@ -184,8 +165,8 @@ COUNTS = (
         "ideal",
         "count",
         ("shared",),
-        _of_row("ideal"),
-        _of_facts("ideal"),
+        _number(_row, "ideal"),
+        _number(facts, "ideal"),
         "ideal",
         (N_("ideal"),),
         N_("The wavefronts of the same requests if no two words shared a bank: one for each group of lanes."),
@@ -195,8 +176,8 @@ COUNTS = (
         "excess",
         "count",
         ("shared",),
-        _of_row("excess"),
-        _of_facts("excess"),
+        _number(_row, "excess"),
+        _number(facts, "excess"),
         "excess",
         (N_("excess"), N_("bank conflicts")),
         N_("Wavefronts beyond the ideal. Nsight Compute calls them excessive."),
@@ -207,8 +188,8 @@ COUNTS = (
         "max_degree",
         "count",
         ("shared",),
-        _of_row("max_degree"),
-        _of_facts("max_degree"),
+        _number(_row, "max_degree"),
+        _number(facts, "max_degree"),
         "degree",
         (N_("degree"), N_("N-way")),
         N_(
@@ -222,8 +203,8 @@ COUNTS = (
         "sectors",
         "count",
         ("global",),
-        _of_row("sectors"),
-        _of_facts("sectors"),
+        _number(_row, "sectors"),
+        _number(facts, "sectors"),
         "sectors",
         (N_("sectors"), N_("global sectors"), N_("sectors loaded"), N_("sectors stored")),
         N_(
@@ -239,8 +220,8 @@ TRAFFIC = (
         "sectors_per_request",
         "ratio",
         ("global",),
-        _of_traffic("sectors_per_request"),
-        _of_all_traffic("sectors_per_request"),
+        _number(_moved, "sectors_per_request"),
+        _number(_all_moved, "sectors_per_request"),
         "sectors-per-request",
         (N_("sectors per request"),),
         N_(
@@ -253,15 +234,15 @@ TRAFFIC = (
         "bytes_used",
         "bytes",
         ("global",),
-        _of_traffic("used"),
-        _of_all_traffic("used"),
+        _number(_moved, "used"),
+        _number(_all_moved, "used"),
     ),
     Column(
         "efficiency",
         "share",
         ("global",),
-        _of_traffic("efficiency"),
-        _of_all_traffic("efficiency"),
+        _number(_moved, "efficiency"),
+        _number(_all_moved, "efficiency"),
         "efficiency",
         (N_("efficiency"),),
         N_("Bytes that lanes use, each counted once a request, divided by the bytes of the sectors moved."),
@@ -272,7 +253,7 @@ TRAFFIC = (
         "bytes_wasted",
         "bytes",
         ("shared", "global"),
-        lambda launch, site, hardware: bytes_wasted(launch, site, hardware),
+        bytes_wasted,
         _global_bytes_wasted,
         "wasted",
         (N_("bytes wasted"), N_("global bytes wasted")),

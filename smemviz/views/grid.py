@@ -63,7 +63,7 @@ def declared(now: RequestView, array: ArrayInfo, where: BankLayout) -> Grid:
         width = max(where.banks * where.width // array.itemsize, 1)
         x_title, y_title = _("element, folded at {width}", width=width), _("row")
     places = zip(*(i.tolist() for i in np.indices(array.shape).reshape(len(array.shape), -1)), strict=True)
-    names = np.array([f"{array.name}[{', '.join(map(str, place))}]" for place in places], dtype=object)
+    names = np.array([now.spelling.element(array.name, place) for place in places], dtype=object)
 
     def fold(flat: NDArray[Any], fill: object) -> NDArray[Any]:
         return np.append(flat, np.full(-len(flat) % width, fill, flat.dtype)).reshape(-1, width)

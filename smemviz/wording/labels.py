@@ -10,6 +10,7 @@ import numpy as np
 
 from smemviz.i18n import _, ngettext, pgettext, spoken
 from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo
+from smemviz.recordings.spelling import Spelling
 from smemviz.wording.grammar import names
 
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
@@ -68,9 +69,9 @@ def day(when: date) -> str:
     return str(format_date(when, "long", locale=spoken().replace("-", "_")))
 
 
-def element_name(array: ArrayInfo, element: int) -> str:
+def element_name(array: ArrayInfo, element: int, spelling: Spelling) -> str:
     """Write an element, counted in row-major order, as the source would: ``a[3, 16]``."""
-    return f"{array.name}[{', '.join(str(int(i)) for i in np.unravel_index(element, array.shape))}]"
+    return spelling.element(array.name, [int(i) for i in np.unravel_index(element, array.shape)])
 
 
 def duration(microseconds: float) -> str:

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from werkzeug.serving import make_server
 
 from smemviz.app.factory import create_app
+from smemviz.app.texts import Texts
 from smemviz.paths import gallery
 
 expect.set_options(timeout=LIMIT)
@@ -42,3 +43,11 @@ def quiet(page: Page, server: str) -> Iterator[Page]:
     """Give a page that must stay quiet: no error in the console, no request to anywhere else."""
     with watched(page, server):
         yield page
+
+
+@pytest.fixture
+def texts() -> Iterator[Texts]:
+    """Give what runs texts, in processes that end with the test."""
+    made = Texts()
+    yield made
+    made.supervisor.close()

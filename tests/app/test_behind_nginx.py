@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -16,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.servers import LONGEST, free_port
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("nginx") and shutil.which("openssl")), reason="nginx or openssl is not installed"
 )
 
-LONGEST = 60  # s; what waits for ever fails after that
 DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "serve.md"
 _AROUND = """daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;
 events {{}}
@@ -31,11 +30,6 @@ http {{
 {site}
 }}
 """
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 @pytest.fixture

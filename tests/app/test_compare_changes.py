@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -72,13 +71,6 @@ def test_counts_are_those_of_the_hardware_of_the_page(library: Library) -> None:
     }
     assert totals["3.7"] == "set_row_read_col_pad | 96 | 544 → 64 | 480 → 0 | 16 → 1 | 128 | not measured"
     assert totals["3.7-8"] == "set_row_read_col_pad | 96 | 544 → 80 | 480 → 16 | 16 → 2 | 128 | not measured"
-
-
-@pytest.fixture
-def texts() -> Iterator[Texts]:
-    made = Texts()
-    yield made
-    made.supervisor.close()
 
 
 def test_no_revision_is_read_for_other_machines(library: Library, texts: Texts, tmp_path: Path) -> None:

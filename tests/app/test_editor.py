@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ from smemviz.engines.sandbox import Supervisor, parse_text
 from smemviz.engines.sandbox import supervisor as supervisor_module
 from smemviz.engines.sandbox.turns import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError
-
-
-@pytest.fixture
-def texts() -> Iterator[Texts]:
-    made = Texts()
-    yield made
-    made.supervisor.close()
 
 
 def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:
@@ -57,6 +49,7 @@ def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(tex
 
 def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor_module, "_MOMENT_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor_module, "_NEXT_SECONDS", 0.0)
     turns = Turns(1)
     held = Ticket("another", "held")
     assert turns.place(held) == 0
@@ -87,6 +80,12 @@ def test_the_latest_texts_are_found_by_other_processes(
     names = [made.add(f"X = {n}\n").name for n in range(4)]
     assert len(list(tmp_path.iterdir())) == 2
     assert Texts(texts.supervisor, tmp_path).program(names[-1]).source == "X = 3\n"
+
+
+def test_texts_are_taken_where_the_folder_for_them_is_gone(texts: Texts, tmp_path: Path) -> None:
+    made = Texts(texts.supervisor, tmp_path / "texts")
+    (tmp_path / "texts").rmdir()
+    assert made.program(made.add("X = 1\n").name).source == "X = 1\n"
 
 
 def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from helpers.servers import alive
 
 from smemviz.app.tasks.jobs import Job
 
@@ -24,12 +25,6 @@ def eventually(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)
-
-
-def alive(pid: int) -> bool:
-    """Tell whether a process runs; one that ended and was not collected yet does not."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return bool(state.strip()) and not state.startswith("Z")
 
 
 def test_nothing_was_started_yet() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from helpers.pseudo import TAG, forgotten, pseudo
@@ -54,13 +53,6 @@ def test_what_the_lab_shows(query: dict[str, str]) -> None:
 
 
 NO_KERNEL_RUNS = "from numba import cuda\n\n\n@cuda.jit\ndef k():\n    pass\n\n\ndef main():\n    1 / 0\n"
-
-
-@pytest.fixture
-def texts() -> Iterator[Texts]:
-    made = Texts()
-    yield made
-    made.supervisor.close()
 
 
 def test_an_access_is_named_by_a_whole_message() -> None:

@@ -4,7 +4,6 @@ import gc
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -270,13 +269,6 @@ def main():
     for blocks, step in ((1, 1), (1, 4), (2, 1), (1, 2)):
         fill[blocks, 32](out, step)
 """
-
-
-@pytest.fixture
-def texts() -> Iterator[Texts]:
-    made = Texts()
-    yield made
-    made.supervisor.close()
 
 
 @pytest.mark.parametrize("name", ["text-mine", "text-0123456789abcdef"])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from dash import html
-from dash.development.base_component import Component
+from helpers.components import parts, text
 
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
@@ -28,21 +27,6 @@ LINES = (kernels_dir() / "mistakes.py").read_text(encoding="utf-8").splitlines()
 @pytest.fixture(scope="module")
 def served() -> Library:
     return Library([kernels_dir() / "mistakes.py", kernels_dir() / "square.py"])
-
-
-def parts(component: object) -> Iterator[Component]:
-    if isinstance(component, list | tuple):
-        for part in component:
-            yield from parts(part)
-    elif isinstance(component, Component):
-        yield component
-        yield from parts(getattr(component, "children", None))
-
-
-def text(component: object) -> str:
-    if isinstance(component, list | tuple):
-        return "".join(text(part) for part in component)
-    return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
 
 
 def marked(source: object) -> list[tuple[str, str]]:

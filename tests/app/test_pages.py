@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from dash import dcc, html
-from dash.development.base_component import Component
+from helpers.components import parts, text
 
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
@@ -23,23 +22,6 @@ from smemviz.recordings.recording import Recording
 @pytest.fixture(scope="module")
 def served() -> Library:
     return Library(gallery())
-
-
-def parts(component: object) -> Iterator[Component]:
-    """Walk a component and all that is in it."""
-    if isinstance(component, list | tuple):
-        for part in component:
-            yield from parts(part)
-    elif isinstance(component, Component):
-        yield component
-        yield from parts(getattr(component, "children", None))
-
-
-def text(component: object) -> str:
-    """Return what a reader sees of a component."""
-    if isinstance(component, list | tuple):
-        return "".join(text(part) for part in component)
-    return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
 
 
 def test_every_figure_keeps_to_this_machine_and_fits_its_place(served: Library) -> None:
@@ -90,7 +72,7 @@ def test_a_page_comes_filled(served: Library) -> None:
     assert page["present"].data == {"position": 3, "block": 0, "site": 0, "warp": 3, "step": 0}
     assert page["shown-run"].data["values"]["IPAD"] == 1
     assert len(page["played"].data["block"]["warp"]) == 96
-    assert page["warps"].figure.layout.height == page["warps"].style["height"]
+    assert page["warps"].figure["layout"]["height"] == page["warps"].style["height"]
 
 
 def test_a_refusal_leaves_what_is_there_and_says_what_it_is(served: Library) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from helpers.servers import drip, received
 
 from smemviz.app.server import serving
 from smemviz.app.server.serving import server_on
-
-LONGEST = 60  # s; what waits for ever fails after that
 
 
 def answer(environ: dict[str, object], respond: Callable[[str, list[tuple[str, str]]], object]) -> list[bytes]:
@@ -31,12 +29,6 @@ def address() -> Iterator[tuple[str, int]]:
         yield listening.getsockname()
         server.shutdown()
         thread.join()
-
-
-def received(connection: socket.socket) -> bytes:
-    """Return all that comes until the other end closes."""
-    connection.settimeout(LONGEST)
-    return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
 
 def test_what_is_sent_is_answered_without_telling_what_answers(address: tuple[str, int]) -> None:
@@ -66,14 +58,6 @@ def test_who_asks_letter_by_letter_is_hung_up_on(address: tuple[str, int], monke
     monkeypatch.setattr(serving, "SECONDS", 0.5)
     with socket.create_connection(address) as connection, pytest.raises(OSError):
         drip(connection)
-
-
-def drip(connection: socket.socket) -> None:
-    """Send a letter now and then, as long as the other end takes any."""
-    end = time.monotonic() + LONGEST
-    while time.monotonic() < end:
-        connection.sendall(b"G")
-        time.sleep(0.05)
 
 
 @pytest.mark.filterwarnings("error")

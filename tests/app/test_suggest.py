@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from dash.development.base_component import Component
-from helpers.filled import text
+from helpers.components import text
 from helpers.measured_app import printing
 
 from smemviz.app.library import Library
@@ -89,7 +89,7 @@ def test_what_is_stored_for_this_text_is_shown_at_once(library: Library) -> None
             "384 in lockstep, 384 on the GPU, 384 by Nsight Compute", "1.873 µs → 1.423 µs",
         ],
     ]  # fmt: skip
-    assert "recorded on an NVIDIA H200" in text(filling, "suggestions.html")
+    assert "recorded on an NVIDIA H200" in text(filling["suggestions.html"])
 
 
 def test_a_kernel_without_excess_has_no_panel(library: Library) -> None:
@@ -108,7 +108,7 @@ def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else() -> N
 def test_nothing_is_searched_before_it_is_asked_for(library: Library) -> None:
     filling = view_suggest(library, Suggester(), REDUCE)
     assert filling["suggest-poll.disabled"] is True
-    assert text(filling, "suggestions.html").startswith("Counts what was recorded with every pad")
+    assert text(filling["suggestions.html"]).startswith("Counts what was recorded with every pad")
 
 
 def test_what_is_found_here_is_shown_with_its_difference(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_what_is_found_here_is_shown_with_its_difference(library: Library, monke
     filling = view_suggest(library, suggester, REDUCE)
     table = filling["suggestions.html"][0].children
     assert rows(table) == [[PADDED, "600", "180", "180 in lockstep", "not timed"]]
-    said = text(filling, "suggestions.html")
+    said = text(filling["suggestions.html"])
     assert f"{PADDED} changes halves too: 180 -> 170 wavefronts." in said
     assert said.endswith(f"Difference: {PADDED}--- a\n+++ b\n")
 
@@ -134,7 +134,7 @@ def test_a_suggestion_that_failed_says_so(library: Library, monkeypatch: pytest.
     finish(suggester)
     filling = view_suggest(library, suggester, REDUCE)
     assert rows(filling["suggestions.html"][0].children)[0][3] == "failed in lockstep"
-    assert f"{PADDED}: line 9: 4 were promised." in text(filling, "suggestions.html")
+    assert f"{PADDED}: line 9: 4 were promised." in text(filling["suggestions.html"])
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_what_cannot_be_used_is_a_problem_in_words(
     monkeypatch.setattr(module, "command", lambda *_: printing(output))
     start(suggester, library, REDUCE)
     finish(suggester)
-    said = text(view_suggest(library, suggester, REDUCE), "suggest-status.html")
+    said = text(view_suggest(library, suggester, REDUCE)["suggest-status.html"])
     assert said == f"Nothing can be suggested{problem}"
 
 
@@ -175,6 +175,6 @@ def test_one_thing_at_a_time_is_run_here_and_that_is_said(library: Library) -> N
     path = library.kernel_file("reduce")
     assert path is not None
     assert not suggester.start(library.show(state), path, REDUCE["kernel"])
-    said = text(view_suggest(library, suggester, REDUCE, busy=True), "suggest-status.html")
+    said = text(view_suggest(library, suggester, REDUCE, busy=True)["suggest-status.html"])
     assert said == "Something else is being measured; try again when that is done."
     job.cancel()

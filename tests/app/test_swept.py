@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from dash.development.base_component import Component
+from helpers.components import parts, text
 
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.measured.measured_panels import view_measured
@@ -24,21 +22,6 @@ MATMUL = kernels_dir() / "matmul.py"
 @pytest.fixture(scope="module")
 def library() -> Library:
     return Library([MATMUL, *(kernels_dir() / f"{name}.py" for name in ("square", "reverse", "rectangle"))])
-
-
-def parts(component: object) -> Iterator[Component]:
-    if isinstance(component, list | tuple):
-        for part in component:
-            yield from parts(part)
-    elif isinstance(component, Component):
-        yield component
-        yield from parts(getattr(component, "children", None))
-
-
-def text(component: object) -> str:
-    if isinstance(component, list | tuple):
-        return "".join(text(part) for part in component)
-    return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
 
 
 def view(library: Library, **query: str) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.filled import text
+from helpers.components import text
 
 from smemviz.app.components.launches import Filling
 from smemviz.app.library import Library
@@ -23,7 +23,7 @@ def served() -> Library:
 def shown(filling: Filling) -> str:
     """Return the text of the explanation that is not hidden."""
     (one,) = (part for part in filling["why.html"] if not part.hidden)
-    return text({"one": one.children}, "one")
+    return text(one.children)
 
 
 def test_the_request_that_wastes_the_most_is_explained_first(served: Library) -> None:

@@ -16,10 +16,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from helpers.servers import LONGEST, free_port
 
 from smemviz.cli import main as cli
-
-LONGEST = 60  # s; what waits for ever fails after that
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no processes that share a port")
 
@@ -37,11 +36,6 @@ def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
         finally:
             process.terminate()
             process.communicate(timeout=LONGEST)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 def get(port: int, path: str) -> tuple[int, bytes]:

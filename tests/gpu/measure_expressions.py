@@ -3,8 +3,9 @@
     python tests/gpu/measure_expressions.py differences.json [expressions] [seed]
 
 10,000 of them by default, 100 to a kernel, in several processes. Values are equal bit by bit or both NaN; the last step
-of some is a transcendental function, which may be off by one in the last place. ``refused`` are those that Numba, or
-lockstep, or both refuse, with their errors.
+of some is a transcendental function, which may be off by two in the last place. What a float that no int64 holds leaves
+in an array of those is left open and not compared. ``refused`` are those that Numba, or lockstep, or both refuse, with
+their errors.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+LAST_PLACES = 2
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 TOGETHER = 100
@@ -52,7 +54,7 @@ def same(ours: np.ndarray, theirs: np.ndarray, *, rough: bool) -> np.ndarray:
         # In float32 where both are such numbers: most functions are of that type or of float64.
         single = (ours == ours.astype(np.float32)) & (theirs == theirs.astype(np.float32))
         step = np.where(single, np.spacing(np.abs(theirs).astype(np.float32)), np.spacing(np.abs(theirs)))
-        fine |= np.abs(ours - theirs) <= step
+        fine |= np.abs(ours - theirs) <= LAST_PLACES * step
     return fine
 
 
@@ -112,7 +114,8 @@ def _differences(made: list, arrays: dict[str, np.ndarray]) -> list[dict[str, ob
     for row, one in enumerate(made):
         with np.errstate(all="ignore"):
             fine = same(our_real[row], real[row], rough=one.rough)
-        fine &= (our_whole[row] == whole[row]) | one.rough
+        open_ = ~(np.abs(real[row]) < 2.0**63)
+        fine &= (our_whole[row] == whole[row]) | one.rough | open_
         if not fine.all():
             at = int(np.argmin(fine))
             found.append(

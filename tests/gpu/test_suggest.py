@@ -17,7 +17,12 @@ pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 @pytest.mark.parametrize(
     ("kernel", "before", "after"),
     # as Nsight Compute counted tile and padded_tile, set_row_read_col and set_row_read_col_pad on an H200
-    [("transpose.py:tile", 6336, 384), ("rectangle.py:set_row_read_col", 272, 32)],
+    [
+        ("transpose.py:tile", 6336, 384),
+        ("rectangle.py:set_row_read_col", 272, 32),
+        ("transpose.cu:tile", 6336, 384),
+        ("rectangle.cu:set_row_read_col", 272, 32),
+    ],
 )
 def test_the_gpu_counts_what_was_promised_and_is_faster(
     tmp_path: Path,

@@ -15,24 +15,26 @@ from smemviz.recordings.sweep import load_sweep, parse_sweep
 pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 
 FILE = kernels_dir() / "matmul.py"
+CUDA_FILE = kernels_dir() / "matmul.cu"
 
 
-def smemviz(*arguments):
-    command = [sys.executable, "-m", "smemviz", "sweep", str(FILE), "--set", "TILE=16", *map(str, arguments)]
+def smemviz(*arguments, file=FILE):
+    command = [sys.executable, "-m", "smemviz", "sweep", str(file), "--set", "TILE=16", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @cache
-def small():
-    done = smemviz("--sizes", "64", "--json")
+def small(file=FILE):
+    done = smemviz("--sizes", "64", "--json", file=file)
     assert done.returncode == 0, done.stderr
     return parse_sweep(done.stdout)
 
 
-def test_the_card_counts_what_lockstep_counts():
+@pytest.mark.parametrize(("file", "view"), [(FILE, None), (CUDA_FILE, "compiled")])
+def test_the_card_counts_what_lockstep_counts(file, view):
     constants = {"M": 64, "K": 64, "N": 64, "TILE": 16}
-    launches = run(FILE, constants, "lockstep").launches
-    counted = {point.kernel: point for point in small().points if point.tile}
+    launches = run(file, constants, "lockstep", view=view).launches
+    counted = {point.kernel: point for point in small(file).points if point.tile}
     assert len(counted) == len(launches)
     for launch in launches:
         expected, found = traffic(launch), counted[launch.kernel].moved
@@ -40,8 +42,9 @@ def test_the_card_counts_what_lockstep_counts():
             assert getattr(found, name) == getattr(expected, name), (launch.kernel, name)
 
 
-def test_every_product_is_right_and_timed():
-    for point in small().points:
+@pytest.mark.parametrize("file", [FILE, CUDA_FILE])
+def test_every_product_is_right_and_timed(file):
+    for point in small(file).points:
         assert point.time.low_us <= point.time.median_us <= point.time.high_us
         if point.error is not None:
             assert point.error <= 1e-6 * point.largest, point.kernel

@@ -9,23 +9,11 @@ from unicodedata import normalize
 
 import pypdf
 import pytest
-from helpers.browsers import lacking
 
 from smemviz.cli import main as cli
-from smemviz.errors import MissingError
 from smemviz.i18n import LANGUAGES, gettext, speaking
 from smemviz.lessons import LESSONS, Lesson, lesson_of
 from smemviz.lessons.handout import printed_to_fit
-from smemviz.reports.images import require_browser
-
-
-@pytest.fixture(scope="module")
-def printer() -> None:
-    """Skip where nothing can be printed, or fail where something has to be."""
-    try:
-        require_browser()
-    except MissingError as error:
-        lacking(str(error))
 
 
 def pages(path: Path) -> list[str]:
@@ -35,7 +23,7 @@ def pages(path: Path) -> list[str]:
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("printer")
+@pytest.mark.usefixtures("image_browser")
 def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path) -> None:
     out = tmp_path / "columns.pdf"
     assert cli.main(["handout", "columns", "-o", str(out)]) == 0
@@ -52,7 +40,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("printer")
+@pytest.mark.usefixtures("image_browser")
 def test_the_whole_course_is_one_file_with_its_goals_in_front(tmp_path: Path) -> None:
     out = tmp_path / "course.pdf"
     assert cli.main(["handout", "--all", "-o", str(out)]) == 0
@@ -76,7 +64,7 @@ def test_the_pictures_of_every_answer_fit_its_page(lesson: Lesson) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("printer")
+@pytest.mark.usefixtures("image_browser")
 @pytest.mark.parametrize("tag", LANGUAGES)
 def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path) -> None:
     out = tmp_path / "by-hand.pdf"

@@ -23,7 +23,7 @@ from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.figures.thumbnail import thumbnail
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.worst import worst_request
-from smemviz.recordings.archive import write_archive
+from smemviz.recordings.archive import write_members
 from smemviz.recordings.data import Calibration, SiteHardware, Timing
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording, save
@@ -143,7 +143,7 @@ def test_whatever_was_changed_it_is_refused_or_shown(data: st.DataObject, tmp_pa
             change_column(data, members)
     members["metadata.json"] = json.dumps(metadata).encode()
     path = tmp_path / "changed.smem.npz"
-    write_archive(path, members)
+    write_members(path, members)
     done = "load"
     try:
         recording = load(path)

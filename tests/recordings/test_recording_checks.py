@@ -13,7 +13,7 @@ import pytest
 from helpers.strategies import a_launch, a_recording, totals
 
 from smemviz.errors import RecordingError
-from smemviz.recordings.archive import write_archive
+from smemviz.recordings.archive import write_members
 from smemviz.recordings.data import Calibration, Finding, Launch, SiteHardware, Timing
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording, save
@@ -177,11 +177,11 @@ def test_half_of_a_letter_is_no_text(tmp_path: Path) -> None:
         members = {name: archive.read(name) for name in archive.namelist()}
     metadata = json.loads(members["metadata.json"])
     metadata["launches"][0]["sites"][0]["source"] = "tile[\ud800]"
-    write_archive(path, members | {"metadata.json": json.dumps(metadata).encode()})
+    write_members(path, members | {"metadata.json": json.dumps(metadata).encode()})
     with pytest.raises(RecordingError, match=r"metadata\.json holds text that is not Unicode$"):
         load(path)
     metadata["launches"][0]["sites"][0]["source"] = "tile[\U0001f600]"  # two halves, as JSON writes it
-    write_archive(path, members | {"metadata.json": json.dumps(metadata).encode()})
+    write_members(path, members | {"metadata.json": json.dumps(metadata).encode()})
     assert load(path).launches[0].sites[0].source == "tile[\U0001f600]"
 
 

@@ -111,6 +111,14 @@ def test_a_digest_is_of_the_code_alone_whatever_python_reads_it() -> None:
     assert digests(parse_program(text, "a.py")) == digests(parse_program(said, "a.py")) == {"copy": digest}
 
 
+def test_a_digest_of_cuda_changes_with_its_kernel_and_not_with_comments() -> None:
+    text = (kernels_dir() / "matmul.cu").read_text()
+    plain = digests(parse_program(text, "matmul.cu"))
+    assert digests(parse_program(text.replace("float total = 0;", "float total = 0;  // so far"), "a.cu")) == plain
+    changed = digests(parse_program(text.replace("void naive(float *c", "void naive(float *d", 1), "matmul.cu"))
+    assert [name for name in changed if changed[name] != plain[name]] == ["naive"]
+
+
 def test_the_times_that_come_with_smemviz_are_of_the_kernels_that_come_with_it() -> None:
     path = kernels_dir() / "matmul.py"
     measured = sweep_for(path)

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.browsers import lacking
 
 from smemviz import paths as resources
 from smemviz.cli import main as cli
-from smemviz.errors import MissingError
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
-from smemviz.reports.images import require_browser
 
 RECORDINGS = resources.kernels_dir() / "recordings" / "h200"
 
@@ -31,15 +28,6 @@ def reduce() -> Recording:
 @pytest.fixture
 def square_file() -> Path:
     return RECORDINGS / "square.smem.npz"
-
-
-@pytest.fixture(scope="session")
-def image_browser() -> None:
-    """Skip where no image can be drawn, or fail where one has to be."""
-    try:
-        require_browser()
-    except MissingError as error:
-        lacking(str(error))
 
 
 @pytest.fixture

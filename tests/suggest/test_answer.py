@@ -9,7 +9,7 @@ import pytest
 from helpers.made_kernels import transposing
 from helpers.measured import timing
 
-from smemviz.engines import lockstep, run
+from smemviz.engines import run
 from smemviz.engines.output_hashes import OutputHash
 from smemviz.engines.selection import Picker
 from smemviz.frontends.numba.program import Program
@@ -19,6 +19,7 @@ from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Timing
 from smemviz.recordings.recording import EngineName
 from smemviz.suggest import Answer, answer, answering, verify
+from smemviz.suggest.languages import Language, Ran, language_of
 
 
 def answered(program: Program, kernel: str | None = None, engine: EngineName = "lockstep") -> Answer:
@@ -73,10 +74,9 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """Let lockstep stand in for a GPU; returns what was timed."""
     timed: list[set[str]] = []
 
-    class Engine:
-        @staticmethod
-        def run(program: Program, progress: object, log_bytes: int, picker: Picker) -> object:
-            return lockstep.run(program, picker=picker)
+    def record(program: Program, progress: object, picker: Picker) -> Ran:
+        recording = run(program, engine="lockstep", kernels=sorted(picker.selection.kernels))
+        return recording.launches, recording.findings
 
     def hashes(program: Program, kernels: Collection[str]) -> tuple[OutputHash, ...]:
         return tuple(one for one in verify._run(program, "lockstep", (), None).hashes if one.kernel in kernels)
@@ -87,14 +87,17 @@ def pretended_gpu(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         fast = ", PITCH)" in program.source.partition("def tile")[2].partition("def padded")[0]
         return tuple(timing(1.0 if fast else 2.0) for _ in launches)
 
-    monkeypatch.setattr(verify, "gpu_engine", lambda: Engine)
-    monkeypatch.setattr(verify, "_hashes_on_device", hashes)
+    def language(program: Program) -> Language:
+        return replace(language_of(program), run_on_gpu=record, outputs=hashes)
+
+    monkeypatch.setattr(verify, "language_of", language)
     monkeypatch.setattr(answering, "times", times)
     return timed
 
 
-def test_a_gpu_runs_and_times_only_the_kernels_that_change(pretended_gpu: list[set[str]]) -> None:
-    found = answered(read_program(kernels_dir() / "square.py"), "set_row_read_col", "gpu")
+@pytest.mark.parametrize("file", ["square.py", "square.cu"])
+def test_a_gpu_runs_and_times_only_the_kernels_that_change(pretended_gpu: list[set[str]], file: str) -> None:
+    found = answered(read_program(kernels_dir() / file), "set_row_read_col", "gpu")
     assert [[check.engine for check in one.checks] for one in found.suggested] == [["lockstep", "gpu"]] * 2
     assert [one.checks[1].counted for one in found.suggested] == [(32, 32)] * 2
     assert found.sound

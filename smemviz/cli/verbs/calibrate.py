@@ -6,8 +6,6 @@ The result is kept, and recordings made on the same card carry it. Exits 1 when 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +27,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.engines.backend import gpu_engine
     from smemviz.progress import progress_bar
     from smemviz.recordings.calibration import save_calibration
+    from smemviz.reports.terminal import print_json
 
     require_output(arguments.output, ".json", undone="nothing was measured")
     card = gpu_engine().device()
@@ -39,28 +38,24 @@ def execute(arguments: argparse.Namespace) -> int:
         calibration = calibrate(card, cycles, progress)
     arguments.output = save_calibration(calibration, arguments.output)
     if arguments.json:
-        json.dump({"schema": 1} | asdict(calibration), sys.stdout, indent=1)
-        print()
+        print_json({"schema": 1} | asdict(calibration))
     else:
         _print(calibration, arguments.output)
     return 0 if all(row.agrees for row in calibration.rows) else 1
 
 
 def _print(calibration: Calibration, path: Path) -> None:
-    from rich.table import Table
+    from smemviz.reports.terminal import output_console, table_of
 
-    from smemviz.reports.recording import output_console
-
-    table = Table()
-    for name in ("what", "model", "card", ""):
-        table.add_column(name)
+    heads = ("what", "model", "card", "")
+    table = table_of(heads, heads)
     for row in calibration.rows:
         table.add_row(row.what, row.model, row.card, "agrees" if row.agrees else "DEVIATES")
     console = output_console()
-    console.print(f"{calibration.device.name}, {calibration.date}", highlight=False)
+    console.print(f"{calibration.device.name}, {calibration.date}")
     console.print(table)
     slopes = sorted(calibration.slopes.values())
     console.print(f"cycles per wavefront: {slopes[0]} to {slopes[-1]} over {len(slopes)} kinds of access")
     deviating = sum(not row.agrees for row in calibration.rows)
     console.print(f"{deviating} of {len(calibration.rows)} assumptions deviate on this card")
-    console.print(f"kept in {path}", soft_wrap=True, highlight=False)
+    console.print(f"kept in {path}", soft_wrap=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from smemviz.app.server.loopback import is_loopback
+from smemviz.cli.settings import whole
 from smemviz.errors import InputError
 
 TERMINATED = 143  # as a shell reports SIGTERM
@@ -23,9 +24,16 @@ _HIGHEST_PORT = 65535
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    add_server(parser, port="first port to try", host="this machine")
+    parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
+
+
+def add_server(parser: argparse.ArgumentParser, *, port: str, host: str) -> None:
+    """Declare what any server has: what it shows, and where; ``port`` and ``host`` say how it takes those."""
+    wanted = whole(0, _HIGHEST_PORT, f"a port, a number from 0 to {_HIGHEST_PORT}")
     parser.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="a kernel file or a *.smem.npz recording")
-    parser.add_argument("--port", metavar="N", type=port, default=8050, help="first port to try (default: 8050)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
+    parser.add_argument("--port", metavar="N", type=wanted, default=8050, help=f"{port} (default: 8050)")
+    parser.add_argument("--host", default="127.0.0.1", help=f"address to listen on (default: 127.0.0.1, {host})")
     parser.add_argument(
         "--allow-host",
         metavar="NAME",
@@ -34,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="answer who asks for this name too, besides localhost and addresses; repeatable",
     )
     parser.add_argument("--no-editor", action="store_true", help="leave out the page on which kernels are written")
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -123,13 +130,6 @@ def _page(paths: Sequence[Path]) -> str:
     from smemviz.paths import plain_name
 
     return f"kernel?{urlencode({'file': plain_name(paths[0])})}" if len(paths) == 1 else ""
-
-
-def port(text: str) -> int:
-    """Read the number of a port."""
-    if not (text.isdecimal() and int(text) <= _HIGHEST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port, a number from 0 to {_HIGHEST_PORT}")
-    return int(text)
 
 
 def listen(host: str, first: int, tries: int = _PORTS_TRIED) -> socket.socket:

@@ -14,9 +14,9 @@ recordings have one and their 95 % intervals lie apart.
 from __future__ import annotations
 
 import argparse
-import math
+import sys
 
-from smemviz.cli.settings import add_engine, add_setting, hardware, main_output
+from smemviz.cli.settings import add_engine, add_setting, hardware, main_output, real
 from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance",
         metavar="PERCENT",
-        type=_percent,
+        type=real(0, sys.float_info.max, "no percentage, a number from 0 on", "%"),
         default=0.0,
         help="how much more B may cost than A (default: 0)",
     )
@@ -70,13 +70,3 @@ def execute(arguments: argparse.Namespace) -> int:
     compared = Diff(*sides, pairs, counted, arguments.tolerance / 100)
     print_diff(compared, form)
     return 1 if compared.worse else 0
-
-
-def _percent(text: str) -> float:
-    try:
-        value = float(text.removesuffix("%"))
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage, a number from 0 on")
-    return value

@@ -15,13 +15,13 @@ access and the request that waste the most. A file that is there already is kept
 from __future__ import annotations
 
 import argparse
-import math
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_engine, add_setting, hardware, main_output
+from smemviz.cli.settings import add_engine, add_setting, hardware, main_output, real, whole
 from smemviz.cli.stored import recorded
 from smemviz.errors import InputError
 from smemviz.figures.registry import EXPORTED, FIGURES
@@ -50,21 +50,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", metavar="RECORDING", help="a *.smem.npz file, or a kernel file, which is run")
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help="the file to write")
     parser.add_argument("--force", action="store_true", help="overwrite OUT")
-    told = "the figure to draw (default for .html: the whole recording)"
-    parser.add_argument("--figure", choices=EXPORTED, help=told)
+    drawn = "the figure to draw (default for .html: the whole recording)"
+    parser.add_argument("--figure", choices=EXPORTED, help=drawn)
+    natural = whole(0, sys.maxsize, "a number from 0 on")
+    banks = whole(1, MOST_BANKS, f"a number of banks from 1 to {MOST_BANKS}")
     what = parser.add_argument_group("what is shown")
     what.add_argument("--kernel", metavar="NAME", help="the kernel")
-    what.add_argument("--launch", metavar="N", type=_natural, help="the N-th launch of the kernel, from 0")
+    what.add_argument("--launch", metavar="N", type=natural, help="the N-th launch of the kernel, from 0")
     what.add_argument("--site", metavar="LINE[:COLUMN]", type=_place, help="the access that begins there")
-    what.add_argument("--block", metavar="N", type=_natural, help="the block, by its number")
-    what.add_argument("--warp", metavar="N", type=_natural, help="the warp in the block")
-    what.add_argument("--step", metavar="N", type=_natural, help="the request, by its place among those of its warp")
+    what.add_argument("--block", metavar="N", type=natural, help="the block, by its number")
+    what.add_argument("--warp", metavar="N", type=natural, help="the warp in the block")
+    what.add_argument("--step", metavar="N", type=natural, help="the request, by its place among those of its warp")
     what.add_argument("--cc", metavar="X.Y", type=hardware, help="count as this compute capability does, as for show")
     what.add_argument(
         "--view", help="of a tile declared or physical; of compare wavefronts, sectors or times (default: the first)"
     )
     what.add_argument("--array", metavar="NAME", help="the shared array of a tile")
-    what.add_argument("--banks", metavar="N", type=_banks, help="draw tile and banks for another number of banks")
+    what.add_argument("--banks", metavar="N", type=banks, help="draw tile and banks for another number of banks")
     what.add_argument(
         "--rows", choices=("lanes", "requests", "sites"), help="what a row of data is (default: lanes, one each)"
     )
@@ -177,12 +179,6 @@ def _write(recording: Recording, arguments: argparse.Namespace, kind: str) -> No
         files.write_trace(output, recording, wanted, counted)
 
 
-def _natural(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
-    return int(text)
-
-
 def _place(text: str) -> tuple[int, int | None]:
     match = re.fullmatch(r"(\d{1,9})(?::(\d{1,9}))?", text)
     if match is None:
@@ -190,22 +186,5 @@ def _place(text: str) -> tuple[int, int | None]:
     return int(match[1]), int(match[2]) if match[2] else None
 
 
-def _banks(text: str) -> int:
-    if not (text.isdecimal() and 1 <= int(text[:9]) <= MOST_BANKS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of banks from 1 to {MOST_BANKS}")
-    return int(text)
-
-
 def _number(low: float, high: float) -> Callable[[str], float]:
-    """Return what reads a number between bounds, for argparse."""
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
-        return value
-
-    return read
+    return real(low, high, f"not a number from {low:g} to {high:g}")

@@ -6,7 +6,6 @@ CUDA C++ is executed as the PTX that NVRTC makes of it, so what is said of it is
 from __future__ import annotations
 
 import argparse
-import json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +19,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     from smemviz.engines.lockstep.ptx import coverage as ptx
     from smemviz.engines.lockstep.python.functions import coverage as python
-    from smemviz.reports.recording import output_console
+    from smemviz.reports.terminal import output_console, print_json
 
     found = (*python.rows(), *ptx.rows())
     if arguments.json:
@@ -29,7 +28,7 @@ def execute(arguments: argparse.Namespace) -> int:
             | ({"otherwise": row.otherwise} if row.otherwise else {})
             for row in found
         ]
-        print(json.dumps({"schema": 1, "features": facts}, indent=1))
+        print_json({"schema": 1, "features": facts})
         return 0
     plain = [row for row in found if row.executed and not row.otherwise]
     inside = Table("group", "executed in lockstep", title="In")

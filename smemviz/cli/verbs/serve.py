@@ -9,10 +9,10 @@ import socket
 import sys
 import tempfile
 from importlib.util import find_spec
-from pathlib import Path
 
 from smemviz.app.server.settings import REQUESTS, Settings, prefix_of
-from smemviz.cli.verbs.dashboard import check, listen, memory_is_bounded, port, say_what_is_off
+from smemviz.cli.settings import whole
+from smemviz.cli.verbs.dashboard import add_server, check, listen, memory_is_bounded, say_what_is_off
 from smemviz.errors import MissingError
 
 _MOST_WORKERS = 64
@@ -20,26 +20,15 @@ _MOST_WORKERS = 64
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="a kernel file or a *.smem.npz recording")
-    parser.add_argument("--port", metavar="N", type=port, default=8050, help="port to listen on (default: 8050)")
+    processes = whole(1, _MOST_WORKERS, f"a number from 1 to {_MOST_WORKERS}")
+    add_server(parser, port="port to listen on", host="for a proxy here")
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, for a proxy here)"
-    )
-    parser.add_argument(
-        "--workers", metavar="N", type=_workers, default=_cores(), help="processes that answer (default: one a core)"
-    )
-    parser.add_argument(
-        "--allow-host",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="answer who asks for this name too, besides localhost and addresses; repeatable",
+        "--workers", metavar="N", type=processes, default=_cores(), help="processes that answer (default: one a core)"
     )
     parser.add_argument("--prefix", metavar="PATH", default="", help="path under which a proxy shows it, like /smemviz")
     parser.add_argument(
         "--proxy", metavar="ADDRESS", default="", help="take from the proxy at this address who asks, and by which name"
     )
-    parser.add_argument("--no-editor", action="store_true", help="leave out the page on which kernels are written")
     parser.add_argument("--no-log", action="store_true", help="write no line of JSON for each request")
     parser.add_argument(
         "--requests",
@@ -49,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"requests a second of one visitor in each process; 0: as many as come (default: {REQUESTS:g})",
     )
     parser.add_argument(
-        "--runs", metavar="N", type=_workers, default=_cores(), help="runs at once (default: one a core)"
+        "--runs", metavar="N", type=processes, default=_cores(), help="runs at once (default: one a core)"
     )
     parser.add_argument(
         "--memory", metavar="GB", type=float, default=None, help="memory of all runs together (default: 3 GB a run)"
@@ -103,9 +92,3 @@ def _serve(count: int, listening: socket.socket, settings: Settings, url: str) -
 
 def _cores() -> int:
     return min(len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1, _MOST_WORKERS)
-
-
-def _workers(text: str) -> int:
-    if not (text.isdecimal() and 1 <= int(text) <= _MOST_WORKERS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST_WORKERS}")
-    return int(text)

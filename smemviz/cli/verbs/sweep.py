@@ -2,17 +2,21 @@
 
 The file has constants M, K and N, and kernels that take (c, a, b). What is expected to take longer than the limit is
 skipped, and the result says so. Exits 1 when main() failed at a size.
+
+With --dask the sizes are measured by the GPUs of a cluster, all of one kind; its processes find FILE where it is here.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import sys
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_file_and_settings, main_output, require_output
+from smemviz.cli.settings import add_file_and_settings, add_points, combinations, main_output, real, require_output
 from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
         metavar="SECONDS",
-        type=_seconds,
+        type=real(sys.float_info.min, sys.float_info.max, "not a number of seconds"),
         default=10.0,
         help="skip what is expected to take longer (default: 10)",
     )
@@ -48,64 +52,114 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="keep the result in this file, beside what is in it",
     )
+    add_points(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure, keep, print."""
-    from smemviz.engines.backend import gpu_engine
     from smemviz.frontends.reading import read_program
-    from smemviz.progress import progress_bar
     from smemviz.recordings.sweep import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
+    from smemviz.reports.terminal import print_json
 
-    program = read_program(arguments.file).with_constants(dict(arguments.set))
+    plain = read_program(arguments.file)
+    program, *_ = programs = [plain.with_constants(constants) for constants in combinations(arguments)]
     _require_products(program)
     require_output(arguments.output, "", undone="nothing was measured")
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
-    card = gpu_engine().device()
-    if older and (older.device.name, older.sha256) != (card.name, program.sha256):
+    if older and older.sha256 != program.sha256:
         raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
-    with main_output(arguments.json), progress_bar() as progress:
-        from smemviz.measure.sweep.sweep import sweep
-
-        found = sweep(program, arguments.sizes, arguments.limit, progress)
+    found = _measured_there(arguments) if arguments.dask else _measured_here(arguments, programs, older)
     if arguments.output:
         save_sweep(joined(older, found) if older else found, arguments.output)
     if arguments.json:
-        json.dump(sweep_facts(found), sys.stdout, indent=1)
-        print()
+        print_json(sweep_facts(found))
     else:
         _print(found)
     return 1 if found.notes else 0
 
 
+def _measured_here(arguments: argparse.Namespace, programs: Sequence[Program], older: Sweep | None) -> Sweep:
+    from smemviz.engines.backend import gpu_engine
+    from smemviz.progress import progress_bar
+    from smemviz.recordings.sweep import OF_ANOTHER, joined
+
+    if older and older.device.name != gpu_engine().device().name:
+        raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
+    with main_output(arguments.json), progress_bar() as progress:
+        from smemviz.measure.sweep.sweep import sweep
+
+        return reduce(joined, (sweep(one, arguments.sizes, arguments.limit, progress) for one in programs))
+
+
+def _measured_there(arguments: argparse.Namespace) -> Sweep:
+    """Have a cluster measure, a size with a choice of constants at a time, small ones first."""
+    from smemviz.cli.cluster import cluster, results
+    from smemviz.progress import progress_bar
+    from smemviz.recordings.sweep import joined
+
+    sizes = sorted(set(arguments.sizes), key=lambda size: size.operations)
+    points = list(itertools.product(sizes, combinations(arguments)))
+    so_far: dict[tuple[tuple[str, str], ...], Sweep] = {}
+
+    def asked() -> Iterator[tuple[object, ...]]:
+        for size, constants in points:
+            before = so_far.get(tuple(constants.items()))
+            yield arguments.file, constants, size, arguments.limit, before
+
+    with cluster(arguments.dask) as client, progress_bar() as progress:
+        for done, (constants, found) in enumerate(results(client, _measure, asked())):
+            progress(done, len(points), found.points[0].size.name)
+            key = tuple(constants.items())
+            if any(one.device.name != found.device.name for one in so_far.values()):
+                raise InputError(f"{arguments.dask} has GPUs of several kinds; sweep each kind by itself")
+            so_far[key] = joined(so_far[key], found) if key in so_far else found
+    return reduce(joined, so_far.values())
+
+
+def _measure(
+    file: Path, constants: dict[str, str], size: Size, limit: float, before: Sweep | None
+) -> tuple[dict[str, str], Sweep]:
+    """Measure one point; this is what a process of a cluster does."""
+    from smemviz.frontends.reading import read_program
+    from smemviz.measure.sweep.sweep import sweep
+
+    with main_output(True):
+        return constants, sweep(read_program(file).with_constants(constants), [size], limit, before=before)
+
+
 def _require_products(program: Program) -> None:
     """Refuse a kernel file that does not multiply matrices of a size that can be set."""
+    from smemviz.frontends.cuda import CudaProgram
+    from smemviz.frontends.reading import check_runnable
     from smemviz.recordings.sweep import SIZE_CONSTANTS
 
-    program.require_main()
+    check_runnable(program)
     missing = [name for name in SIZE_CONSTANTS if name not in program.constants]
     if missing:
         raise KernelFileError(program.file, 1, f"a sweep sets M, K and N; there is no constant {', '.join(missing)}")
-    for name, node in program.kernels.items():
-        if tuple(argument.arg for argument in node.args.args) != _PARAMETERS:
-            raise KernelFileError(program.file, node.lineno, f"a sweep needs kernels of (c, a, b); {name} is none")
+    if isinstance(program, CudaProgram):
+        kernels = {name: (one.line, one.parameters) for name, one in program.kernel_functions.items()}
+    else:
+        kernels = {
+            name: (node.lineno, tuple(one.arg for one in node.args.args)) for name, node in program.kernels.items()
+        }
+    for name, (line, parameters) in kernels.items():
+        if parameters != _PARAMETERS:
+            raise KernelFileError(program.file, line, f"a sweep needs kernels of (c, a, b); {name} is none")
 
 
 def _print(sweep: Sweep) -> None:
-    from rich.table import Table
-
-    from smemviz.reports.recording import output_console
+    from smemviz.reports.terminal import output_console, table_of
     from smemviz.wording.labels import duration
 
     console = output_console()
-    console.print(f"{sweep.file} on {sweep.device.name}; {sweep.library}; host {sweep.host.processor}", highlight=False)
+    console.print(f"{sweep.file} on {sweep.device.name}; {sweep.library}; host {sweep.host.processor}")
     for ceiling in sweep.ceilings:
         unit = "TB/s" if ceiling.kind == "bytes" else "TFLOP/s"
-        console.print(f"{ceiling.name}: {ceiling.rate / 1e12:.2f} {unit}; {ceiling.how}", highlight=False)
-    table = Table()
-    for name in ("size", "kernel", "time", "GFLOP/s", "with copies", "largest error", "sectors"):
-        table.add_column(name, justify="left" if name == "kernel" else "right")
+        console.print(f"{ceiling.name}: {ceiling.rate / 1e12:.2f} {unit}; {ceiling.how}")
+    heads = ("size", "kernel", "time", "GFLOP/s", "with copies", "largest error", "sectors")
+    table = table_of(heads, ("kernel",))
     for point in sweep.points:
         time = point.time
         whole = duration(time.whole_us) if time and time.whole_us is not None else ""
@@ -120,7 +174,7 @@ def _print(sweep: Sweep) -> None:
         )
     console.print(table)
     for note in sweep.notes:
-        console.print(f"main() failed at {note}", highlight=False, markup=False)
+        console.print(f"main() failed at {note}")
 
 
 def _sizes(text: str) -> list[Size]:
@@ -134,13 +188,3 @@ def _sizes(text: str) -> list[Size]:
         m, k, n = (int(n) for n in (numbers * 3)[:3])
         sizes.append(Size(m, k, n))
     return sizes
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return seconds

@@ -6,8 +6,6 @@ The clean kernel is replayed as a CUDA graph of many launches, beside an empty k
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +37,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from smemviz.frontends.cuda import CudaProgram
     from smemviz.frontends.reading import read_program
     from smemviz.progress import progress_bar
+    from smemviz.reports.terminal import print_json
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
     if not isinstance(program, CudaProgram):
@@ -58,8 +57,7 @@ def execute(arguments: argparse.Namespace) -> int:
         launches = [replace(x, time=t) for x, t in zip(recording.launches, timed.times, strict=True)]
         replace(recording, launches=tuple(launches)).save(arguments.output)
     if arguments.json:
-        json.dump(_facts(program, asdict(device), timed), sys.stdout, indent=1)
-        print()
+        print_json(_facts(program, asdict(device), timed))
     else:
         _print(program, device.name, timed)
     return 0
@@ -82,34 +80,31 @@ def _facts(program: Program, device: dict[str, Any], timed: Timed) -> dict[str, 
 
 
 def _print(program: Program, device: str, timed: Timed) -> None:
-    from smemviz.reports.recording import output_console
+    from smemviz.reports.terminal import output_console
 
     console = output_console()
-    console.print(f"{program.file}: kernel time on {device} by CUDA graph replay, us per launch", highlight=False)
+    console.print(f"{program.file}: kernel time on {device} by CUDA graph replay, us per launch")
     console.print(_table(timed))
     for kernel, time in zip(timed.kernels, timed.times, strict=True):
         for note in time.notes:
-            console.print(f"{kernel}: {note}", markup=False, highlight=False)
+            console.print(f"{kernel}: {note}")
     for kernel in timed.unsafe:
-        console.print(
-            f"{kernel}: not launched, for it may do harm; smemviz run says why", markup=False, highlight=False
-        )
+        console.print(f"{kernel}: not launched, for it may do harm; smemviz run says why")
     conditions = timed.times[-1].conditions if timed.times else {}
     if conditions:
-        console.print(", ".join(f"{name} {value}" for name, value in conditions.items()), highlight=False)
+        console.print(", ".join(f"{name} {value}" for name, value in conditions.items()))
     console.print(
         f"the whole of main(): {timed.first_seconds:.3f} s the first time (start-up, compiling, copies), "
-        f"{timed.again_seconds:.3f} s again (copies and launches)",
-        highlight=False,
+        f"{timed.again_seconds:.3f} s again (copies and launches)"
     )
 
 
 def _table(timed: Timed) -> Table:
-    from rich.table import Table
 
-    table = Table()
-    for name in ("kernel", "median", "95 % interval", "p5", "p95", "floor", "net", "samples", "nodes"):
-        table.add_column(name, justify="left" if name == "kernel" else "right")
+    from smemviz.reports.terminal import table_of
+
+    heads = ("kernel", "median", "95 % interval", "p5", "p95", "floor", "net", "samples", "nodes")
+    table = table_of(heads, ("kernel",))
     for kernel, t in zip(timed.kernels, timed.times, strict=True):
         interval = f"{t.low_us:.3f} to {t.high_us:.3f}"
         values = (f"{v:.3f}" for v in (t.p5_us, t.p95_us, t.floor_us, t.net_us))

@@ -2,23 +2,25 @@
 
 Each site gets a verdict: agrees; explained, by what the compiler did to it; inflated, when global traffic adds to a
 counter of the whole launch; unexplained. Exits 1 when something is unexplained.
+
+Of CUDA C++ what nvcc would make is profiled, and held against the accesses as they are written or, with --view
+compiled, against those that the compiler leaves for ptxas.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 
-from smemviz.cli.settings import add_file_and_settings, main_output
+from smemviz.cli.settings import add_file_and_settings, add_view, main_output
 from smemviz.cli.stored import recording_for
-from smemviz.errors import MissingError
+from smemviz.errors import InputError, MissingError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_file_and_settings(parser)
+    add_view(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -32,27 +34,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Record, profile, reconcile, store, print."""
     from smemviz.engines.backend import gpu_engine
-    from smemviz.frontends.reading import read_program
+    from smemviz.frontends.reading import as_seen, check_runnable, read_program
     from smemviz.measure.ncu.counters import find_ncu
     from smemviz.measure.ncu.verify import verify
     from smemviz.model.hardware.hardware import Hardware
     from smemviz.progress import progress_bar
     from smemviz.reports.recording import facts
+    from smemviz.reports.terminal import print_json
     from smemviz.reports.verdicts import print_verdicts
 
     program = read_program(arguments.file).with_constants(dict(arguments.set))
-    program.require_main()
+    program = as_seen(program, arguments.view or "source")
+    check_runnable(program)
     if not gpu_engine().available():
         raise MissingError("no GPU here that Numba can use; verify needs one, and Nsight Compute (ncu)")
     ncu = find_ncu()
     with main_output(arguments.json), progress_bar() as progress:
         recording = recording_for(program, arguments.output, progress)
+        if arguments.view not in (None, recording.view):
+            raise InputError(f"{arguments.output}: is of the view {recording.view}; name another file")
+        program = as_seen(program, recording.view)
         recording, explained = verify(program, dict(arguments.set), recording, ncu, progress)
     if arguments.output:
         recording.save(arguments.output)
     if arguments.json:
-        json.dump(facts(recording, Hardware.of(recording)), sys.stdout, indent=1)
-        print()
+        print_json(facts(recording, Hardware.of(recording)))
     else:
         print_verdicts(recording)
     return 0 if explained else 1

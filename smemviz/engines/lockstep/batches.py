@@ -20,24 +20,26 @@ class Expecting(Protocol):
         """Take note that ``text`` is expected to run for so many more seconds."""
 
 
-def announcing(progress: object, kernel: str) -> Callable[[float], None]:
-    """Return what tells a progress callback of a long time, if it wants to know."""
+def announcing(progress: object, kernel: str) -> Callable[[float], None] | None:
+    """Return what tells a progress callback of a long time, None for one that does not want to know."""
+    if not isinstance(progress, Expecting):
+        return None
 
     def expect(seconds: float) -> None:
-        if seconds > _LONG_SECONDS and isinstance(progress, Expecting):
+        if seconds > _LONG_SECONDS:
             progress.expect(seconds, kernel)
 
     return expect
 
 
-def batches(blocks: int, at_once: int, expect: Callable[[float], None]) -> Iterator[tuple[int, int]]:
+def batches(blocks: int, at_once: int, expect: Callable[[float], None] | None) -> Iterator[tuple[int, int]]:
     """Give batches of at most ``at_once`` blocks, each as its first block and how many.
 
-    Where one batch is not enough, small ones come first, and the time that the caller takes for them gives ``expect``
-    the seconds that the rest will take.
+    Where one batch is not enough and somebody wants to know, small ones come first, and the time that the caller takes
+    for them gives ``expect`` the seconds that the rest will take.
     """
     first = 0
-    if blocks > at_once >= _FEWEST:
+    if expect is not None and blocks > at_once >= _FEWEST:
         one: list[float] = []
         some: list[float] = []
         few = at_once // _PART

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from smemviz.engines.lockstep.memory.shared import place as place_shared
 from smemviz.engines.lockstep.python import interpreter
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
-from smemviz.errors import LaunchError
+from smemviz.errors import LaunchError, PlaceError
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 from smemviz.messages import said
@@ -93,7 +94,7 @@ def launch(
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), _telling(findings):
         at_once = _blocks_at_once(warps * WARP_SIZE, layout.nbytes, limits)
         # Blocks that wait for each other run together.
         together = ((0, blocks),) if table.cooperative else None
@@ -117,6 +118,16 @@ def launch(
         totals=log.totals,
     )
     return made, findings.all()
+
+
+@contextmanager
+def _telling(findings: Findings) -> Iterator[None]:
+    """Let an error that ends a launch tell of the mistakes met before it."""
+    try:
+        yield
+    except PlaceError as error:
+        error.findings = findings.all()
+        raise
 
 
 def _check_threads(place: Place, configuration: Configuration, most: int, *, together: bool = False) -> None:

@@ -161,9 +161,10 @@ class Log:
     def _restricted(self, execution: _Execution) -> _Execution:
         """Return the part that belongs to the chosen blocks."""
         warps = np.arange(self._warps) if execution.warps is None else execution.warps
-        keep = self._chosen_in_batch[warps]
+        keep = np.flatnonzero(self._chosen_in_batch[warps])
         values = None if execution.values is None else execution.values.reshape(-1, WARP_SIZE)[keep]
-        table = _table(execution)[keep]
+        rows, _ = _distinct_rows(execution)
+        table = rows[keep % len(rows)]
         return _Execution(execution.site, warps[keep], table, execution.step[keep], execution.epoch[keep], values)
 
     @property

@@ -68,6 +68,7 @@ class Machine:
     findings: Findings
     in_global: GlobalRaces
     constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
+    study: Any = None  # of the types of its variables, once they are asked for
     iterations: int = 0
     printed: int = 0
 

@@ -17,6 +17,7 @@ _FRAME = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, _EDGE), (-_EDGE, _EDGE), (-
 _CORNER = ((-_EDGE, -_EDGE), (-0.18, -_EDGE), (-_EDGE, -0.18), (-_EDGE, -_EDGE))
 _BADGE = ((-_EDGE, -_EDGE), (_EDGE, -_EDGE), (_EDGE, 0), (-_EDGE, 0), (-_EDGE, -_EDGE))
 BADGE_MIDDLE, BELOW_BADGE = -0.22, 0.22  # from the middle of a cell, where texts stand
+BADGES = "badges"  # the meta of a trace that fills what lanes are written on
 _STRIKE = ((-0.34, 0.34), (0.34, -0.34))
 
 
@@ -54,7 +55,7 @@ def badges(
     x: NDArray[np.int64], y: NDArray[np.int64], where: NDArray[np.bool_], colour: str, *, wide: int = 1
 ) -> go.Scatter:
     """Fill the upper half of each cell, or of ``wide`` cells from it on: what stands there is no value of the cell."""
-    return _filled(x, y, where, _widened(_BADGE, wide), colour)
+    return _filled(x, y, where, _widened(_BADGE, wide), colour).update(meta=BADGES)
 
 
 def corners(

@@ -6,6 +6,7 @@ and in grey. Orange is kept for conflicts, and a conflict is always marked by mo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -97,6 +98,12 @@ def _with_letters(fonts: str) -> str:
     """Put the fonts that have the letters of the spoken language before the generic one, which has some anyhow."""
     named, _, generic = fonts.rpartition(", ")
     return ", ".join([named, *_LETTERS.get(spoken(), ()), generic])
+
+
+def css_variables(theme: Theme, names: Sequence[str], **ramps: Sequence[str]) -> str:
+    """Write colours of a theme for a style sheet, and ramps, whose colours are numbered: ``--paper:#ffffff``."""
+    numbered = [f"--{name}{i}:{colour}" for name, ramp in ramps.items() for i, colour in enumerate(ramp)]
+    return ";".join([*(f"--{name}:{getattr(theme, name)}" for name in names), *numbered])
 
 
 def layout(theme: Theme, *, height: int, top: int = 12, bottom: int = 44, **more: Any) -> dict[str, Any]:

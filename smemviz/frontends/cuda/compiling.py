@@ -30,11 +30,12 @@ _AS_WRITTEN = "--Ofast-compile=max"
 
 @dataclass(frozen=True)
 class Text:
-    """A file that PTX names: its name, its text, and the place of each line that the compiler saw."""
+    """A file that PTX names: its name, its text, the lines that the compiler saw, and the place of each of these."""
 
     file: str
     source: str
-    places: tuple[Place, ...]
+    lines: str = ""
+    places: tuple[Place, ...] = ()
 
     def place(self, line: int) -> Place | None:
         """Return the place of a line that PTX names, None where it names none."""
@@ -73,27 +74,32 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
             program.file, 1, said("comes from elsewhere and is not compiled; save it and run the file")
         )
     headers = tuple(own_headers(program.text, program.file).items())
-    return _compile(program.file, program.text, headers, tuple(dict.fromkeys(kernels)), view)
+    return _compile(program.file, program.text, headers, tuple(dict.fromkeys(kernels)), view, program.options)
 
 
 @lru_cache(maxsize=32)
 def _compile(
-    file: str, source: str, beside: tuple[tuple[str, str], ...], kernels: tuple[str, ...], view: View
+    file: str,
+    source: str,
+    beside: tuple[tuple[str, str], ...],
+    kernels: tuple[str, ...],
+    view: View,
+    macros: tuple[str, ...],
 ) -> Compiled:
     name = Path(file).name
     functions = find_functions(source)
     device = without_host(source, functions)
     given = {name: device}
-    texts = {name: Text("", source, ())}
+    texts = {name: Text("", source)}
     for header, text in beside:
         given[header] = without_host(text, find_functions(text))
-        texts[header] = Text((Path(file).parent / header).as_posix(), text, ())
+        texts[header] = Text((Path(file).parent / header).as_posix(), text)
     exploded = {}
     for one, text in given.items():
         exploded[one], places = one_token_a_line(text)
-        texts[one] = replace(texts[one], places=places)
+        texts[one] = replace(texts[one], lines=exploded[one], places=places)
     headers = {**HEADERS, **{one: text for one, text in exploded.items() if one != name}}
-    options = (*_OPTIONS, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
+    options = (*_OPTIONS, *macros, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
         made = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
@@ -101,7 +107,7 @@ def _compile(
     probe = Probe(device, functions)
     try:
         # The view does not matter here, only what is quickest.
-        seen = compile_ptx(probe.text, name, (*_OPTIONS, _AS_WRITTEN), headers, kernels)
+        seen = compile_ptx(probe.text, name, (*_OPTIONS, *macros, _AS_WRITTEN), headers, kernels)
         shared, parameters = probe.read(seen.text)
     except CompileError as error:
         raise KernelFileError(file, 1, said("its types cannot be read: {why}", why=error.what)) from None

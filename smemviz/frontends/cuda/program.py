@@ -11,6 +11,7 @@ from typing import Literal
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.constants import read_constants, with_values
 from smemviz.frontends.cuda.functions import Function, find_functions, without_host
+from smemviz.frontends.cuda.lexing import code
 from smemviz.frontends.numba.constants import Constant
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
@@ -24,10 +25,12 @@ VIEWS: tuple[View, ...] = ("source", "compiled")
 class CudaProgram(Program):
     """A file of CUDA C++ with values for its constants; it has no Python, and what it launches stands in comments.
 
-    ``view`` tells whether its accesses are counted as they are written, or as the compiler leaves them.
+    ``view`` tells whether its accesses are counted as they are written, or as the compiler leaves them; ``options`` are
+    definitions of macros that the compiler is given.
     """
 
     view: View = "source"
+    options: tuple[str, ...] = ()
 
     @property
     def variant(self) -> str:
@@ -61,13 +64,24 @@ class CudaProgram(Program):
             KernelFileError: always.
         """
         raise KernelFileError(
-            self.file, 1, said("is CUDA C++, which runs in lockstep only; this works for kernels in Python")
+            self.file, 1, said("is CUDA C++, which has no {main}; this works for kernels in Python", main="main()")
         )
 
     @cached_property
     def text(self) -> str:
         """The text with the values of its constants in place."""
         return with_values(self.source, self.overrides)
+
+    @property
+    def texts(self) -> tuple[list[str], dict[str, str]]:
+        """What the functions that kernels may call say, and what each kernel says, without comments."""
+
+        def said_by(function: Function) -> str:
+            return " ".join(token.text for token in code(self.source[function.start : function.end]))
+
+        found = find_functions(self.source)
+        called = [said_by(one) for one in found if one.on_device and not one.is_kernel]
+        return called, {one.name: said_by(one) for one in found if one.is_kernel}
 
     @cached_property
     def functions_found(self) -> tuple[Function, ...]:

@@ -97,6 +97,15 @@ class Program:
         return bool(self.kernels) and main is not None and _arguments_needed(main) == 0
 
     @property
+    def texts(self) -> tuple[list[str], dict[str, str]]:
+        """What the functions that kernels may call say, and what each kernel says, without comments.
+
+        It is written anew: a dump of the tree differs between versions of Python.
+        """
+        called = [_text(node) for node in self.functions.values()]
+        return called, {name: _text(node) for name, node in self.kernels.items()}
+
+    @property
     def runs_itself(self) -> bool:
         """Whether the file does something when Python runs it, that is under ``if __name__ == "__main__"``."""
         tests = (node.test for node in self.tree.body if isinstance(node, ast.If))
@@ -146,6 +155,11 @@ class Program:
         assert new.value is not None
         new.value = _literal(self.overrides[target], new.value)
         return new
+
+
+def _text(function: ast.FunctionDef) -> str:
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return "\n".join([function.name, *map(ast.unparse, (*function.decorator_list, function.args, *body))])
 
 
 def source_sha256(source: str) -> str:

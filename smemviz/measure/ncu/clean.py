@@ -1,6 +1,6 @@
 """What Nsight Compute runs: the clean kernels of a kernel file, compiled with line information.
 
-``python -m smemviz.measure.ncu.clean FILE NAME=VALUE...``
+``python -m smemviz.measure.ncu.clean FOLDER FILE NAME=VALUE...``; the folder is for the source that a compiler saw.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from numba.cuda.dispatcher import CUDADispatcher
 from smemviz.engines.gpu.recorder import watch
 from smemviz.engines.host import Configuration
 from smemviz.errors import SmemvizError
+from smemviz.frontends.cuda import CudaProgram
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.reading import read_program
+from smemviz.measure.ncu.clean_cuda import run_clean
 
 
 class _Onlooker:
@@ -31,11 +33,15 @@ class _Onlooker:
 
 def main(arguments: Sequence[str]) -> int:
     """Run a kernel file; the profiler finds its source by the absolute path it is compiled under."""
-    file, *settings = arguments
+    folder, file, *settings = arguments
     try:
         program = read_program(Path(file).resolve())
-        _give_line_information()
-        watch(program.with_constants(dict(setting.split("=", 1) for setting in settings)), _Onlooker())
+        program = program.with_constants(dict(setting.split("=", 1) for setting in settings))
+        if isinstance(program, CudaProgram):
+            run_clean(program, Path(folder))
+        else:
+            _give_line_information()
+            watch(program, _Onlooker())
     except SmemvizError as error:
         print(f"smemviz: {error}", file=sys.stderr)
         return error.exit_code

@@ -87,7 +87,7 @@ def find_ncu() -> Path:
 def profile(
     ncu: Path, file: Path, settings: Mapping[str, object], kernels: Sequence[str], progress: Progress | None = None
 ) -> tuple[ProfiledLaunch, ...]:
-    """Run a kernel file's ``main()`` under Nsight Compute and return its launches, which must be of ``kernels``.
+    """Run what a kernel file launches under Nsight Compute and return its launches, which must be of ``kernels``.
 
     Raises:
         MissingError: when Nsight Compute is not permitted to count here.
@@ -95,7 +95,7 @@ def profile(
     """
     with tempfile.TemporaryDirectory(prefix="smemviz-") as folder:
         report = Path(folder, "clean.ncu-rep")
-        program = [sys.executable, "-m", "smemviz.measure.ncu.clean", str(file)]
+        program = [sys.executable, "-m", "smemviz.measure.ncu.clean", folder, str(file)]
         program += [f"{name}={value}" for name, value in settings.items()]
         _collect([str(ncu), *_COLLECT, "-o", str(report), *program], len(kernels), progress)
         if not report.exists():
@@ -118,8 +118,9 @@ def read_launches(raw: str, source: str, kernels: Sequence[str], file: str) -> t
     listings = iter((function_name(one.kernel), one) for one in read_listings(source))
     launches = []
     for kernel in kernels:
-        counted = next((values for name, values in metrics if name == kernel), None)
-        listing = next((one for name, one in listings if name == kernel), None)
+        plain = function_name(kernel)
+        counted = next((values for name, values in metrics if name == plain), None)
+        listing = next((one for name, one in listings if name == plain), None)
         if counted is None or listing is None:
             raise InputError(
                 f"{file}: main() launched other kernels under Nsight Compute than when it was recorded: {kernel} is "

@@ -1,8 +1,8 @@
 """Reconciling what was recorded at each site with what the hardware counted in each instruction.
 
-Instructions are given to sites so that the counts of each site come out exactly; first among what stands on one
-line, then among what belongs to one array, at last over the whole kernel, for an instruction need not stand on the
-line it works for. No instruction is used twice and none is dropped: what is left over is named.
+Instructions are given to sites so that the counts of each site come out exactly; first among what stands at one
+place or on one line, then among what belongs to one array, at last over the whole kernel, for an instruction need not
+stand on the line it works for. No instruction is used twice and none is dropped: what is left over is named.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _TOTALS = {"shared": "memory_l1_wavefronts_shared", "global": "memory_l2_theoret
 
 Pool = tuple[str, str]  # space and kind
 Place = tuple[bool, int]  # whether in the kernel file, and the line
+Spot = tuple[Place, int | None]  # with the column
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,13 @@ class _Ledger:
 
     def place_of(self, one: Instruction) -> Place:
         return PurePath(one.file).name == self.file, one.line
+
+    def spot(self, i: int) -> Spot:
+        """Return where on its line a site stands."""
+        return self.place(i), self.sites[i].column
+
+    def spot_of(self, one: Instruction) -> Spot:
+        return self.place_of(one), one.column
 
     def open(self, pool: Pool) -> list[int]:
         """Return the sites of a pool that nothing explains yet."""
@@ -158,7 +166,10 @@ def _pool(site: Site) -> Pool:
 
 
 def _settle_pool(ledger: _Ledger, pool: Pool) -> None:
-    """Settle the sites of one space and kind: line by line, array by array, then all that are still open."""
+    """Settle the sites of one space and kind: by place, line by line, array by array, then all that are still open."""
+    for spot in dict.fromkeys(map(ledger.spot_of, ledger.instructions(pool))):
+        here = [x for x in ledger.instructions(pool) if ledger.spot_of(x) == spot]
+        _settle(ledger, [i for i in ledger.open(pool) if ledger.spot(i) == spot], here, together=False)
     keys: tuple[Callable[[int], object], ...] = (ledger.place, lambda i: ledger.sites[i].array)
     for key in keys:
         for together in (False, True):

@@ -17,6 +17,7 @@ Kind = Literal["load", "store", "atomic"]
 
 _MEMORY = re.compile(r"(?:@!?U?P\w+\s+)?((LD|ST|ATOM|RED)[A-Z]*[\w.]*)")
 _KINDS: Mapping[str, Kind] = {"LD": "load", "ST": "store", "ATOM": "atomic", "RED": "atomic"}
+_PARTICULARS = re.compile(r"\[|\(|<(?!locals>)")  # what follows the name: how Numba typed it, parameters, a template's
 _SPACES = ("shared", "global")
 _SOURCE = 3  # the second column named Source, the instruction
 
@@ -27,7 +28,8 @@ class Instruction:
 
     ``text`` is without its predicate. ``width`` is bytes per lane; ``requests`` counts its executions by a warp, also
     those with every lane switched off by the predicate; ``lanes`` counts the lanes that were on. ``space`` is
-    ``generic`` where an instruction reached more than one. What the other space counts is 0.
+    ``generic`` where an instruction reached more than one. What the other space counts is 0. ``column`` is known where
+    the compiler was given every token on a line of its own.
     """
 
     file: str
@@ -42,6 +44,7 @@ class Instruction:
     wavefronts: int
     ideal: int
     sectors: int
+    column: int | None = None
 
     @property
     def operand(self) -> str:
@@ -78,8 +81,9 @@ def read_listings(text: str) -> tuple[Listing, ...]:
 
 
 def function_name(kernel: str) -> str:
-    """Return the Python name in a kernel's name: ``module::name[abi:v1,...](Array<...>)``."""
-    return kernel.split("[", 1)[0].split("(", 1)[0].rpartition("::")[2]
+    """Return the plain name in a kernel's: ``module::name[abi:v1,...](Array<...>)``, ``void name<16>(int *)``."""
+    qualified = _PARTICULARS.split(kernel.replace("(anonymous namespace)", ""), maxsplit=1)[0]
+    return qualified.rpartition("::")[2].rpartition(" ")[2]
 
 
 def _sections(text: str) -> Iterator[tuple[str, str, tuple[Instruction, ...]]]:

@@ -9,10 +9,13 @@ from pathlib import Path
 from smemviz import engines
 from smemviz.engines.gpu.preflight import UNSAFE
 from smemviz.errors import LaunchError
+from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.numba.program import Program
 from smemviz.measure.ncu import counters
+from smemviz.measure.ncu.clean_cuda import as_written
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
+from smemviz.measure.ncu.views import through_compiled
 from smemviz.progress import Callback
 from smemviz.recordings.recording import Recording
 
@@ -37,7 +40,12 @@ def verify(
     _refuse_harm(recording)
     kernels = [launch.kernel for launch in recording.launches]
     profiled = counters.profile(ncu, Path(program.file), settings, kernels, progress)
+    if isinstance(program, CudaProgram):
+        compiled = compile_program(program, list(dict.fromkeys(kernels)), "compiled")
+        profiled = tuple(as_written(one, compiled, program.file) for one in profiled)
     reconciled = reconcile_fully(program, recording, profiled, progress)
+    if isinstance(program, CudaProgram) and program.view == "source":
+        reconciled = _with_compiled_view(program, recording, profiled, reconciled, progress)
     return _with_verdicts(recording, profiled, reconciled), all(one.sound for one in reconciled)
 
 
@@ -60,12 +68,35 @@ def reconcile_fully(
     return reconciled
 
 
+def _with_compiled_view(
+    program: CudaProgram,
+    recording: Recording,
+    profiled: tuple[ProfiledLaunch, ...],
+    reconciled: list[Reconciled],
+    progress: Callback,
+) -> list[Reconciled]:
+    """Explain what the source alone does not by what the compiler makes of it before ptxas sees it."""
+    if all(one.sound for one in reconciled):
+        return reconciled
+    seen = replace(program, view="compiled")
+    compiled = engines.run(seen, engine="gpu", progress=progress)
+    found = reconcile_fully(seen, compiled, profiled, progress)
+    launches = zip(recording.launches, reconciled, compiled.launches, found, strict=True)
+    return [
+        one if one.sound or not other.sound else through_compiled(launch, made, other, _cc(recording)) or one
+        for launch, one, made, other in launches
+    ]
+
+
 def reconcile_all(recording: Recording, profiled: tuple[ProfiledLaunch, ...]) -> list[Reconciled]:
     """Reconcile each launch of a recording with what was profiled of it."""
-    assert recording.device is not None
-    cc = recording.device.compute_capability
     both = zip(recording.launches, profiled, strict=True)
-    return [reconcile(launch, one, recording.source, recording.file, cc) for launch, one in both]
+    return [reconcile(launch, one, recording.source, recording.file, _cc(recording)) for launch, one in both]
+
+
+def _cc(recording: Recording) -> tuple[int, int]:
+    assert recording.device is not None
+    return recording.device.compute_capability
 
 
 def _with_verdicts(

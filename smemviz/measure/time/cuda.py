@@ -12,7 +12,7 @@ from cuda.bindings import driver
 
 from smemviz.engines.gpu.preflight import UNSAFE
 from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
-from smemviz.engines.gpu.ptx.passes import clean
+from smemviz.engines.gpu.ptx.passes import make_clean
 from smemviz.engines.gpu.ptx.recorder import Recorder
 from smemviz.engines.gpu.recorder import device, quiet
 from smemviz.engines.host import Configuration
@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import prepare
+from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.frontends.cuda.program import CudaProgram
@@ -54,6 +55,23 @@ def time_cuda(
     return Timed(tuple(timer.kernels), tuple(timer.times), walls[0], walls[1], tuple(timer.unsafe))
 
 
+def outputs_of_cuda(program: CudaProgram, kernels: Collection[str]) -> tuple[OutputHash, ...]:
+    """Make the launches that a file asks for on the device and hash what each of some kernels leaves in its arrays.
+
+    Raises:
+        MissingError: when there is no GPU, or NVRTC is not installed.
+    """
+    device()
+    hashes: list[OutputHash] = []
+
+    def keep(kernel: str, arguments: Sequence[object]) -> None:
+        if kernel in kernels:
+            hashes.append(OutputHash(kernel, hashed(arguments)))
+
+    running.run(program, make=_Careful().launch, after=keep)
+    return tuple(hashes)
+
+
 class _Careful(Recorder):
     """Makes launches with the clean kernel, and none that may do harm."""
 
@@ -83,8 +101,7 @@ class _Careful(Recorder):
 
     def make(self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
         """Make one launch that does no harm."""
-        ready, card = prepare(entry, configuration, place), Gpu()
-        clean(card, entry, configuration, given_arguments(entry, ready.kernel, args, place, card))
+        make_clean(Gpu(), entry, configuration, args, place)
 
 
 class _Timer(_Careful):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,6 +74,12 @@ class BankService:
         conflict = np.zeros(len(lane), bool)
         np.logical_or.at(conflict, np.searchsorted(lane, self.lane), self.conflict)
         return lane, self.address[first], conflict
+
+    def cells(self) -> Iterator[tuple[int, int, list[int], list[int]]]:
+        """Yield every wavefront and bank that serve somebody, in order, with the lanes and the word of each."""
+        for wavefront, bank in np.unique(np.stack([self.wavefront, self.bank]), axis=1).T.tolist():
+            here = (self.wavefront == wavefront) & (self.bank == bank)
+            yield wavefront, bank, self.lane[here].tolist(), self.word[here].tolist()
 
     @property
     def wavefronts(self) -> int:

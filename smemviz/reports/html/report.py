@@ -10,7 +10,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, font, mono
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, css_variables, font, mono
 from smemviz.figures.registry import FIGURES
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.summary import summarize
@@ -221,7 +221,5 @@ def _colours(theme: ThemeName | None, banks: int) -> str:
 
 
 def _variables(theme: Theme, banks: int) -> str:
-    named = [f"--{name}: {getattr(theme, name)}" for name in _COLORS]
-    for kind, ramp in (("bank", theme.ramp), ("faint", theme.faint)):
-        named += [f"--{kind}{i}: {colour}" for i, colour in enumerate(blend(ramp, banks))]
-    return "; ".join([*named, f"--sans: {font()}", f"--mono: {mono()}"])
+    colours = css_variables(theme, _COLORS, bank=blend(theme.ramp, banks), faint=blend(theme.faint, banks))
+    return f"{colours}; --sans: {font()}; --mono: {mono()}"

@@ -99,9 +99,13 @@ def test_only_a_long_time_is_announced_and_only_to_who_wants_to_know():
     listener = Listener()
     announcing(listener, "kernel")(2.9)
     announcing(listener, "kernel")(3.1)
-    announcing(lambda done, total, text: None, "kernel")(1000.0)
-    announcing(None, "kernel")(1000.0)
     assert listener.heard == [(3.1, "kernel")]
+    assert announcing(lambda done, total, text: None, "kernel") is None
+    assert announcing(None, "kernel") is None
+
+
+def test_batches_that_nobody_asks_the_time_of_are_all_full():
+    assert list(batches(100, 32, None)) == [(0, 32), (32, 32), (64, 32), (96, 4)]
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(3.4, "3 s"), (99.0, "99 s"), (100.0, "2 min"), (1500.0, "25 min")])

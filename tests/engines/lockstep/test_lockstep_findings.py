@@ -355,6 +355,12 @@ def test_one_name_for_two_arrays_in_different_threads_is_refused():
             "a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes",
         ),
         (
+            "kernel[1, 16, 64](np.zeros(3))",
+            LaunchError,
+            "the third value of a launch is a stream; 64 is none. Dynamic shared memory is the fourth: "
+            "kernel[grid, block, 0, 64]",
+        ),
+        (
             "typed[1, 1](np.zeros(3), 1)",
             LaunchError,
             "typed is compiled for (array(float32, 1d, A), int32); the launch gives other types",

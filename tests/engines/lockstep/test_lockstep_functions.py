@@ -1,7 +1,6 @@
 """The functions a kernel may call: their types against numba-cuda's templates, their values against Python's."""
 
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -11,17 +10,6 @@ from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.names import CALLS
 
 NUMBERS = ["bool", "int8", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32", "float64"]
-
-
-@pytest.fixture(scope="module")
-def context():
-    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from numba.cuda.descriptor import cuda_target
-
-        cuda_target.typing_context.refresh()
-    return cuda_target.typing_context
 
 
 def numba_type(name):

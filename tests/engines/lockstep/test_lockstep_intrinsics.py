@@ -1,6 +1,5 @@
 """The integer and floating-point intrinsics: their types against numba-cuda's, their values against Python's."""
 
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -11,17 +10,6 @@ from smemviz.engines.lockstep.python.functions.intrinsics import brev, clz, ffs,
 from smemviz.engines.lockstep.values.operators import NoRuleError
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-
-
-@pytest.fixture(scope="module")
-def context():
-    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from numba.cuda.descriptor import cuda_target
-
-        cuda_target.typing_context.refresh()
-    return cuda_target.typing_context
 
 
 def resolved(context, name, *dtypes):

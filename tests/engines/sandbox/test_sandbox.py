@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.servers import alive
 
 from smemviz.engines import run
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, run_text
@@ -282,12 +283,7 @@ def test_when_the_server_is_killed_its_processes_end_and_leave_nothing(tmp_path:
         assert workers
         server.kill()
     end = time.monotonic() + 60
-    while any(map(_runs, workers)):
+    while any(map(alive, workers)):
         assert time.monotonic() < end
         time.sleep(0.05)
     assert list(tmp_path.iterdir()) == []
-
-
-def _runs(pid: int) -> bool:
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return bool(state.strip()) and not state.startswith("Z")

@@ -30,6 +30,7 @@ from smemviz.app.pages.kernel.measured.hardware_panel import hardware_panel
 from smemviz.app.pages.kernel.measured.measured_panels import view_measured
 from smemviz.app.pages.kernel.measured.published_panel import published_panel
 from smemviz.app.pages.kernel.measured.timing_panel import timing_panel
+from smemviz.app.pages.kernel.pictures import Pictures
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.pages.kernel.suggest_panel import suggest_panel
 from smemviz.app.pages.kernel.why_panel import view_why, why_panel
@@ -40,6 +41,9 @@ from smemviz.figures.registry import FIGURES
 from smemviz.frontends.numba.program import Program
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
+
+_PICTURES = Pictures()
+looked, touched, folded = (_PICTURES.cached(view) for view in (view_look, view_global, view_folded))
 
 
 def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query, *, follow: bool = False) -> Component:
@@ -69,10 +73,10 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     refused = bool(state.constants) and looked_at(library, run, look) is None
     drawn = own if refused and looked_at(library, own, look) is not None else run
     measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
-    later = view_why(library, drawn, look) | view_folded(library, drawn, look)
+    later = view_why(library, drawn, look) | folded(library, drawn, look)
     closed = closed_global(library, drawn, look)
-    later |= view_global(library, drawn, look) if closed is None else closed
-    shown = view_run(library, drawn) | view_look(library, drawn, look) | later | measured
+    later |= touched(library, drawn, look) if closed is None else closed
+    shown = view_run(library, drawn) | looked(library, drawn, look) | later | measured
     if drawn is not run:
         shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
     return shown | {"drawn-run.data": drawn}

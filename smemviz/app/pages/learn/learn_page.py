@@ -23,6 +23,7 @@ from smemviz.lessons.tasks import Task
 from smemviz.wording.grammar import sentences
 
 PANELS = (0, 1)  # an answer has at most so many pictures
+WHY = "why"  # what is presented of a lesson: its text; otherwise its question, or the answer's pictures
 SCENE = "scene"  # the panel of the question's picture
 _MOST_SEGMENTS = 6  # a choice of more is a list
 _LANES = range(32)
@@ -317,13 +318,15 @@ def _ways(at: int, editor: bool) -> Component:
 
 
 def _steps(at: int) -> list[str]:
-    """Return the addresses a presenter steps through: the question, its pictures; before and after them the others'."""
-    own = _steps_of(LESSONS[at])
-    before = _steps_of(LESSONS[at - 1])[-1:] if at else []
-    after = _steps_of(LESSONS[at + 1])[:1] if at + 1 < len(LESSONS) else []
+    """Return the addresses a presenter steps through: those of a lesson; before and after them the others'."""
+    own = steps_of(LESSONS[at])
+    before = steps_of(LESSONS[at - 1])[-1:] if at else []
+    after = steps_of(LESSONS[at + 1])[:1] if at + 1 < len(LESSONS) else []
     return [*before, *own, *after]
 
 
-def _steps_of(lesson: Lesson) -> Sequence[str]:
-    shown = [href(lesson, {**scene, "ANSWER": SHOW, "present": "1"}) for scene in lesson.scenes]
-    return [href(lesson, {"present": "1"}), *shown]
+def steps_of(lesson: Lesson) -> Sequence[str]:
+    """Return those of one lesson: the question with its picture, the answer, why it is so, and the other scenes."""
+    first, *others = [href(lesson, {**scene, "ANSWER": SHOW, "present": "1"}) for scene in lesson.scenes]
+    why = href(lesson, {**lesson.scenes[0], "ANSWER": SHOW, "present": WHY})
+    return [href(lesson, {"present": "1"}), first, why, *others]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dash import html
@@ -12,6 +13,7 @@ from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.learn_page import PANELS, SCENE
 from smemviz.app.state import LookState
 from smemviz.errors import InputError
+from smemviz.figures.drawing.projected import slide
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import _
 from smemviz.lessons import SHOW, Lesson, Panel, Stage, lesson_of, read_answer, written
@@ -24,6 +26,7 @@ LEARN_PROPERTIES = (
     "learn-feedback.className",
     "learn-waiting.hidden",
     "learn-pictures.hidden",
+    "learn-panels.className",
     "learn-because.children",
     "learn-origin.children",
     "learn-answer-place.hidden",
@@ -65,9 +68,14 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
         "learn-outcome.data": {"slug": lesson.slug, "outcome": outcome},
     }
     colours = LookState.read({"theme": theme}).theme
-    panels = stage.panels(colours) if shown else ()
-    filling |= _panel(SCENE, () if shown else (stage.before(colours),))
-    return filling | {key: value for at in PANELS for key, value in _panel(str(at), panels[at : at + 1]).items()}
+    panels = stage.panels(colours) if shown else (stage.before(colours),)
+    if "present" in query:
+        figures, beside = slide([panel.figure for panel in panels])
+        panels = tuple(replace(panel, figure=figure) for panel, figure in zip(panels, figures, strict=True))
+        filling["learn-panels.className"] = "learn-panels beside" if beside else "learn-panels"
+    places = (*map(str, PANELS),) if shown else (SCENE,)
+    drawn = dict(zip(places, panels, strict=False))
+    return filling | {k: v for at in (*map(str, PANELS), SCENE) for k, v in _panel(at, drawn.get(at)).items()}
 
 
 def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
@@ -87,9 +95,9 @@ def judge(stage: Stage, given: str) -> tuple[str, list[Any]]:
     return "wrong", rich("{before} {after}", before=html.Strong(said), after=stage.hint(answer))
 
 
-def _panel(at: str, panels: tuple[Panel, ...]) -> Filling:
+def _panel(at: str, panel: Panel | None) -> Filling:
     name = f"learn-{at}"
-    if not panels:  # and nothing stays behind that tells the answer
+    if panel is None:  # and nothing stays behind that tells the answer
         nothing = empty(THEMES["light"], "")
         return {
             f"{name}-panel.hidden": True,
@@ -97,12 +105,12 @@ def _panel(at: str, panels: tuple[Panel, ...]) -> Filling:
             f"{name}-figure.figure": nothing,
             f"{name}-region.aria-label": "",
         }
-    (panel,) = panels
+    size = {"height": panel.figure.layout.height, "width": panel.figure.layout.width}
     return {
         f"{name}-panel.hidden": False,
         f"{name}-title.children": panel.title,
         f"{name}-figure.figure": panel.figure,
-        f"{name}-figure.style": {"height": panel.figure.layout.height},
+        f"{name}-figure.style": {side: pixels for side, pixels in size.items() if pixels},
         f"{name}-region.aria-label": _("{name}: {sentence}", name=panel.title, sentence=panel.said),
         f"{name}-sheet.className": "sheet lab-sheet" if panel.narrow else "sheet",
     }

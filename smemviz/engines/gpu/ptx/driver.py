@@ -44,14 +44,15 @@ class Held:
 
 
 class Gpu:
-    """The GPU in use, with the arrays of one launch.
+    """The GPU in use, with the arrays of one launch; modules say which line an instruction comes from if asked to.
 
     Raises:
         MissingError: when there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_lines: bool = False) -> None:
         device()
+        self._with_lines = with_lines
         cuda.current_context()
         self._placed: list[Held] = []
 
@@ -84,7 +85,7 @@ class Gpu:
         Raises:
             DriverError: when the driver does not take it, or the kernel fails.
         """
-        module = checked(driver.cuModuleLoadData(assembled(kernel.ptx)))
+        module = checked(driver.cuModuleLoadData(assembled(kernel.ptx, with_lines=self._with_lines)))
         try:
             function = loaded(module, kernel.name, configuration)
             start(function, configuration, parameters, 0, cooperative=kernel.cooperative)
@@ -121,8 +122,8 @@ def start(
 
 
 @lru_cache(maxsize=64)
-def assembled(ptx: str) -> bytes:
-    """Return the machine code that the driver makes of PTX for the GPU in use.
+def assembled(ptx: str, *, with_lines: bool = False) -> bytes:
+    """Return the machine code that the driver makes of PTX for the GPU in use, with the lines of its source or without.
 
     Raises:
         DriverError: with what the driver says, when it does not take it.
@@ -132,8 +133,9 @@ def assembled(ptx: str) -> bytes:
     options = [
         driver.CUjit_option.CU_JIT_ERROR_LOG_BUFFER,
         driver.CUjit_option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        driver.CUjit_option.CU_JIT_GENERATE_LINE_INFO,
     ]
-    state = checked(driver.cuLinkCreate(len(options), options, [log, _LOG_BYTES]))
+    state = checked(driver.cuLinkCreate(len(options), options, [log, _LOG_BYTES, int(with_lines)]))
     try:
         kind = driver.CUjitInputType.CU_JIT_INPUT_PTX
         error, *_ = driver.cuLinkAddData(state, kind, text, len(text), b"kernel.ptx", 0, [], [])

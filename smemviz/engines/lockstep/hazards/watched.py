@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import ArrayInfo, Site
+from smemviz.recordings.spelling import Spelling
 
 Threads = NDArray[np.signedinteger[Any]]  # the number of a thread in the launch and 1, so that 0 is nobody
 Numbers = NDArray[np.int32]  # of site executions
@@ -208,7 +209,7 @@ class Watched:
         for mark, _ in self.marks(effect):
             mark[cells] = 0
 
-    def element(self, cell: int, names: str) -> str:
+    def element(self, cell: int, names: str, spelling: Spelling) -> str:
         """Return the element that a cell belongs to, as in ``out[3, 5]``; of several arrays, one that a site names."""
         address = self.start + cell * self.nbytes
         there = [array for array in self.arrays if 0 <= address - array.address < array.nbytes]
@@ -217,7 +218,7 @@ class Watched:
         rest, index = address - array.address, [0] * len(array.shape)
         for axis in sorted(range(len(array.shape)), key=lambda one: -array.strides[one]):
             index[axis], rest = divmod(rest, array.strides[axis]) if array.strides[axis] > 0 else (0, rest)
-        return f"{array.name}[{', '.join(map(str, index))}]"
+        return spelling.element(array.name, index)
 
 
 def watched_memories(

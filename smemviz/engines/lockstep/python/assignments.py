@@ -30,8 +30,8 @@ def _annotated(frame: Frame, node: ast.AnnAssign) -> Mask:
 def _augmented(frame: Frame, node: ast.AugAssign) -> Mask:
     target = node.target
     if isinstance(target, ast.Name):
-        value = operations.apply(frame, node, type(node.op), frame.read(target), frame.value(node.value))
-        frame.assign(node, target.id, value)
+        value = operations.apply(frame, node, type(node.op), frame.read(target, node), frame.value(node.value))
+        frame.assign(target, target.id, value)
         return frame.mask
     view, element, reached = _element(frame, target)
     if element is None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.nearest import neighbour
+from smemviz.engines.lockstep.nearest import is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
@@ -30,6 +30,33 @@ class Language:
 
     expressions: Mapping[type[ast.AST], Callable[[Frame, Any], Value]]
     statements: Mapping[type[ast.AST], Callable[[Frame, Any], Mask]]
+    versions: Callable[[Frame, Mapping[str, Value]], Versions]
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a name held goes on as a value of another type."""
+
+    source: str
+    target: str
+    convert: Callable[[Value], Value]
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The types of the variables of a function that have more than one, each kept under a name of its own.
+
+    ``kept`` says, for a name in the syntax tree, under which one and in which type; ``parameters`` for arguments.
+    ``moves`` are made where a branch, or a turn of a loop, ends; ``choices`` are the types of ``a if b else c`` and the
+    like, ``decided`` what Numba knows of such a condition, ``returned`` the type of what the function returns.
+    """
+
+    kept: Mapping[ast.AST, tuple[str, Callable[[Value], Value]]] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    moves: Mapping[tuple[ast.AST, str], tuple[Move, ...]] = field(default_factory=dict)
+    choices: Mapping[ast.AST, Callable[[Value], Value]] = field(default_factory=dict)
+    decided: Mapping[ast.AST, bool] = field(default_factory=dict)
+    returned: Callable[[Value], Value] | None = None
 
 
 @dataclass
@@ -57,6 +84,7 @@ class Frame:
         self.live = mask
         self.variables: dict[str, Value] = {}
         self.owners: dict[str, Mask] = {}
+        self.versions = Versions()
         self.names = Names(tree.function)
         self.local_arrays: dict[ast.AST, View] = {}
         self.loops: list[Loop] = []
@@ -71,8 +99,10 @@ class Frame:
 
     def run(self, arguments: dict[str, Value]) -> Value:
         """Run the function with its arguments; return what it returns, None where nothing."""
+        self.versions = self.language.versions(self, arguments)
         for name, value in arguments.items():
-            self.variables[name], self.owners[name] = value, self.entry
+            kept = self.versions.parameters.get(name, name)
+            self.variables[kept], self.owners[kept] = value, self.entry
         self.block(self.function.node.body, self.entry)
         return None if self._result is _MISSING else self._result
 
@@ -109,6 +139,8 @@ class Frame:
 
     def finish(self, node: ast.Return, value: Value) -> None:
         """Return a value in the active threads."""
+        if self.versions.returned is not None:
+            value = self.versions.returned(value)
         if self._result is not _MISSING:
             value = self.merged(node, self.mask.lanes, value, self._result)
         self._result = value
@@ -134,6 +166,10 @@ class Frame:
     def unknown(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> UnsupportedError:
         """Return the error for ``what``, whose ``name`` is none of those known: it may be misspelt."""
         near = neighbour(name, known)
+        called = node.func if isinstance(node, ast.Call) else node
+        declared = isinstance(called, ast.Name) and name.startswith("cuda.")  # by cuda.declare_device
+        if near is None and not declared and is_none_of_numba(name):
+            return self.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
         if near is None:
             return self.refuse(node, what)
         return self.wrong(node, said("{what} is not known; did you mean {near}?", what=what, near=near))
@@ -151,10 +187,11 @@ class Frame:
             name = self._canonical[node] = self.names.canonical(node)
         return name
 
-    def read(self, node: ast.Name) -> Value:
-        """Return a variable's value."""
+    def read(self, node: ast.Name, at: ast.AST | None = None) -> Value:
+        """Return a variable's value; one that is read and assigned by one name is read ``at`` another node."""
+        kept = self.versions.kept.get(at or node)
         try:
-            return self.variables[node.id]
+            return self.variables[node.id if kept is None else kept[0]]
         except KeyError:
             raise self.wrong(
                 node, said("{name} is read before it is assigned; assign it on every path", name=node.id)
@@ -162,6 +199,29 @@ class Frame:
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         """Give a variable a value in the active threads."""
+        kept = self.versions.kept.get(node)
+        if kept is not None:
+            name, convert = kept
+            value = convert(value)
+        self._keep(node, name, value)
+
+    def move(self, node: ast.AST, edge: str, mask: Mask) -> None:
+        """Let what variables hold in some threads go on in the types that it meets others in."""
+        moves = self.versions.moves.get((node, edge))
+        if moves is None or not mask.count:
+            return
+        outer, self.mask = self.mask, mask
+        for one in moves:
+            if one.source in self.variables:
+                self._keep(node, one.target, one.convert(self.variables[one.source]))
+        self.mask = outer
+
+    def chosen(self, node: ast.expr, value: Value) -> Value:
+        """Return one of several values in the type of all of them."""
+        convert = self.versions.choices.get(node)
+        return value if convert is None else convert(value)
+
+    def _keep(self, node: ast.AST, name: str, value: Value) -> None:
         mask = self.mask
         old = self.variables.get(name, _MISSING)
         if old is _MISSING:
@@ -174,7 +234,7 @@ class Frame:
         try:
             self.variables[name] = merge(mask.lanes, value, old)
         except CannotMergeError as error:
-            raise self.refuse(node, f"{name}: {error}") from None
+            raise self.refuse(node, f"{name.partition(' ')[0]}: {error}") from None
         self.owners[name] = owner if mask.within(owner) else owner.common(mask)
 
     def merged(self, node: ast.AST, lanes: Any, new: Value, old: Value) -> Value:

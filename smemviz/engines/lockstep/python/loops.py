@@ -117,6 +117,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value]) 
     ended = frame.nobody
     loop = Loop()
     frame.loops.append(loop)
+    frame.move(node, "enter", outer)
     for test in conditions:
         if isinstance(test, np.ndarray):
             running = active.narrow(test)
@@ -129,6 +130,7 @@ def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value]) 
             break
         frame.machine.tick(frame.function.file, node.lineno)
         end = frame.block(node.body, active)
+        frame.move(node, "turn", end)
         if loop.continued is not None:
             end = active.rejoin(end, loop.continued)
             loop.continued = None
@@ -140,17 +142,20 @@ def _loop(frame: Frame, node: ast.While | ast.For, conditions: Iterator[Value]) 
     frame.loops.pop()
     if node.orelse:
         ended = frame.block(node.orelse, ended)
+    frame.move(node, "end", ended)
     return ended if loop.broken is None else outer.rejoin(ended, loop.broken)
 
 
 def _leave(frame: Frame, node: ast.Break) -> Mask:
     loop = _loop_of(frame, node)
+    frame.move(node, "leave", frame.mask)
     loop.broken = frame.mask if loop.broken is None else _joined(frame, loop.broken)
     return frame.nobody
 
 
 def _skip(frame: Frame, node: ast.Continue) -> Mask:
     loop = _loop_of(frame, node)
+    frame.move(node, "leave", frame.mask)
     loop.continued = frame.mask if loop.continued is None else _joined(frame, loop.continued)
     return frame.nobody
 

@@ -25,15 +25,23 @@ def _branch(frame: Frame, node: ast.If) -> Mask:
     mask = frame.mask
     test = truth(frame.value(node.test))
     if not isinstance(test, np.ndarray):
-        return frame.block(node.body if test else node.orelse, mask)
+        return _way(frame, node, "body" if test else "orelse", mask)
     then = mask.narrow(test)
     if then is mask:
-        return frame.block(node.body, mask)
+        return _way(frame, node, "body", mask)
     if not then.count:
-        return frame.block(node.orelse, mask)
-    end = frame.block(node.body, then)
+        return _way(frame, node, "orelse", mask)
+    end = _way(frame, node, "body", then)
     other = Mask(mask.lanes & ~test, mask.count - then.count, mask)
-    return mask.rejoin(end, frame.block(node.orelse, other) if node.orelse else other)
+    return mask.rejoin(end, _way(frame, node, "orelse", other))
+
+
+def _way(frame: Frame, node: ast.If, way: str, mask: Mask) -> Mask:
+    """Run the one or the other part of a branch."""
+    part = node.body if way == "body" else node.orelse
+    end = frame.block(part, mask) if part else mask
+    frame.move(node, way, end)
+    return end
 
 
 def _give(frame: Frame, node: ast.Return) -> Mask:

@@ -178,17 +178,16 @@ def _multiply_add(kernel: Kernel, one: Instruction) -> Action:
 
 
 def _fused(kind: str) -> Callable[..., Value]:
-    """Return a product and sum that are rounded once. NumPy has none for float64, which is rounded twice."""
-    if kind in ("f16", "f16x2", "bf16", "bf16x2"):
-        return lambda a, b, c: (a.astype(np.float32) * b.astype(np.float32) + c.astype(np.float32)).astype(a.dtype)
-    if kind == "f32":
-        return _fused_float32
-    return lambda a, b, c: a * b + c
+    """Return a product and sum that are rounded once."""
+    if kind in ("f16", "f16x2", "bf16", "bf16x2"):  # two halves' product, and what is added to it, are exact
+        return lambda a, b, c: (a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)).astype(a.dtype)
+    return _fused_floats
 
 
-def _fused_float32(a: Value, b: Value, c: Value) -> Value:
-    # A product of two float32 is exact in float64.
-    return (np.multiply(a, b, dtype=np.float64) + c).astype(np.float32)
+def _fused_floats(a: Value, b: Value, c: Value) -> Value:
+    from smemviz.engines.lockstep.values.fused import fused
+
+    return fused(a, b, c)
 
 
 def _wider(kind: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.operators import NoRuleError, halves, truth
+from smemviz.engines.lockstep.values.operators import NoRuleError, truth
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     FLOAT32,
@@ -71,54 +71,16 @@ def brev(x: Value) -> Value:
 
 def fma(x: Value, y: Value, z: Value) -> Value:
     """Return ``x * y + z``, rounded once: in single precision where all three fit it, else in double."""
+    from smemviz.engines.lockstep.values.fused import fused
+
     both = _float(x, y, z)
-    a, b, c = (np.asarray(cast(v, both)) for v in (x, y, z))
-    return (_fma_single if both == FLOAT32 else _fma_double)(a, b, c)[()]
+    return fused(*(np.asarray(cast(v, both)) for v in (x, y, z)))
 
 
 def _float(*values: Value) -> Dtype:
     """Return the float that numbers are brought to: single where all of them fit it."""
     fits = all(real(dtype_of(value)) != FLOAT64 for value in values)
     return FLOAT32 if fits else FLOAT64
-
-
-def _fma_single(x: Any, y: Any, z: Any) -> Any:
-    """Add in double precision, where the product is exact, rounding to odd so that the last rounding is the only one.
-
-    Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008.
-    """
-    product = x.astype(np.float64) * y.astype(np.float64)
-    return _odd_sum(product, z.astype(np.float64)).astype(np.float32)
-
-
-def _odd_sum(a: Any, b: Any) -> Any:
-    """Return a + b, rounded to odd: the neighbour with an odd last bit where the sum is not exact."""
-    total = a + b
-    back = total - a
-    error = (a - (total - back)) + (b - back)
-    bits = total.view(np.int64)
-    # One step towards the error, in the order of the bit patterns, where the last bit is even.
-    step = np.where((error > 0) == (total > 0), 1, -1)
-    move = np.isfinite(total) & (error != 0) & np.isfinite(error) & (bits & 1 == 0)
-    return np.where(move, bits + step, bits).view(np.float64)
-
-
-def _fma_double(x: Any, y: Any, z: Any) -> Any:
-    """Multiply and add with the error of each; the double of Boldo and Melquiond's scheme."""
-    high = x * y
-    low = _product_error(x, y, high)
-    # z + high as a pair, then the two small parts, rounded to odd, so that only the last sum rounds.
-    total = z + high
-    back = total - z
-    error = (z - (total - back)) + (high - back)
-    result = total + _odd_sum(error, np.asarray(low))
-    return np.where(np.isfinite(result) & np.isfinite(low), result, x * y + z)
-
-
-def _product_error(x: Any, y: Any, high: Any) -> Any:
-    """Return ``x * y - high`` exactly (Dekker)."""
-    (x_high, x_low), (y_high, y_low) = halves(x), halves(y)
-    return ((x_high * y_high - high) + x_high * y_low + x_low * y_high) + x_low * y_low
 
 
 def _cbrt(x: Value) -> Value:

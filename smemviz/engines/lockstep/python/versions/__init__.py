@@ -1,0 +1,1 @@
+"""The types that Numba gives the variables of a function."""

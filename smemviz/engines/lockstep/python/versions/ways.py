@@ -1,0 +1,236 @@
+"""Branches and loops as Numba sees them: which ways there are, what it leaves out, and where they meet."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python.assignments import bind
+from smemviz.engines.lockstep.python.frame import Frame, Language, Versions
+from smemviz.engines.lockstep.python.versions.kinds import UNKNOWN, kind_of
+from smemviz.engines.lockstep.python.versions.visit import REFUSALS, Names, Study, Visit
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.operators import truth
+from smemviz.engines.lockstep.values.typing import Value
+
+_MOST_TURNS = 16
+
+
+def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
+    """Return the types of the variables of a function that is called with arguments."""
+    if not _has_several(frame.function.node):
+        return Versions()
+    machine = frame.machine
+    if machine.study is None:
+        rules = Language(
+            {**frame.language.expressions, **_EXPRESSIONS}, {**frame.language.statements, **_STATEMENTS}, versions_of
+        )
+        given = {one.name: getattr(machine, one.name) for one in fields(Machine)}
+        machine.study = Study(**given, real=frame.language, rules=rules)
+    found: Versions = machine.study.of(frame.tree, arguments)[0]
+    return found
+
+
+@lru_cache(maxsize=256)
+def _has_several(function: ast.FunctionDef) -> bool:
+    """Whether a value of a function may have more than one type: it is assigned twice, or one of two."""
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    names += [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    returns = sum(isinstance(n, ast.Return) for n in ast.walk(function))
+    choices = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(function))
+    return choices or returns > 1 or len(names) != len(set(names))
+
+
+def _decided(visit: Visit, test: ast.expr) -> bool | None:
+    """Return how a condition ends that Numba decides when it compiles, and then leaves the other branch out."""
+    if isinstance(test, ast.BoolOp):
+        ends = [_decided(visit, one) for one in test.values]
+        ending = isinstance(test.op, ast.Or)
+        return ending if ending in ends else None if None in ends else not ending
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        end = _decided(visit, test.operand)
+        return None if end is None else not end
+    sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
+    of_none = len(sides) == 2 and any(isinstance(one, ast.Constant) and one.value is None for one in sides)
+    if len(sides) > 2 or not (of_none or all(_is_constant(visit, one) for one in sides)):
+        return None
+    try:
+        value = visit.value(test) if len(sides) == 1 else visit.study.real.expressions[ast.Compare](visit, test)
+        return bool(truth(value))
+    except REFUSALS:
+        return None
+
+
+def _is_constant(visit: Visit, node: ast.expr) -> bool:
+    """Tell whether Numba knows a value when it compiles: it is written out, of the module, or a name for such a one."""
+    match node:
+        case ast.Name(id=name) if name in visit.names.locals:
+            return name in visit.constants
+        case ast.Name() | ast.Attribute():
+            value = visit.names.constant(node)
+            return isinstance(value, bool | int | float | np.generic) and not visit.canonical(node).startswith("cuda.")
+    return not any(isinstance(one, ast.Name | ast.Call | ast.Tuple) for one in ast.walk(node))
+
+
+def _assign(visit: Visit, node: ast.Assign) -> Mask:
+    constant = _is_constant(visit, node.value)
+    visit.attempt(node, partial(visit.study.real.statements[ast.Assign], visit, node))
+    if constant:
+        visit.constants |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return visit.entry
+
+
+def _branch(visit: Visit, node: ast.If) -> Mask:
+    taken = _decided(visit, node.test)
+    visit.attempt(node.test, partial(visit.value, node.test))
+    if taken is not None:
+        return visit.block(node.body if taken else node.orelse, visit.entry)
+    before, constants = dict(visit.here or {}), visit.constants
+    visit.block(node.body, visit.entry)
+    after, visit.here, visit.constants = visit.here, before, constants
+    visit.block(node.orelse, visit.entry)
+    visit.join((node, "after"), {(node, "body"): after, (node, "orelse"): visit.here})
+    visit.constants = constants - _stored(node)
+    return visit.entry
+
+
+def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
+    """Go through a loop until its types stay; Python tests a ``while`` once before it and again after each turn."""
+    test = node.test if isinstance(node, ast.While) else None
+    item = visit.attempt(node.iter, partial(_item_of, visit, node.iter)) if isinstance(node, ast.For) else None
+    continues = any(isinstance(one, ast.Continue) for one in ast.walk(node))
+    constants = visit.constants - _stored(node)
+    visit.constants = constants if continues else visit.constants
+    first = None if test is None else _decided(visit, test)
+    if first is False:
+        return visit.block(node.orelse, visit.entry)
+    entry, turn, again = dict(visit.here or {}), None, None
+    left: dict[ast.AST, Names] = {}
+    for number in range(_MOST_TURNS):
+        before = dict(visit.met.get((node, "head"), {}))
+        ways = _ways(left, ast.Continue) | {(node, "enter"): entry, (node, "turn"): None if again is False else turn}
+        visit.join((node, "head"), ways)
+        if number and before == visit.met[node, "head"]:
+            break
+        head, visit.constants = dict(visit.here or {}), constants
+        visit.left.append({})
+        if test is not None:
+            visit.attempt(test, partial(visit.value, test))
+        elif isinstance(node, ast.For) and item is UNKNOWN:
+            visit.lose(node.target)
+        elif isinstance(node, ast.For):
+            visit.attempt(node.target, partial(bind, visit, node.target, item, node.iter))
+        visit.block(node.body, visit.entry)
+        turn, left = visit.here, visit.left.pop()
+        again = None if test is None or turn is None else _decided(visit, test)
+    if first and again:
+        visit.here = None
+    elif first or again:  # the loop is left after a turn only, or before the first
+        visit.here = entry if again else turn
+    else:
+        visit.here = head
+    visit.constants = constants
+    visit.block(node.orelse, visit.entry)
+    visit.join((node, "end"), _ways(left, ast.Break) | {(node, "end"): visit.here})
+    visit.constants = constants
+    return visit.entry
+
+
+def _ways(
+    left: Mapping[ast.AST, Names], kind: type[ast.Break] | type[ast.Continue]
+) -> dict[tuple[ast.AST, str], Names | None]:
+    """Return what the names hold where a turn is left by ``break`` or by ``continue``."""
+    return {(one, "leave"): names for one, names in left.items() if isinstance(one, kind)}
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Return the names that a part of a function assigns."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _item_of(visit: Visit, node: ast.expr) -> Value:
+    """Return what the target of a loop stands for."""
+    name = visit.canonical(node.func) if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Call) and name in ("builtins.range", "builtins.enumerate", "builtins.zip"):
+        if name == "builtins.range":
+            for one in node.args:
+                visit.value(one.value if isinstance(one, ast.Starred) else one)
+            return 0
+        if name == "builtins.zip":
+            return tuple(_item_of(visit, one) for one in node.args)
+        for start in (*node.args[1:], *(k.value for k in node.keywords)):
+            visit.value(start)
+        return 0, _item_of(visit, node.args[0])
+    value = visit.value(node)
+    if isinstance(value, View) and value.ndim == 1 and value.dtype.fields is None:
+        return value.dtype.type(0)
+    if isinstance(value, tuple) and value and all(kind_of(one) == kind_of(value[0]) for one in value):
+        return value[0]
+    return UNKNOWN
+
+
+def _leave(visit: Visit, node: ast.Break | ast.Continue) -> Mask:
+    if visit.left and visit.here is not None:
+        visit.left[-1][node] = visit.here
+    visit.here = None
+    return visit.entry
+
+
+def _return(visit: Visit, node: ast.Return) -> Mask:
+    value = None if node.value is None else visit.attempt(node.value, partial(visit.value, node.value))
+    visit.finish(node, value)
+    return visit.entry
+
+
+def _check(visit: Visit, node: ast.Assert) -> Mask:
+    visit.attempt(node.test, partial(visit.value, node.test))
+    return visit.entry
+
+
+def _stop(visit: Visit, node: ast.Raise) -> Mask:
+    visit.here = None
+    return visit.entry
+
+
+def _conditional(visit: Visit, node: ast.IfExp) -> Value:
+    taken = _decided(visit, node.test)
+    visit.value(node.test)
+    if taken is not None:
+        visit.decided[node] = taken
+        return visit.value(node.body if taken else node.orelse)
+    return visit.choice(node, [visit.value(node.body), visit.value(node.orelse)])
+
+
+def _boolean(visit: Visit, node: ast.BoolOp) -> Value:
+    return visit.choice(node, [visit.value(one) for one in node.values])
+
+
+def _compare(visit: Visit, node: ast.Compare) -> Value:
+    for one in (node.left, *node.comparators):
+        visit.value(one)
+    return False
+
+
+_EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Any], Value]] = {
+    ast.IfExp: _conditional,
+    ast.BoolOp: _boolean,
+    ast.Compare: _compare,
+}
+_STATEMENTS: dict[type[ast.AST], Callable[[Any, Any], Mask]] = {
+    ast.Assign: _assign,
+    ast.If: _branch,
+    ast.While: _loop,
+    ast.For: _loop,
+    ast.Break: _leave,
+    ast.Continue: _leave,
+    ast.Return: _return,
+    ast.Assert: _check,
+    ast.Raise: _stop,
+}

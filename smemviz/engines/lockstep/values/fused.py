@@ -1,0 +1,32 @@
+"""Products and sums that are rounded once, compiled; this imports Numba, so import it late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from smemviz.model.counting.jit import compiled
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _fma(context: Any, a: Any, b: Any, c: Any) -> Any:
+    """Make one instruction of a processor that has it, and else a call of the C library."""
+    return a(a, a, a), lambda context, builder, signature, args: builder.fma(*args)
+
+
+@compiled
+def _each(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], out: NDArray[Any]) -> None:
+    for i in range(out.size):
+        out[i] = _fma(a[i], b[i], c[i])
+
+
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """Return ``a * b + c`` of float32 or of float64, each an array or a scalar of NumPy."""
+    given = np.broadcast_arrays(a, b, c)
+    x, y, z = (np.ascontiguousarray(each).reshape(-1) for each in given)
+    out = np.empty(given[0].shape, given[0].dtype)
+    _each(x, y, z, out.reshape(-1))
+    return out[()]

@@ -1,0 +1,186 @@
+"""Pictures for a lecture hall: type that the last row reads, and as many labels as have room for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any
+
+import plotly.graph_objects as go
+
+from smemviz.figures.drawing.cells import BADGES
+from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
+
+WIDTH, HEIGHT = 1216, 496  # pixels of the pictures on a slide of 1280 x 720
+GAP = 24  # pixels between two pictures
+TITLE = 32  # pixels above each for its title
+TYPE = 20  # pixels
+_CODE, _MOST_CODE, _CODE_LINE, _MONO = 20, 28, 1.25, 0.602  # letters and lines of code, in pixels and in letters
+_LETTER, _LINE = 0.56, 1.2  # of other texts, in font sizes
+_DRAWN_LINE = 18  # what a line of code takes of the y axis
+_KEY_LINE, _KEY_SYMBOL = 30, 56  # pixels of the key above: a row, and what is beside a name
+_LEFT, _RIGHT, _BOTTOM, _TOP, _TICK = 84, 20, 68, 14, 10
+_MOST_STRETCHED = 2.6
+_TOO_TALL = 520  # pixels: pictures that are higher together stand side by side
+_LOWEST = 64  # pixels of a plot
+_EVERY = (1, 2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True)
+class _Label:
+    """A text of a trace, with its middle and its size in pixels."""
+
+    trace: int
+    number: int
+    x: float
+    y: float
+    width: float
+
+    def covers(self, other: _Label) -> bool:
+        """Tell whether two texts touch."""
+        beside = abs(self.x - other.x) < (self.width + other.width) / 2
+        return beside and abs(self.y - other.y) < TYPE * _LINE
+
+
+def slide(figures: Sequence[go.Figure]) -> tuple[list[go.Figure], bool]:
+    """Draw one or two pictures again so that they fill a slide; tell whether they stand side by side."""
+    plots = [figure.layout.height - figure.layout.margin.t - figure.layout.margin.b for figure in figures]
+    if sum(figure.layout.height for figure in figures) > _TOO_TALL and not any(map(_is_code, figures)):
+        width = (WIDTH - GAP * (len(figures) - 1)) // len(figures)
+        return [projected(figure, width, HEIGHT - TITLE) for figure in figures], True
+    around = [0 if _is_code(figure) else sum(_margins(figure, WIDTH)[side] for side in "tb") for figure in figures]
+    room = HEIGHT - GAP * (len(figures) - 1) - sum(TITLE + one for one in around)
+    parts = [max(_LOWEST, room * plot / sum(plots)) for plot in plots]
+    parts = [part - (sum(parts) - room) * (part == max(parts)) for part in parts]
+    return [projected(figure, WIDTH, int(part + margins)) for figure, part, margins in
+            zip(figures, parts, around, strict=True)], False  # fmt: skip
+
+
+def projected(figure: go.Figure, width: int, height: int) -> go.Figure:
+    """Draw a picture again in so many pixels, with larger type; labels that would cover others are left out."""
+    drawn = go.Figure(figure)
+    if _is_code(figure):
+        return _code_projected(drawn, width, height)
+    margin = _margins(figure, width)
+    natural = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    across = width - margin["l"] - margin["r"]
+    down = min(height - margin["t"] - margin["b"], round(natural * _MOST_STRETCHED))
+    drawn.data = [trace for trace in drawn.data if trace.meta != BADGES]
+    _project_labels(drawn, across, down)
+    _project_bars(drawn, across)
+    _project_axis(drawn.layout.xaxis, across, lambda text: characters(text) * _LETTER * TYPE + TYPE / 2)
+    _project_axis(drawn.layout.yaxis, down, lambda _text: TYPE * _LINE)
+    drawn.update_yaxes(ticks="outside", ticklen=_TICK, tickcolor="rgba(0,0,0,0)")  # a label may reach out of its cell
+    if characters(drawn.layout.yaxis.title.text or "") * _LETTER * TYPE > down:
+        drawn.update_yaxes(title_text="")
+    drawn.update_annotations(font_size=TYPE)
+    return drawn.update_layout(
+        width=width, height=down + margin["t"] + margin["b"], margin=margin, font_size=TYPE, legend_font_size=TYPE
+    )
+
+
+def _is_code(figure: go.Figure) -> bool:
+    return any(trace.meta == CHARACTERS for trace in figure.data)
+
+
+def _margins(figure: go.Figure, width: int) -> dict[str, Any]:
+    """Return the pixels around a plot, for the key and the numbers and names at the axes."""
+    names = [trace.name for trace in figure.data if trace.name and trace.showlegend is not False]
+    top = _TOP
+    if figure.layout.showlegend and names:
+        widest = max(characters(name) * _LETTER * TYPE + _KEY_SYMBOL for name in names)
+        top += _KEY_LINE * -(-len(names) // max(1, int(width // widest)))
+    if figure.layout.annotations:
+        top += _KEY_LINE
+    written = max((characters(text) for text in figure.layout.yaxis.ticktext or ()), default=0)
+    left = max(_LEFT, round(written * _LETTER * TYPE) + _TICK + 8)
+    lines = max((text.count("<br>") for text in figure.layout.xaxis.ticktext or ()), default=0)
+    return {"l": left, "r": _RIGHT, "t": top, "b": _BOTTOM + round(lines * TYPE * _LINE), "autoexpand": False}
+
+
+def _project_axis(axis: Any, pixels: float, room: Callable[[str], float]) -> None:
+    """Enlarge the type of an axis, and number fewer places where numbers would touch."""
+    axis.update(tickfont_size=TYPE, title_font_size=TYPE)
+    if not axis.range:
+        return
+    unit = pixels / abs(axis.range[1] - axis.range[0])
+    longest = max((str(int(end)) for end in axis.range), key=len)
+    if axis.tickvals is not None and len(axis.tickvals) > 1:
+        names = [line for name in axis.ticktext or [longest] for line in name.split("<br>")]
+        apart = unit * min(abs(b - a) for a, b in pairwise(axis.tickvals))
+        needed = max(map(room, names))
+        every = next((step for step in _EVERY if step * apart >= needed), _EVERY[-1])
+        axis.tickvals = axis.tickvals[::every]
+        axis.ticktext = axis.ticktext and axis.ticktext[::every]
+    elif axis.dtick:
+        axis.dtick *= next((step for step in _EVERY if step * axis.dtick * unit >= room(longest)), _EVERY[-1])
+    else:
+        axis.nticks = min(axis.nticks or _EVERY[-1], max(2, int(pixels / room(longest) / 2)))
+
+
+def _project_labels(figure: go.Figure, width: float, height: float) -> None:
+    """Write the lanes large, those that have room, and not what the cells hold; bold ones go before others."""
+    figure.update_traces(texttemplate=None, text=None, selector={"type": "heatmap"})
+    texts = [i for i, trace in enumerate(figure.data) if trace.type == "scatter" and trace.mode == "text"]
+    if any(figure.data[i].meta == LANES and figure.data[i].text is not None for i in texts):
+        figure.data = [t for i, t in enumerate(figure.data) if i not in texts or t.meta == LANES]
+        texts = [i for i, trace in enumerate(figure.data) if trace.type == "scatter" and trace.mode == "text"]
+    (left, right), (bottom, top) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    kept: list[_Label] = []
+    for i in sorted(texts, key=lambda i: -(figure.data[i].textfont.weight or 400)):
+        trace = figure.data[i]
+        labels = [
+            _Label(i, number, (x - left) / (right - left) * width, (round(y) - top) / (bottom - top) * height,
+                   characters(text) * _LETTER * TYPE + 4)
+            for number, (x, y, text) in enumerate(zip(trace.x, trace.y, trace.text, strict=True))
+        ]  # fmt: skip
+        kept += [one for one in _thinned(labels) if not any(one.covers(other) for other in kept)]
+    for i in texts:
+        trace = figure.data[i]
+        here = [label.number for label in kept if label.trace == i]
+        trace.update(
+            x=[trace.x[k] for k in here], y=[round(trace.y[k]) for k in here], text=[trace.text[k] for k in here]
+        )
+        trace.textfont.update(size=TYPE, color=figure.layout.font.color)
+
+
+def _thinned(labels: list[_Label]) -> list[_Label]:
+    """Keep the labels of each row and column, or of each second, fourth and so on, until none covers another."""
+    columns = {x: i for i, x in enumerate(sorted({label.x for label in labels}))}
+    rows = {y: i for i, y in enumerate(sorted({label.y for label in labels}))}
+    for across, down in sorted(product(_EVERY, _EVERY), key=lambda steps: steps[0] * steps[1]):
+        kept = [one for one in labels if columns[one.x] % across == 0 and rows[one.y] % down == 0]
+        if not any(one.covers(other) for i, one in enumerate(kept) for other in kept[:i]):
+            return kept
+    return labels[:1]
+
+
+def _project_bars(figure: go.Figure, width: float) -> None:
+    """Write the numbers of bars large, and leave room for them where the bars lie."""
+    bars = [trace for trace in figure.data if trace.type == "bar"]
+    figure.update_traces(textfont_size=TYPE, constraintext="none", textangle=0, selector={"type": "bar"})
+    ends = [(value, characters(text) * _LETTER * TYPE) for bar in bars if bar.orientation == "h"
+            for value, text in zip(bar.x, bar.text, strict=True)]  # fmt: skip
+    if ends:
+        longest = max(value / (1 - room / width) for value, room in ends)
+        figure.update_xaxes(range=[0, max(longest, max(value for value, _room in ends))])
+
+
+def _code_projected(figure: go.Figure, width: int, height: int) -> go.Figure:
+    """Write code large: as many of its lines as have room, those with costs in the middle."""
+    (first, last), whole = figure.layout.xaxis.range, figure.layout.yaxis.range[0]
+    size = min(_MOST_CODE, width / (last - first) / _MONO, height / (whole / _DRAWN_LINE) / _CODE_LINE)
+    size = max(_CODE, int(size))
+    most = height / (size * _CODE_LINE) * _DRAWN_LINE
+    costs = [y for trace in figure.data[2:] for y in trace.y]
+    middle = sum(costs) / len(costs) if costs else 0
+    start = min(max(0, middle - most / 2), max(0, whole - most))
+    end = start + min(most, whole - start)
+    for trace in figure.data:
+        here = [i for i, y in enumerate(trace.y) if start + _DRAWN_LINE / 2 <= y <= end - _DRAWN_LINE / 2]
+        trace.update(**{name: [trace[name][i] for i in here] for name in ("x", "y", "text")})
+    figure.update_traces(textfont_size=size)
+    figure.update_yaxes(range=[end, start])
+    high = round((end - start) / _DRAWN_LINE * size * _CODE_LINE)
+    return figure.update_layout(width=round((last - first) * _MONO * size) + 8, height=high)

@@ -1,0 +1,57 @@
+"""What Nsight Compute runs of a file of CUDA C++, and the way back from the lines it names to the text as written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.launching import Place
+from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.frontends.cuda import Compiled, CudaProgram
+from smemviz.frontends.cuda.sources import SourceText
+from smemviz.measure.ncu.counters import ProfiledLaunch
+from smemviz.measure.ncu.sass import Instruction
+from smemviz.recordings.data import Finding, Launch
+
+
+def run_clean(program: CudaProgram, folder: Path) -> None:
+    """Make the launches that a file asks for with the kernels that nvcc would make.
+
+    NVRTC names files as if they lay where it runs, and Nsight Compute shows lines of files that are there only: so the
+    lines that NVRTC sees are written into a folder, in which this process then is.
+    """
+    from smemviz.engines.gpu.ptx.driver import Gpu
+    from smemviz.engines.gpu.ptx.passes import make_clean
+
+    os.chdir(folder)
+
+    def make(
+        entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, *_: Any, **__: Any
+    ) -> tuple[Launch | None, tuple[Finding, ...]]:
+        for name, text in entry.compiled.texts.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.lines, encoding="utf-8")
+        make_clean(Gpu(with_lines=True), entry, configuration, args, place)
+        return None, ()
+
+    running.run(replace(program, view="compiled"), make=make)
+
+
+def as_written(launch: ProfiledLaunch, compiled: Compiled, file: str) -> ProfiledLaunch:
+    """Return a launch whose instructions stand at the accesses that they make, in the text as it was written."""
+    texts = {text.file: SourceText(text) for text in compiled.texts.values()}
+
+    def placed(one: Instruction) -> Instruction:
+        text = compiled.text(one.file)
+        access = texts[text.file].access(one.line, stores=one.kind == "store") if text else None
+        if text is None or access is None:
+            return one
+        return replace(one, file=text.file or file, line=access.line, column=access.column)
+
+    return replace(launch, instructions=tuple(map(placed, launch.instructions)))

@@ -1,0 +1,80 @@
+"""Verdicts for the accesses of CUDA C++ as they are written, by those that the compiler leaves of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from smemviz.measure.ncu.reconcile import Reconciled
+from smemviz.measure.ncu.verdicts import plural
+from smemviz.messages import said
+from smemviz.model.counting.summary import SiteSummary
+from smemviz.model.hardware.operations import effect_of
+from smemviz.recordings.data import Launch, Site, SiteHardware
+
+# Where the accesses that the compiler leaves belong, the first that is found.
+_KEYS: tuple[Callable[[Site], object], ...] = (
+    lambda one: (one.file, one.line, one.column, one.space, effect_of(one.op)),
+    lambda one: (one.file, one.line, one.space, effect_of(one.op)),
+    lambda one: (one.array, one.space, effect_of(one.op)),
+)
+
+
+def through_compiled(written: Launch, compiled: Launch, found: Reconciled, cc: tuple[int, int]) -> Reconciled | None:
+    """Return verdicts for the source view of a launch from those of its compiled view.
+
+    None when the compiler leaves an access that belongs to none of the source.
+    """
+    places = [_counterpart(site, written.sites) for site in compiled.sites]
+    if None in places:
+        return None
+    rows = compiled.summary(cc)
+    hardware = []
+    for number, summary in enumerate(written.summary(cc)):
+        own = [other for other, place in enumerate(places) if place == number]
+        made = [(rows[other], found.hardware[other]) for other in own]
+        hardware.append(_verdict(summary, made, shared=written.sites[number].space == "shared"))
+    return replace(found, hardware=tuple(hardware))
+
+
+def _counterpart(site: Site, sites: Sequence[Site]) -> int | None:
+    for key in _KEYS:
+        same = [number for number, one in enumerate(sites) if key(one) == key(site)]
+        if same:
+            return next((number for number in same if sites[number].width == site.width), same[0])
+    return None
+
+
+def _verdict(summary: SiteSummary, made: Sequence[tuple[SiteSummary, SiteHardware]], *, shared: bool) -> SiteHardware:
+    """Return the verdict of one site, of which the compiler made others."""
+    before = plural(summary.requests, "request")
+    if not made:
+        because = said("the compiler leaves none of its {before}", before=before)
+        wavefronts, sectors = (0, None) if shared else (None, 0)
+        return SiteHardware(0, wavefronts, wavefronts, sectors, "explained", because)
+    first, row = made[0]
+    if len(made) == 1 and _counts(first) == _counts(summary):
+        return row
+    requests = sum(one.requests for one, _ in made)
+    because = "; ".join(dict.fromkeys(one.because for _, one in made))
+    if requests != summary.requests:
+        because = said(
+            "the compiler makes {after} of {before}; {what}",
+            after=plural(requests, "request"),
+            before=before,
+            what=because,
+        )
+    else:
+        because = said("the compiler makes other accesses of it; {what}", what=because)
+    return SiteHardware(
+        sum(one.requests for _, one in made),
+        sum(one.wavefronts or 0 for _, one in made) if shared else None,
+        sum(one.ideal or 0 for _, one in made) if shared else None,
+        None if shared else sum(one.sectors or 0 for _, one in made),
+        "explained",
+        because,
+    )
+
+
+def _counts(row: SiteSummary) -> tuple[int | None, ...]:
+    return row.requests, row.wavefronts, row.ideal, row.sectors

@@ -1,0 +1,60 @@
+"""The products of a file of CUDA C++, launched as its comments ask: the kernels that nvcc would make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+from numba import cuda
+from numpy.typing import NDArray
+
+from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
+from smemviz.engines.gpu.ptx.passes import record
+from smemviz.engines.host import Configuration
+from smemviz.engines.lockstep.launching import Place
+from smemviz.engines.lockstep.ptx.host import running
+from smemviz.engines.lockstep.ptx.host.entry import Entry
+from smemviz.frontends.cuda import CudaProgram
+from smemviz.measure.sweep.launches import Measure
+from smemviz.recordings.data import Finding, Launch
+
+
+def watch_cuda(program: CudaProgram, measure: Measure) -> None:
+    """Measure each launch that a file asks for."""
+
+    def make(
+        entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, *_: Any, **__: Any
+    ) -> tuple[Launch | None, tuple[Finding, ...]]:
+        if measure.takes(entry.name, configuration, args):
+            _measured(measure, entry, configuration, args, place)
+        return None, ()
+
+    running.run(replace(program, view="compiled"), make=make)
+
+
+def _measured(measure: Measure, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place) -> None:
+    loading: list[Any] = []
+
+    def launch(c: Any, a: Any, b: Any, stream: Any = 0) -> None:
+        if not loading:  # the first launch, whose time is that of compiling
+            loading.append(checked(driver.cuModuleLoadData(assembled(entry.compiled.ptx))))
+            loading.append(loaded(loading[0], entry.symbol, configuration))
+        handle = int(getattr(stream, "handle", stream))
+        start(loading[1], configuration, [_pointer(one) for one in (c, a, b)], handle, cooperative=entry.is_cooperative)
+
+    def counter(arguments: Sequence[Any]) -> Callable[[int], Launch]:
+        hosts = [one.copy_to_host() for one in arguments]
+        return lambda log_bytes: record(Gpu(), entry, configuration, hosts, place, log_bytes)
+
+    try:
+        measure.launch(entry.name, configuration, args, cuda.to_device(args[0]), launch, counter)
+    finally:
+        if loading:
+            driver.cuModuleUnload(loading[0])
+
+
+def _pointer(array: Any) -> NDArray[np.uint8]:
+    return np.array([array.__cuda_array_interface__["data"][0]], np.uint64).view(np.uint8)

@@ -1,0 +1,163 @@
+"""The launches of one size: each timed, held against the product in float64, and what it moves counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numba import cuda
+
+from smemviz.engines.backend import gpu_engine
+from smemviz.engines.host import Configuration
+from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.recorder import Progress
+from smemviz.frontends.numba.program import Program
+from smemviz.measure.sweep.blas import Blas
+from smemviz.measure.sweep.matrices import Matrices
+from smemviz.measure.time.replays import Timed, replayed
+from smemviz.messages import said
+from smemviz.model.counting.matmul import Counted, filled, scaled, traffic
+from smemviz.model.hardware.hardware import Hardware
+from smemviz.recordings.data import Launch
+from smemviz.recordings.sweep import Clocked, Point, Size, Traffic
+
+LOG_NOTHING = 0
+_LAUNCHES_OF_A_POINT = 6  # at the least: one to compile, the pilots, the samples
+_LOGGED_OPERATIONS = 2 * 64**3
+_LONG_MICROSECONDS = 50_000.0
+_SMALL_SECONDS = 0.05  # what takes no longer tells nothing of how it grows
+
+Multiply = Callable[..., None]  # of c, a, b and perhaps a stream
+Counter = Callable[[Sequence[Any]], Callable[[int], Launch]]
+
+
+class Job:
+    """What is measured so far, and how long launches took, from which the next size is foretold."""
+
+    def __init__(self, limit_s: float, blas: Blas | None, progress: Progress | None, total: int) -> None:
+        self.limit_s = limit_s
+        self.blas = blas
+        self.points: list[Point] = []
+        self.notes: list[str] = []
+        self.counted: dict[str, Counted] = {}  # the first size of each kernel
+        self._progress = progress
+        self._total = total
+        self._done = 0
+        self._known: dict[tuple[str, str], tuple[Size, float]] = {}  # (kernel, what is done) -> seconds at a size
+
+    def step(self, text: str) -> None:
+        """Say what comes next."""
+        if self._progress:
+            self._progress(min(self._done, self._total), self._total, text)
+        self._done += 1
+
+    def predicted(self, kernel: str, what: str, size: Size) -> float:
+        """Return how many seconds something will take, by its number of operations; 0 where too little is known."""
+        before, seconds = self._known.get((kernel, what), (size, 0.0))
+        return seconds * size.operations / before.operations if seconds > _SMALL_SECONDS else 0.0
+
+    def learn(self, kernel: str, what: str, size: Size, seconds: float) -> None:
+        """Keep how long something took."""
+        self._known[kernel, what] = (size, seconds)
+
+    def remember(self, points: Sequence[Point]) -> None:
+        """Learn from what was measured before."""
+        for point in sorted(points, key=lambda point: point.size.operations):
+            if point.time and point.grid:
+                self.learn(point.kernel, "launch", point.size, point.time.median_us * 1e-6)
+            if point.moved:
+                self.counted.setdefault(point.kernel, Counted(point.size, point.grid, point.moved))
+
+    def too_long(self, expected: float) -> str:
+        """Say why something is skipped."""
+        return said(
+            "expected to take {expected:.3g} s, more than the limit of {limit:g} s",
+            expected=expected,
+            limit=self.limit_s,
+        )
+
+
+class Measure:
+    """Measures the kernels of a file at one size, with matrices of its own."""
+
+    def __init__(self, job: Job, program: Program, size: Size, matrices: Matrices) -> None:
+        self.job = job
+        self.program = program
+        self.size = size
+        self.matrices = matrices
+
+    def takes(self, kernel: str, config: Configuration, arguments: Sequence[Any]) -> bool:
+        """Tell whether a launch is measured; one that is expected to take too long is not."""
+        self.job.step(f"{kernel} {self.size.name}")
+        expected = _LAUNCHES_OF_A_POINT * self.job.predicted(kernel, "launch", self.size)
+        if expected > self.job.limit_s:
+            skipped = self.job.too_long(expected)
+            self.job.points.append(self._point(kernel, arguments, None, skipped=skipped, grid=config.grid))
+            return False
+        return True
+
+    def launch(
+        self, kernel: str, config: Configuration, arguments: Sequence[Any], c: Any, launch: Multiply, counter: Counter
+    ) -> None:
+        """Measure one launch of ``(c, a, b)``; ``counter`` is given these and returns what counts it."""
+        a, b = self.matrices.on_device(arguments[1].shape, arguments[2].shape, arguments[1].dtype)
+        began = time.perf_counter()
+        launch(c, a, b)
+        cuda.synchronize()
+        first = time.perf_counter() - began
+        timed = replayed(lambda stream: launch(c, a, b, stream))
+        self.job.learn(kernel, "launch", self.size, timed.spread.median * 1e-6)
+        whole = whole_us(launch, c, a, b)
+        error, largest = self.matrices.error(c.copy_to_host(), a, b)
+        moved = self._count(kernel, config, counter, (c, a, b))
+        self.job.points.append(
+            self._point(kernel, arguments, clocked(timed, whole, first), error, largest, moved, grid=config.grid)
+        )
+
+    def _point(self, kernel: str, arguments: Sequence[Any], time: Clocked | None, *more: Any, **named: Any) -> Point:
+        tile = self.program.values.get("TILE")
+        named["filled"] = filled(self.size, arguments[1].shape, arguments[2].shape)
+        tile = tile if isinstance(tile, int) else None
+        return Point(kernel, self.size, tile, arguments[1].dtype.name, time, *more, **named)
+
+    def _count(self, kernel: str, config: Configuration, counter: Counter, arguments: Sequence[Any]) -> Traffic | None:
+        """Count what the launch moves, unless that follows from a smaller size, or is expected to take too long."""
+        known = self.job.counted.get(kernel)
+        if known and scaled(known, self.size, config.grid):
+            return None
+        if self.job.predicted(kernel, "count", self.size) > self.job.limit_s:
+            return None
+        count_with = counter(arguments)
+        began = time.perf_counter()
+        launch = count_with(LOG_NOTHING)
+        self.job.learn(kernel, "count", self.size, time.perf_counter() - began)
+        if self.size.operations <= _LOGGED_OPERATIONS:  # the lanes of logged requests tell how many elements they load
+            launch = count_with(LOG_BYTES)
+        moved = traffic(launch, Hardware.on(gpu_engine().device()))
+        self.job.counted.setdefault(kernel, Counted(self.size, config.grid, moved))
+        return moved
+
+
+def clocked(timed: Timed, whole_us: float, first_s: float) -> Clocked:
+    """Return what was timed, with the wall time of launch and copies, and that of compiling in the first launch."""
+    found = timed.spread
+    compiling = round(max(first_s - found.median * 1e-6, 0.0), 4)
+    return Clocked(found.median, found.low, found.high, timed.samples, timed.nodes, whole_us, compiling)
+
+
+def whole_us(launch: Callable[[Any, Any, Any], None], c: Any, a: Any, b: Any) -> float:
+    """Return the least wall time of a few tries to copy both matrices there, launch, and copy the result back."""
+    there = a.copy_to_host(), b.copy_to_host()
+    back = c.copy_to_host()
+
+    def once() -> float:
+        began = time.perf_counter()
+        for array, values in zip((a, b), there, strict=True):
+            array.copy_to_device(values)
+        launch(c, a, b)
+        c.copy_to_host(back)
+        return (time.perf_counter() - began) * 1e6
+
+    first = once()
+    return first if first > _LONG_MICROSECONDS else min(first, once(), once())
