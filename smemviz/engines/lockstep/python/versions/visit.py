@@ -33,6 +33,7 @@ from smemviz.recordings.data import WARP_SIZE
 Names = dict[str, Value]
 
 REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, CannotMergeError)
+REFUSALS += (ArithmeticError, LookupError, ValueError)  # of a number that stands for all of its type
 
 
 @dataclass(kw_only=True)
