@@ -159,7 +159,7 @@ def create_app(
     app.server.before_request(_speak)
     app.editor = editor
     app.prefix = prefix
-    app.layout = lambda: marked(drawn())
+    app.layout = lambda: _deaf(marked(drawn()))
     browser.add_callbacks(app)
     if local:
         working.add_callbacks(app, library)
@@ -169,7 +169,7 @@ def create_app(
     @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
         library.again()
-        return _page(services, Address(place["path"], run, look))
+        return _deaf(_page(services, Address(place["path"], run, look)))
 
     if prefix:
         lead_below(app.server, prefix)
@@ -221,6 +221,15 @@ def _page(services: Services, address: Address) -> list[Component] | Component:
         return page.lay_out(services, address)
     except SmemvizError as error:
         return _nothing(translated(str(error)))
+
+
+def _deaf(shown: Any) -> Any:
+    """Return what is shown with none but buttons telling of clicks, as Dash has all that have a name do."""
+    for part in shown if isinstance(shown, list) else [shown]:
+        for one in (part, *part._traverse()):
+            if isinstance(one, html.Div | html.Section | html.Main | html.Header | html.Details | html.P):
+                one.disable_n_clicks = True
+    return shown
 
 
 def _nothing(text: str | Component) -> list[Component]:

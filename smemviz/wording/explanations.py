@@ -137,9 +137,9 @@ class Explaining:
         unknown = unpredictable(site.op, site.dtype, self.hardware.cc)
         if unknown is not None:
             return clause(_(unknown))
-        return reason(pattern, site, self.served(row), int(self._counts(site, addresses).degree), self.hardware.cc)
+        return reason(pattern, site, self.service(row), int(self._counts(site, addresses).degree), self.hardware.cc)
 
-    def served(self, row: int) -> BankService:
+    def service(self, row: int) -> BankService:
         """Serve one request."""
         requests = self.launch.requests
         block, warp, step, site = (int(getattr(requests, name)[row]) for name in ("block", "warp", "step", "site"))

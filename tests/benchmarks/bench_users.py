@@ -86,10 +86,10 @@ PEER_SECONDS = 40.0
 PROMISED = {"a step": 300, "a knob": 1000}  # milliseconds, of the 95th percentile
 GROWTH = 1.1  # of memory after the first minute
 PAGE = "page.children"
-FOLLOWS_PAGE = ("measure-area.hidden", "suggest-panel.hidden", "warps.figure", "why.children")
-FOLLOWS_STEP = ("elements.figure", "warps.figure", "why.children")
+FOLLOWS_PAGE = ("measure-area.hidden", "suggest-panel.hidden", "warps.figure", "why.html")
+FOLLOWS_STEP = ("elements.figure", "warps.figure", "why.html")
 FOLLOWS_KNOB = (*FOLLOWS_STEP, "measure-area.hidden", "suggest-panel.hidden", "timing-body.children", "knobs.children")
-CHANGED = {"warps.figure": "shown-block.data", "why.children": "shown-block.data", "elements.figure": "present.data"}
+CHANGED = {"warps.figure": "shown-block.data", "why.html": "shown-block.data", "elements.figure": "present.data"}
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ def test_the_dashboard_shows_both_views_and_serves_no_stranger() -> None:
         page = view_run(library, {"file": file, **query})
         assert str(page["headline.children"]).startswith("32-way conflict: 1,024 wavefronts where 32 would do")
     refused = view_run(Library([path], local=False), {"file": "square.cu", **query})
-    assert "on your own machine only" in str(refused["notices.children"])
+    assert "on your own machine only" in str(refused["notices.html"])
 
 
 def test_text_of_a_recording_is_never_compiled() -> None:

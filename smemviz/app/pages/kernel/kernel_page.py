@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import panel, picture_panel
 from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.written import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.controls import (
     choice,
@@ -109,14 +110,9 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         dcc.Store(id="measured-last"),
         dcc.Store(id="version"),  # of a file that is followed
         dcc.Store(id="knobs-of", data=knob_kinds(program)),
-        html.Nav(id="kernels", className="kernels", **{"aria-label": _("Kernels of this file")}),
-        dcc.Loading(
-            _title(),
-            delay_show=250,
-            overlay_style={"visibility": "visible", "opacity": 0.5},
-            custom_spinner=html.Span(className="spinner"),
-        ),
-        html.Div(id="notices", role="status", className="notices"),
+        Written(html.Nav(id="kernels", className="kernels", **{"aria-label": _("Kernels of this file")})),
+        _title(),
+        Written(html.Div(id="notices", role="status", className="notices")),
         html.Div(
             [
                 html.Div([*lead, _source(), _constants(program, hardware)], className="left opening"),
@@ -141,7 +137,7 @@ def _title() -> Component:
         [
             html.Div(
                 [
-                    html.P(id="eyebrow", className="eyebrow"),
+                    Written(html.P(id="eyebrow", className="eyebrow")),
                     choice("launch", _("Launch of this kernel")),
                     html.P(id="origin", className="origin"),
                 ],
@@ -158,8 +154,8 @@ def _source() -> Component:
     keys = html.P(_("↑ ↓ go from access to access"), className="note keys")
     return html.Section(
         [
-            html.Div([html.H2(_("Source"), id="source-title"), keys], className="panel-head"),
-            scroller(html.Ol(id="source", className="source"), titled="source-title"),
+            Written(html.Div([html.H2(_("Source"), id="source-title"), keys], className="panel-head")),
+            scroller(Written(html.Ol(id="source", className="source")), titled="source-title"),
         ],
         className="panel source-panel",
         id="source-panel",
@@ -170,7 +166,7 @@ def _constants(program: Program, hardware: Hardware) -> Component:
     reset = html.Button(_("Reset"), id="reset", className="text-button", type="button")
     return html.Section(
         [
-            html.Div([html.H2(_("Constants"), id="knobs-title"), reset], className="panel-head"),
+            html.Div([Written(html.H2(_("Constants"), id="knobs-title")), reset], className="panel-head"),
             knobs(program),
             html.Div([hardware_select(hardware), source_switch()], className="fields"),
         ],
@@ -188,7 +184,7 @@ def _played() -> list[Component]:
     return [
         html.Div(pictures, className="pictures"),
         html.Section(
-            [html.H2(_("Playback"), className="visually-hidden"), choice("block", _("Block")), playback()],
+            [Written(html.H2(_("Playback"), className="visually-hidden")), choice("block", _("Block")), playback()],
             className="panel playback-panel",
         ),
     ]
@@ -197,8 +193,8 @@ def _played() -> list[Component]:
 def _facts() -> Component:
     return html.Section(
         [
-            html.H2(_("Launch"), id="facts-title"),
-            html.Dl(id="facts", className="facts"),
+            Written(html.H2(_("Launch"), id="facts-title")),
+            Written(html.Dl(id="facts", className="facts")),
             html.P(id="facts-note", className="note"),
         ],
         className="panel facts-panel",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.rich import translated
+from smemviz.app.components.written import Written
 from smemviz.app.library import Shown
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.summary import SiteSummary, summarize
@@ -40,7 +40,10 @@ _RULES: Mapping[BasisKind, str] = {
 def hardware_panel() -> Component:
     """Lay out the panel."""
     return html.Section(
-        [html.H2(_("Recorded, model, hardware"), id="hardware-title"), html.Div(id="hardware-body")],
+        [
+            Written(html.H2(_("Recorded, model, hardware"), id="hardware-title")),
+            Written(html.Div(id="hardware-body")),
+        ],
         className="panel measured-panel",
     )
 
@@ -157,14 +160,9 @@ def _sources(shown: Shown, verified: Launch, counted_for: Hardware) -> str:
 def _counters(launch: Launch) -> list[Component]:
     if not launch.counters:
         return []
-    rows = [[f"{value:,.0f}", name] for name, value in launch.counters.items()]
-    # One component for all rows: each one on the page costs the browser time at every step.
-    table = dmc.Table(
-        data={"head": [_("count"), _("metric")], "body": rows},
-        withRowBorders=False,
-        verticalSpacing=2,
-        className="counters",
-    )
+    rows = [html.Tr([html.Td(f"{value:,.0f}"), html.Td(name)]) for name, value in launch.counters.items()]
+    head = html.Thead(html.Tr([_head(_("count")), _head(_("metric"))]))
+    table = html.Table([head, html.Tbody(rows)], className="table counters")
     return [
         html.Details(
             [
