@@ -58,14 +58,17 @@ class Folder:
             return None
 
     def write(self, name: str, source: str) -> None:
-        """Keep a text, and forget those that nobody wrote for longest."""
+        """Keep a text, and forget those that nobody wrote for longest; where it cannot be kept this process has it."""
         path = self._folder / name
-        if path.exists():
-            path.touch()
-            return
         draft = self._folder / f"{name}.{uuid4().hex}"
-        draft.write_bytes(source.encode(errors="replace"))
-        draft.replace(path)
+        try:
+            if path.exists():
+                path.touch()
+                return
+            draft.write_bytes(source.encode(errors="replace"))
+            draft.replace(path)
+        except OSError:
+            return
         written = sorted(self._folder.glob(f"{_PREFIX}*"), key=_changed)
         for old in written[:-_MOST_FILES]:
             old.unlink(missing_ok=True)

@@ -81,6 +81,12 @@ def test_the_latest_texts_are_found_by_other_processes(
     assert Texts(texts.supervisor, tmp_path).program(names[-1]).source == "X = 3\n"
 
 
+def test_texts_are_taken_where_the_folder_for_them_is_gone(texts: Texts, tmp_path: Path) -> None:
+    made = Texts(texts.supervisor, tmp_path / "texts")
+    (tmp_path / "texts").rmdir()
+    assert made.program(made.add("X = 1\n").name).source == "X = 1\n"
+
+
 def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
     texts: Texts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,10 +34,13 @@ class Results:
         return Result(json.loads(printed), recording)
 
     def write(self, result: Result, *run: Any) -> None:
-        """Keep a result, and forget the oldest for which there is no room."""
+        """Keep a result, and forget the oldest for which there is no room; what cannot be written is run again."""
         draft = self._folder / f".{uuid4().hex}"
-        draft.write_bytes(json.dumps(result.printed).encode() + b"\n" + result.recording)
-        draft.replace(self._path(run))
+        try:
+            draft.write_bytes(json.dumps(result.printed).encode() + b"\n" + result.recording)
+            draft.replace(self._path(run))
+        except OSError:
+            return
         room = _MOST_BYTES
         for path, size in self._latest_first():
             room -= size

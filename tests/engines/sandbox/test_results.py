@@ -61,3 +61,10 @@ def test_the_latest_results_are_kept_as_long_as_there_is_room(tmp_path: Path, mo
         results.write(Result("", bytes(1000)), n)
     assert len(list(tmp_path.iterdir())) == 2
     assert results.read(3) == Result("", bytes(1000))
+
+
+def test_a_folder_that_was_taken_away_costs_nobody_an_answer(tmp_path: Path) -> None:
+    results = Results(tmp_path / "results")
+    (tmp_path / "results").rmdir()
+    results.write(Result("", b"1"), 1)
+    assert results.read(1) is None

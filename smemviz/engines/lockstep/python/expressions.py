@@ -63,8 +63,8 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         return _host_value(frame, node, value.value)
     if isinstance(value, DeviceArray):
         return kernel_view(ast.unparse(node), value)
-    if value is None:
-        return None
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
         return arrays.constant_view(frame.machine, ast.unparse(node), value)
     raise frame.refuse(node, ast.unparse(node))
