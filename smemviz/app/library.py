@@ -29,7 +29,7 @@ from smemviz.paths import kernels_dir, plain_name, recording_for
 from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.recording import Recording, numbered
 
 _MOST_BYTES = 1 << 30  # of all runs together
 COMPILED = "@compiled"  # after the name of a file of CUDA C++: its other view
@@ -104,12 +104,7 @@ class Shown:
 
     def numbered(self) -> list[tuple[Launch, int]]:
         """Return every launch with its number among those of its kernel, from 0."""
-        seen: dict[str, int] = {}
-        numbered = []
-        for launch in self.recording.launches:
-            numbered.append((launch, seen.get(launch.kernel, 0)))
-            seen[launch.kernel] = numbered[-1][1] + 1
-        return numbered
+        return numbered(self.recording.launches)
 
 
 class Library:

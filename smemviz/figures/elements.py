@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells, frames, key
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, every, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size
 from smemviz.i18n import _, ngettext, pgettext
 from smemviz.model.counting.element_counts import ElementCounts, element_counts, elements
@@ -221,6 +221,5 @@ def _hover(
 
 
 def _ticks(cells_drawn: int, each: int) -> dict[str, object]:
-    every = 1 if cells_drawn <= 8 else 4 if cells_drawn <= 40 else 8 if cells_drawn <= 80 else 16
-    places = list(range(0, cells_drawn, every))
+    places = list(range(0, cells_drawn, every(cells_drawn)))
     return {"tickmode": "array", "tickvals": places, "ticktext": [str(place * each) for place in places]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,18 +39,8 @@ class Grid:
 
     def window(self, rows: slice, columns: slice) -> Grid:
         """Return a part of the grid."""
-        part = (rows, columns)
-        return Grid(
-            self.address[part],
-            self.size,
-            self.value[part],
-            self.thread[part],
-            self.name[part],
-            self.touched[part],
-            self.longest,
-            self.x_title,
-            self.y_title,
-        )
+        arrays = ("address", "value", "thread", "name", "touched")
+        return replace(self, **{name: getattr(self, name)[rows, columns] for name in arrays})
 
 
 def declared(now: RequestView, array: ArrayInfo, where: BankLayout) -> Grid:

@@ -8,8 +8,8 @@ from datetime import date
 
 import numpy as np
 
-from smemviz.i18n import _, ngettext, pgettext, spoken
-from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo
+from smemviz.i18n import N_, _, ngettext, pgettext, spoken
+from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo, Verdict
 from smemviz.recordings.spelling import Spelling
 from smemviz.wording.grammar import names
 
@@ -42,6 +42,11 @@ def finding_name(kind: str) -> str:
 def space_name(space: str) -> str:
     """Write a kind of memory: ``shared``."""
     return {"shared": pgettext("memory", "shared"), "global": pgettext("memory", "global")}[space]
+
+
+def verdict_name(verdict: Verdict) -> str:
+    """Write how counts of the hardware fit: ``agrees``."""
+    return _(_VERDICTS[verdict])
 
 
 def access_name(space: str, op: str) -> str:
@@ -126,6 +131,12 @@ def ranges_briefly(text: str) -> str:
     return text if len(text) <= 5 else "…".join(re.findall(r"^\d+|\d+$", text))
 
 
+_VERDICTS: Mapping[Verdict, str] = {
+    "agrees": N_("agrees"),
+    "explained": N_("explained"),
+    "inflated": N_("inflated"),
+    "unexplained": N_("unexplained"),
+}
 COUNTED: Mapping[str, Callable[[int], str]] = {
     "bank": lambda n: ngettext("{n:,} bank", "{n:,} banks", n),
     "byte": lambda n: ngettext("{n:,} byte", "{n:,} bytes", n),

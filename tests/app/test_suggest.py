@@ -144,7 +144,7 @@ def test_what_cannot_be_used_is_a_problem_in_words(
     monkeypatch.setattr(module, "command", lambda *_: printing(output))
     start(suggester, library, REDUCE)
     finish(suggester)
-    assert text(view_suggest(library, suggester, REDUCE), "suggest-status.children") == problem
+    assert text(view_suggest(library, suggester, REDUCE)["suggest-status.children"]) == problem
 
 
 def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +167,6 @@ def test_one_thing_at_a_time_is_run_here_and_that_is_said(library: Library) -> N
     path = library.kernel_file("reduce")
     assert path is not None
     assert not suggester.start(library.show(state), path, REDUCE["kernel"])
-    said = text(view_suggest(library, suggester, REDUCE, busy=True), "suggest-status.children")
+    said = text(view_suggest(library, suggester, REDUCE, busy=True)["suggest-status.children"])
     assert said == "Something else is being measured; try again when that is done."
     job.cancel()

@@ -10,16 +10,7 @@ from dash import dcc, html
 from smemviz.app.components.frames import scroller
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import gettext as _
-
-# Nothing of a figure leaves this machine: no upload button, no server to upload to.
-CONFIG = {
-    "displaylogo": False,
-    "displayModeBar": False,
-    "modeBarButtonsToRemove": ["sendChartToCloud"],
-    "showSendToCloud": False,
-    "plotlyServerURL": "",
-    "responsive": True,
-}
+from smemviz.reports.html.page import CONFIG
 
 
 def graph(identity: str | dict[str, Any], *, still: bool = False) -> dcc.Graph:

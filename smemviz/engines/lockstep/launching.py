@@ -73,13 +73,13 @@ def launch(
     """
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
-    _check_threads(place, configuration, limits.threads)
+    check_threads(place, configuration, limits.threads)
     names = parameters(kernel, args, place)
     given = Arguments(place, space or AddressSpace())
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
     table = find_sites(kernel, [described(value) for value in values])
     if table.cooperative:
-        _check_threads(place, configuration, MOST_COOPERATING, together=True)
+        check_threads(place, configuration, MOST_COOPERATING, "cuda.cg.this_grid()")
     layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
@@ -130,7 +130,12 @@ def _telling(findings: Findings) -> Iterator[None]:
         raise
 
 
-def _check_threads(place: Place, configuration: Configuration, most: int, *, together: bool = False) -> None:
+def check_threads(place: Place, configuration: Configuration, most: int, together: str = "") -> None:
+    """Refuse a launch of more threads than that; ``together`` is the call that wants all of them at once.
+
+    Raises:
+        LaunchError: naming both numbers.
+    """
     threads = math.prod(configuration.grid) * math.prod(configuration.block)
     if threads <= most:
         return
@@ -142,10 +147,11 @@ def _check_threads(place: Place, configuration: Configuration, most: int, *, tog
     )
     if together:
         what = said(
-            "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as cuda.cg.this_grid() "
-            "wants it. Make the grid smaller, or run with engine gpu.",
+            "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as {code} wants it. "
+            "Make the grid smaller, or run with engine gpu.",
             threads=threads,
             most=most,
+            code=together,
         )
     raise LaunchError(*place, what)
 

@@ -94,7 +94,8 @@ def test_a_function_is_gone_through_with_what_several_warps_give_it(given):
 
     @cuda.jit
     def kernel(rows, out):
-        out[cuda.threadIdx.x] = total({given})
+        i = cuda.threadIdx.x
+        out[i] = total({given})
     """
     out = np.zeros(128)
     launch_text(text, np.ones((128, 3)), out, block=128)

@@ -237,7 +237,7 @@ class GlobalRaces:
             here &= ~(in_warp & (then <= both))
         apart = ~same
         if self._messages is not None:
-            apart &= ~self._messages.told(others_blocks, then, blocks)
+            apart &= ~self._messages.heard_from(others_blocks, then, blocks)
         return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here & same | apart))
 
     def _worst_of_each(

@@ -81,7 +81,7 @@ class Watched:
             numbers = [self._numbers[effect]]
             if effect != "store":
                 numbers = [np.zeros(len(self.contents), np.int32) for _ in range(2)]
-            self._marks[effect] = tuple((self._nobody(), kept) for kept in numbers)
+            self._marks[effect] = tuple((self._nobody(), executions) for executions in numbers)
         return self._marks[effect]
 
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
@@ -171,8 +171,8 @@ class Watched:
 
     def _hand_over(self, cells: NDArray[np.int64], owners: Threads) -> None:
         """Mark what the owners of cells did to them."""
-        for effect, kept in self._numbers.items():
-            numbers = kept.take(cells)
+        for effect, executions in self._numbers.items():
+            numbers = executions.take(cells)
             if numbers.any():
                 self.shared.add(effect)
                 for mark, by in self.marks(effect):
@@ -198,11 +198,11 @@ class Watched:
     def stored_too(self, cells: NDArray[np.int64], threads: Threads, then: Numbers) -> NDArray[np.bool_]:
         """Tell which threads took part in the execution that stored in cells, all of them the same value."""
         number, stored, storing = self._last_store
-        told = then == number
-        if told.any():
+        took_part = then == number
+        if took_part.any():
             most = int(max(threads.max(), storing.max())) + 1
-            told[told] = np.isin(cells[told] * most + threads[told], stored * most + storing)
-        return np.asarray(told)
+            took_part[took_part] = np.isin(cells[took_part] * most + threads[took_part], stored * most + storing)
+        return np.asarray(took_part)
 
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
         """Take the marks of loads or updates off cells of several threads."""

@@ -19,17 +19,11 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest_basis
 from smemviz.recordings.data import Launch, Site, SiteHardware
 from smemviz.wording.grammar import clauses, sentences
-from smemviz.wording.labels import count
+from smemviz.wording.labels import count, verdict_name
 from smemviz.wording.sentences import access_kind, origin
 
 # A verdict is told by its word and its symbol; colour only helps.
 SYMBOLS = {"agrees": "✓", "explained": "∴", "inflated": "↑", "unexplained": "?"}
-VERDICTS = {
-    "agrees": N_("agrees"),
-    "explained": N_("explained"),
-    "inflated": N_("inflated"),
-    "unexplained": N_("unexplained"),
-}
 _COUNTED: Mapping[str, Callable[[int], str]] = {
     "agrees": lambda n: ngettext("{n} agrees", "{n} agree", n),
     "explained": lambda n: ngettext("{n} explained", "{n} explained", n),
@@ -117,7 +111,7 @@ def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component
         return html.Tbody(numbers)
     said = [
         html.Span(
-            [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), _(VERDICTS[found.verdict])],
+            [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), verdict_name(found.verdict)],
             className=f"verdict {found.verdict}",
         ),
         html.Span(translated(found.because)),
