@@ -17,7 +17,7 @@ from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
-from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes
+from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes, view_compiled
 from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked, queries
 from smemviz.app.pages.compare.compare_requests import side_by_side
 from smemviz.app.pages.compare.compare_table import compare_impact, compare_table
@@ -94,7 +94,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-requests.children": side_by_side(rows, look.theme),
         "compare-table.children": compare_table(rows, queries(library, query, picks)),
         "compare-impact.children": compare_impact(rows),
-        "compare-changes.children": view_changes(library, query),
+        "compare-changes.children": [*view_compiled(picks, rows), *view_changes(library, query)],
         "against.value": query.get("against", ""),  # once, as the picks
         "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
         "compared-by-default.data": standard,
