@@ -450,7 +450,7 @@ def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(quiet: P
     page.locator("#gpus-origin a").click()
     expect(page.get_by_role("heading", name="Set-up A")).to_be_visible()
     page.goto("/kernel?file=square&kernel=set_row_read_col")
-    page.get_by_role("link", name="The same request on every GPU").click()
+    page.get_by_role("link", name="On every GPU").click()
     headline(page, "16 to 32 wavefronts, depending on the GPU")
     expect(page.locator("#gpus-origin")).to_contain_text("tile[tx, ty] in set_row_read_col, load by warp 0, step 1")
 

@@ -182,7 +182,7 @@ def _table(
     folded: Collection[int] = (),
 ) -> Component:
     """Make a table; ``folded`` columns are seen once the fold before it is open."""
-    kinds = ["folded" if i in folded else None for i in range(len(heads))]
+    kinds = ["folded" if i in folded else "" for i in range(len(heads))]
     head, *others = kinds
     named = [html.Th(text, scope="col", className=kind) for text, kind in zip(heads, kinds, strict=True)]
     return html.Table(
