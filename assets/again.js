@@ -15,16 +15,38 @@
     return told ? told + Math.random() : Math.min(0.25 * 2 ** tries, MOST) * (0.5 + Math.random() / 2);
   }
 
+  // Why the page stands still, for whoever looks at it.
+  function say(text) {
+    const notice = document.getElementById("asked-again") || document.body.appendChild(document.createElement("p"));
+    Object.assign(notice, { id: "asked-again", textContent: text, hidden: !text });
+    notice.setAttribute("role", "status");
+  }
+
   async function again(resource, options) {
     for (let tries = 1; ; tries += 1) {
       let answer = null;
       try {
         answer = await plain(resource, options);
-        if (!LATER.includes(answer.status) || tries === TRIES) return answer;
+        if (!LATER.includes(answer.status)) {
+          if (tries > 1) say("");
+          return answer;
+        }
       } catch (error) {
-        if (error.name === "AbortError" || tries === TRIES) throw error;
+        if (error.name === "AbortError") throw error;
+        if (tries === TRIES) {
+          say(gettext("The server does not answer. Try again in a minute."));
+          throw error;
+        }
       }
-      await pause(wait(tries, answer));
+      if (tries === TRIES) {
+        say(gettext("The server is busy. Try again in a minute."));
+        return answer;
+      }
+      const seconds = wait(tries, answer);
+      if (answer && answer.status === 429) {
+        say(gettext("The server is busy. This page asks again in {seconds} s.", { seconds: Math.ceil(seconds) }));
+      }
+      await pause(seconds);
     }
   }
 

@@ -7,7 +7,9 @@
   const MOST = 1 << 17; // characters that a link may unpack to
   let view = null; // the editor on the page, if there is one
   let parts = null; // CodeMirror, once it has been loaded
-  let asked = 0;
+  let badges = null; // what shows the costs of accesses at their lines
+  let asked = 0; // when the text as it is now was asked for; 0 when it was written on since
+  let byHand = true; // whether somebody pressed a key or a button for that
   let sent = ""; // the text that was asked for
   let waited = 0; // how often the same was asked again
   const AGAIN = 1000; // ms until who waits in the queue asks again
@@ -15,6 +17,9 @@
   let restored = false; // whether the text that is being run is the one that the URL's query belongs to
   const DRAFT = "smemviz-draft"; // under which the browser keeps what was written last, with the link it was written in
   const PAUSE = 300; // ms without another key before the draft is kept
+  const REST = 400; // ms without another key before the text is run
+  let resting = 0; // the timer of that
+  let ofFile = null; // the server's name of the text that was run
 
   async function squeeze(text) {
     const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
@@ -160,6 +165,7 @@
     if (!host) return; // the page was left meanwhile
     const { EditorView, EditorState, Prec, basicSetup, indentUnit, indentWithTab, keymap, python } = parts;
     const [look, highlight] = colours(parts);
+    badges = window.smemviz.lineBadges(parts);
     const run = () => {
       ask();
       return true;
@@ -179,7 +185,8 @@
         parts.lintGutter(),
         look,
         parts.syntaxHighlighting(highlight),
-        EditorView.updateListener.of((update) => update.docChanged && keepDraftSoon()),
+        badges.extension,
+        EditorView.updateListener.of((update) => update.docChanged && writtenOn()),
         EditorView.contentAttributes.of({ "aria-label": gettext("Text of the kernel file") }),
       ],
     });
@@ -187,6 +194,14 @@
     for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", gettext("Text, scrolling")]]) {
       view.scrollDOM.setAttribute(name, value);
     }
+  }
+
+  // What is written is kept, and run when the typing pauses; what comes of an older text is not wanted any more.
+  function writtenOn() {
+    keepDraftSoon();
+    asked = 0;
+    window.clearTimeout(resting);
+    resting = window.setTimeout(() => ask(false), REST);
   }
 
   function mark(marks) {
@@ -198,7 +213,7 @@
       return { from: from + (text.length - text.trimStart().length), to, message, severity, renderMessage };
     });
     view.dispatch(parts.setDiagnostics(view.state, found));
-    if (found.length) view.dispatch({ effects: parts.EditorView.scrollIntoView(found[0].from, { y: "nearest" }) });
+    if (found.length && byHand) view.dispatch({ effects: parts.EditorView.scrollIntoView(found[0].from, { y: "nearest" }) });
   }
 
   const say = (text) =>
@@ -210,14 +225,17 @@
 
   // The text as it is sent to the server, with the time, by which a late answer to an older text is known.
   function question() {
+    window.clearTimeout(resting);
     asked = Date.now();
     sent = view.state.doc.toString();
     say(gettext("Running"));
     return { source: sent, at: asked };
   }
 
-  function ask() {
-    if (!view) return;
+  // ``hand`` is whether somebody asked for it, who is then led to what is wrong.
+  function ask(hand = true) {
+    if (!view || !view.dom.isConnected) return;
+    byHand = hand;
     if (view.state.doc.length > MOST) say(gettext("The text is longer than any that the editor takes."));
     else window.dash_clientside.set_props("editor-text", { data: question() });
   }
@@ -238,6 +256,7 @@
       if (isConstant(name) || ["launch", "block", "site", "warp", "step", "at", "array"].includes(name)) next.delete(name);
     }
     restored = false;
+    ofFile = file;
     next.set("file", file);
     visit(`${window.location.pathname}?${next}#code=${code}`, true);
     const kept = draft();
@@ -254,6 +273,11 @@
       if (text !== null) return question();
       say(gettext("The link holds no text that can be read; this is a file of the gallery."));
       return unchanged();
+    },
+
+    // The costs of another run of the text as it is, with other constants too.
+    show_badges(shown) {
+      if (view && view.dom.isConnected && asked && shown && shown.file === ofFile) badges.show(view, shown.badges);
     },
 
     load(text) {

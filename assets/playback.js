@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { names, unchanged, go, goLater, clicked } = window.smemviz;
+  const { names, unchanged, same, go, goLater } = window.smemviz;
   const REST = 400; // ms without a step, after which what is less urgent follows
 
   let launch = null; // what the server sent of a block: its requests, and the arrays they go to
@@ -11,6 +11,7 @@
   let timer = 0; // of playing
   let rest = 0;
   let stepped = 0; // when, last
+  let drawnIn = null; // the room that the pictures had
 
   const at = (id) => document.getElementById(id);
   const last = () => launch.block.warp.length - 1;
@@ -66,6 +67,8 @@
     return { width: figure.clientWidth, height: isNarrow ? Math.min(420, window.innerHeight * 0.55) : Math.min(Math.max(left, 240), 900) };
   }
 
+  const rooms = () => ({ tile: room(at("tile")), request: room(at("request")) });
+
   function key(id, entries) {
     const list = at(`${id}-key`);
     const said = JSON.stringify(entries);
@@ -97,6 +100,7 @@
       at("position-text").textContent = gettext("No request of this block was logged");
       return;
     }
+    drawnIn = rooms(); // measured once, for what is drawn makes the browser lay the page out anew
     const request = new window.pictures.Request(launch.banks, launch, launch.block, place);
     const { site } = request;
     const said = gettext("{position} of {requests}: {request}", {
@@ -113,9 +117,9 @@
     const goesTo = site.shared && launch.arrays.find((one) => one.name === site.array);
     const chosen = launch.arrays.find((one) => one.name === launch.array);
     array = chosen || goesTo || (launch.arrays.includes(array) ? array : launch.arrays[0]);
-    if (array) put("tile", Object.assign(window.pictures.tile(request, array, room(at("tile"))), { says: sentence(request) }));
+    if (array) put("tile", Object.assign(window.pictures.tile(request, array, drawnIn.tile), { says: sentence(request) }));
     const isBank = site.shared;
-    const picture = (isBank ? window.pictures.banks : window.pictures.sectors)(request, room(at("request")));
+    const picture = (isBank ? window.pictures.banks : window.pictures.sectors)(request, drawnIn.request);
     name("request", isBank ? gettext("Banks by wavefront") : gettext("Sectors and lines"));
     put("request", Object.assign(picture, { says: sentence(request) }));
     window.smemviz.place = site.at;
@@ -128,7 +132,7 @@
   function name(id, title) {
     const head = at(`${id}-title`);
     if (head.textContent === title) return;
-    window.dash_clientside.set_props(`${id}-title`, { children: title });
+    head.textContent = title;
     for (const button of at(`${id}-panel`).querySelectorAll("[data-table], [data-save]")) {
       button.dataset[button.dataset.table ? "table" : "name"] = title;
     }
@@ -140,11 +144,12 @@
   function mark() {
     if (!launch || place < 0) return;
     const { site } = here();
-    for (const badge of document.querySelectorAll("#source button.badge")) {
-      const isHere = JSON.parse(badge.id).index === site;
+    window.smemviz.site = site;
+    for (const badge of document.querySelectorAll("button.badge[data-site]")) {
+      const isHere = Number(badge.dataset.site) === site;
       if (badge.getAttribute("aria-pressed") === String(isHere)) continue;
       badge.setAttribute("aria-pressed", String(isHere));
-      if (isHere) uncover(badge);
+      if (isHere && badge.closest("#source")) uncover(badge);
     }
     for (const said of document.querySelectorAll("#why > [data-site]")) said.hidden = Number(said.dataset.site) !== site;
   }
@@ -258,28 +263,12 @@
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_playback = {
-    pick_site() {
-      const id = clicked();
-      if (id) goToSite(id.index);
-    },
-
     // A site has two rows, its name and its cells; the same cell can be clicked again once the click is forgotten.
     pick_cell(click) {
       if (!click) return unchanged();
       const { x, y } = click.points[0];
       if (y % 2 === 1) goToSite((y - 1) / 2, x);
       return null;
-    },
-
-    go_to() {
-      const id = clicked();
-      if (!id || !launch) return;
-      play(false);
-      stepTo({ first: 0, previous: place - 1, next: place + 1, last: last() }[id.to]);
-    },
-
-    play(clicks) {
-      if (clicks && launch && last() >= 0) play(!timer);
     },
 
     // The server has sent a block, or was asked for a request of it.
@@ -322,14 +311,24 @@
       window.dash_clientside.set_props("stepped-globally", { data: named() });
     }
   }, true);
+  // Buttons that Dash knows nothing of: it would take longer than the picture.
   document.addEventListener("click", (event) => {
-    if (launch) launch.byHand = Boolean(event.target.closest && event.target.closest("#global-memory > summary"));
+    if (!launch || !at("tile") || !event.target.closest) return;
+    launch.byHand = Boolean(event.target.closest("#global-memory > summary"));
+    const button = event.target.closest("button.badge[data-site], .playback [data-go], #play");
+    if (!button) return;
+    if (button.dataset.site) goToSite(Number(button.dataset.site));
+    else if (button.id === "play") play(!timer && last() >= 0);
+    else {
+      play(false);
+      stepTo({ first: 0, previous: place - 1, next: place + 1, last: last() }[button.dataset.go]);
+    }
   });
 
   let resized = 0;
   new ResizeObserver(() => {
     window.clearTimeout(resized);
-    resized = window.setTimeout(draw, 100);
+    resized = window.setTimeout(() => at("tile") && !same(drawnIn, rooms()) && draw(), 100);
   }).observe(document.documentElement);
 
   // Left and right step through the requests, Home and End go to the ends, Space plays; up and down, in the source, go
@@ -356,7 +355,7 @@
       if (!next) return;
       event.preventDefault();
       next.focus();
-      goToSite(JSON.parse(next.id).index);
+      goToSite(Number(next.dataset.site));
     }
   });
 })();

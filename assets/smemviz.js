@@ -96,7 +96,8 @@
       }
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
       window.smemviz.asked = performance.now();
-      return [...stores, chosen];
+      if (chosen !== theme) window.dash_clientside.set_props("provider", { forceColorScheme: chosen });
+      return stores;
     },
 
     // Only what came by a link or by Back: what is picked by hand is there already, and picked on meanwhile.
@@ -146,17 +147,21 @@
       if (shownRun && shownRun.title) entitle(shownRun.title);
       window.setTimeout(showCurrentKernel); // the links are placed by then
       const shown = { ...(shownRun && shownRun.values), ...(shownLook && shownLook.values) };
-      const choices = names.choices.map((name) => choicesOf(shownLook, name));
-      const known = choices.map((next, i) => same(next, options[i]));
+      const tell = (id, props) => window.dash_clientside.set_props(id, props);
+      ids.forEach((id, i) => {
+        const next = { value: newValue(id.name, shown, values[i]), description: changed(shownRun && shownRun.notes[id.name], notes[i]) };
+        const props = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== unchanged()));
+        if (Object.keys(props).length) tell(id, props);
+      });
       const locked = !(shownRun && shownRun.switchable);
-      return [
-        ids.map(({ name }, i) => newValue(name, shown, values[i])),
-        ids.map(({ name }, i) => changed(shownRun && shownRun.notes[name], notes[i])),
-        changed(locked, disabled),
-        changed(shownLook ? shownLook.values.block : null, block),
-        ...choices.map((next, i) => (known[i] ? unchanged() : next)),
-        ...choices.map((next, i) => (known[i] ? unchanged() : next.length < 2)),
-      ];
+      if (locked !== disabled) tell({ type: "control", name: "source" }, { disabled: locked });
+      names.choices.forEach((name, i) => {
+        const data = choicesOf(shownLook, name);
+        if (same(data, options[i])) return;
+        tell({ type: "control", name }, { data });
+        tell(`${name}-choice`, { hidden: data.length < 2 });
+      });
+      return changed(shownLook ? shownLook.values.block : null, block);
     },
 
     reset(clicks) {
@@ -173,6 +178,8 @@
   });
   document.addEventListener("input", () => (keyed = performance.now()), true);
   document.addEventListener("keyup", (event) => {
-    if (event.key === "Enter" && Object.keys(typed).length) takeTyped();
+    if (event.key !== "Enter") return;
+    keyed = -PAUSE; // what was typed may be on its way here still, and need not wait either
+    if (Object.keys(typed).length) takeTyped();
   });
 })();

@@ -4,13 +4,19 @@
 
   const { unchanged } = window.smemviz;
 
+  const MOMENT = 800; // ms; who gets an answer sooner is not told to wait
+  let soon = 0;
+
   // What an answer is awaited for, which Dash marks; what asks here is marked too.
   const awaited = () => [...document.querySelectorAll('[data-dash-is-loading="true"]')];
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_working = {
     watch() {
-      return false;
+      window.clearTimeout(soon);
+      soon = window.setTimeout(() => {
+        if (awaited().length) window.dash_clientside.set_props("working-poll", { disabled: false });
+      }, MOMENT);
     },
 
     ask(asked) {

@@ -17,6 +17,7 @@ SmemvizError
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from smemviz.printable import one_line
 
@@ -40,7 +41,11 @@ class InputError(SmemvizError):
 
 
 class BusyError(InputError):
-    """What was asked for may be had in a moment: the same question is worth asking again."""
+    """What was asked for may be had in a moment: the same question is worth asking again in so many ``seconds``."""
+
+    def __init__(self, text: str, seconds: int = 5) -> None:
+        super().__init__(text)
+        self.seconds = seconds
 
 
 class WaitingError(BusyError):
@@ -60,6 +65,7 @@ class PlaceError(InputError):
         self.line = line
         self.what = what
         self.kernel = ""  # whose launch met it, where it is known
+        self.findings: tuple[Any, ...] = ()  # the mistakes of that launch before it
 
     def __reduce__(self) -> tuple[type[PlaceError], tuple[str, int, str]]:
         return type(self), (self.file, self.line, self.what)

@@ -93,9 +93,11 @@ def _whole(text: str, within: bool) -> str | None:
     if message is None:
         return None
     texts = {name: _say(value, within=True) for name, value in values.items() if isinstance(value, str)}
-    values |= {name: told for name, told in texts.items() if told}
-    told = gettext(message, **values) if isinstance(message, str) else ngettext(*message, values.pop("n"), **values)
-    return None if isinstance(told, English) else told
+    values |= {name: translated for name, translated in texts.items() if translated}
+    translated = (
+        gettext(message, **values) if isinstance(message, str) else ngettext(*message, values.pop("n"), **values)
+    )
+    return None if isinstance(translated, English) else translated
 
 
 def _about(text: str, within: bool) -> str | None:

@@ -1,7 +1,7 @@
 // What of CodeMirror the editor page uses; README.md says how it is bundled.
 export { basicSetup } from "codemirror";
-export { EditorView, keymap } from "@codemirror/view";
-export { EditorState, Compartment, Prec } from "@codemirror/state";
+export { Decoration, EditorView, WidgetType, keymap } from "@codemirror/view";
+export { EditorState, Compartment, Prec, StateEffect, StateField } from "@codemirror/state";
 export { indentWithTab } from "@codemirror/commands";
 export { python } from "@codemirror/lang-python";
 export { lintGutter, setDiagnostics } from "@codemirror/lint";

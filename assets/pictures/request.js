@@ -49,7 +49,7 @@
       }
       for (const array of this.launch.globals) {
         const index = indexIn(array, address);
-        if (index) return `${array.name}[${index.join(", ")}]`;
+        if (index) return `${array.name}[${index.join(array.between)}]`;
       }
       return `0x${address.toString(16)}`;
     }

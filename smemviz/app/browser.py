@@ -67,22 +67,15 @@ def add_callbacks(app: Dash) -> None:
     clientside(
         "read",
         *(Output(store, "data") for store in ("place", "run", "look", "theme")),
-        Output("provider", "forceColorScheme"),
         Input("url", "href"),
         *(State(store, "data") for store in ("place", "run", "look", "theme")),
     )
     of_script(app, "smemviz_frame")("show_page", Input("page", "children"))
     clientside("set_control", Input(_CONTROLS, "value"), State("shown-run", "data"), State("shown-look", "data"))
     source = {"type": "control", "name": "source"}
-    choices = [{"type": "control", "name": name} for name in CHOICES]
-    clientside(  # all in one, for each callback costs the browser some milliseconds
+    clientside(  # which writes what has changed by itself: all that is an output is drawn anew, changed or not
         "show_controls",
-        Output(_CONTROLS, "value"),
-        Output(_CONTROLS, "description"),
-        Output(source, "disabled"),
         Output("shown-block", "data"),
-        *(Output(choice, "data") for choice in choices),
-        *(Output(f"{name}-choice", "hidden") for name in CHOICES),
         Input("shown-run", "data"),
         Input("shown-look", "data"),
         State(_CONTROLS, "id"),
@@ -90,13 +83,10 @@ def add_callbacks(app: Dash) -> None:
         State(_CONTROLS, "description"),
         State(source, "disabled"),
         State("shown-block", "data"),
-        *(State(choice, "data") for choice in choices),
+        *(State({"type": "control", "name": name}, "data") for name in CHOICES),
     )
     clientside("reset", Input("reset", "n_clicks"), initially=False)
     playback = of_script(app, "smemviz_playback")
-    playback("pick_site", Input({"type": "site", "index": ALL}, "n_clicks"), initially=False)
     playback("pick_cell", Output("warps", "clickData"), Input("warps", "clickData"), initially=False)
-    playback("go_to", Input({"type": "go", "to": ALL}, "n_clicks"), initially=False)
-    playback("play", Input("play", "n_clicks"), initially=False)
     playback("show", Output("position", "className"), Input("played", "data"), Input("present", "data"))
-    playback("mark", Input("source", "children"), Input("why", "children"), Input("warps", "figure"))
+    playback("mark", Input("source", "html"), Input("why", "html"), Input("warps", "figure"))

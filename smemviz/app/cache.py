@@ -13,6 +13,8 @@ import numpy as np
 from cachetools import FIFOCache
 from flask import has_request_context, request
 
+from smemviz.app.server.visitors import visitor_of
+
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
@@ -97,8 +99,8 @@ class Cache(Generic[Key, Value]):
 
 
 def visitor() -> str:
-    """Return who is asking: an address, for whoever has one can change all else that is sent."""
-    return (request.remote_addr or "") if has_request_context() else ""
+    """Return who is asking."""
+    return visitor_of(request.remote_addr or "") if has_request_context() else ""
 
 
 def size_of(value: object) -> int:

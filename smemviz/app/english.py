@@ -10,9 +10,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from dash import Output, html
+from dash import Output, html, no_update
 from dash.development.base_component import Component
 
+from smemviz.app.markup import markup
 from smemviz.i18n import English
 
 _TAKES_COMPONENTS = ("children", "title", "label", "description", "error")  # in dmc; in html a title is an attribute
@@ -46,7 +47,14 @@ def marks_english(outputs: tuple[Any, ...], function: Callable[..., Any]) -> Cal
     return answer
 
 
+def as_html(shown: Any) -> str:
+    """Return what is shown as HTML, with what is English marked."""
+    return markup(marked(shown))
+
+
 def _of(output: Output, value: Any) -> Any:
+    if output.component_property == "html" and value is not no_update:  # of what is written, not drawn by Dash
+        return as_html(value)
     return marked(value) if output.component_property in _TAKES_COMPONENTS else value
 
 

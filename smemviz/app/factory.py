@@ -23,6 +23,7 @@ from smemviz.app.library import Library
 from smemviz.app.markup import markup
 from smemviz.app.page import Address, Services
 from smemviz.app.router import NOWHERE, page_at, pages, title_at
+from smemviz.app.server.busy import answer_busy
 from smemviz.app.server.callers import refuse_strangers
 from smemviz.app.server.headers import add_headers, script_hash
 from smemviz.app.server.payload import refuse_garbage
@@ -33,6 +34,7 @@ from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox import SandboxLimits, Supervisor
+from smemviz.engines.sandbox.results import Results
 from smemviz.engines.sandbox.turns import Turns
 from smemviz.errors import SmemvizError
 from smemviz.i18n import _, best_of, speak, spoken
@@ -153,10 +155,11 @@ def create_app(
     app.server.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
     refuse_strangers(app.server, names)
     refuse_garbage(app)
+    answer_busy(app.server)
     app.server.before_request(_speak)
     app.editor = editor
     app.prefix = prefix
-    app.layout = lambda: marked(drawn())
+    app.layout = lambda: _deaf(marked(drawn()))
     browser.add_callbacks(app)
     if local:
         working.add_callbacks(app, library)
@@ -166,7 +169,7 @@ def create_app(
     @app.callback(Output("page", "children"), Input("place", "data"), State("run", "data"), State("look", "data"))
     def route(place: Query, run: Query, look: Query) -> list[Component] | Component:
         library.again()
-        return _page(services, Address(place["path"], run, look))
+        return _deaf(_page(services, Address(place["path"], run, look)))
 
     if prefix:
         lead_below(app.server, prefix)
@@ -179,7 +182,8 @@ def create_server(settings: Settings) -> Flask:
     shared = Path(settings.shared) if settings.shared else None
     limits = SandboxLimits()
     limits = replace(limits, memory_bytes=min(limits.memory_bytes, int(settings.memory_gb * 1e9 / settings.runs)))
-    sandbox = Supervisor(limits, Turns(settings.runs, shared and shared / "turns"))
+    results = Results(shared / "results") if shared else None
+    sandbox = Supervisor(limits, Turns(settings.runs, shared and shared / "turns"), results)
     app = create_app(
         settings.files,
         editor=settings.editor,
@@ -217,6 +221,15 @@ def _page(services: Services, address: Address) -> list[Component] | Component:
         return page.lay_out(services, address)
     except SmemvizError as error:
         return _nothing(translated(str(error)))
+
+
+def _deaf(shown: Any) -> Any:
+    """Return what is shown with none but buttons telling of clicks, as Dash has all that have a name do."""
+    for part in shown if isinstance(shown, list) else [shown]:
+        for one in (part, *part._traverse()):
+            if isinstance(one, html.Div | html.Section | html.Main | html.Header | html.Details | html.P):
+                one.disable_n_clicks = True
+    return shown
 
 
 def _nothing(text: str | Component) -> list[Component]:

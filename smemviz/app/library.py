@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from smemviz.app.cache import Cache, visitor
+from smemviz.app.server.busy import note_busy
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.app.time_limit import StoppedError, TimeLimit
@@ -28,7 +29,7 @@ from smemviz.paths import kernels_dir, plain_name, recording_for
 from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 from smemviz.recordings.dtypes import ConstantValue
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.recording import Recording, numbered
 
 _MOST_BYTES = 1 << 30  # of all runs together
 COMPILED = "@compiled"  # after the name of a file of CUDA C++: its other view
@@ -101,12 +102,7 @@ class Shown:
 
     def numbered(self) -> list[tuple[Launch, int]]:
         """Return every launch with its number among those of its kernel, from 0."""
-        seen: dict[str, int] = {}
-        numbered = []
-        for launch in self.recording.launches:
-            numbered.append((launch, seen.get(launch.kernel, 0)))
-            seen[launch.kernel] = numbered[-1][1] + 1
-        return numbered
+        return numbered(self.recording.launches)
 
 
 class Library:
@@ -310,7 +306,8 @@ class Library:
             with self._running:  # it may import modules, which all of this process share
                 forget(path for path, _ in helpers)
                 return self._run_here(program)
-        except BusyError:
+        except BusyError as error:
+            note_busy(error)
             raise  # another try may do better
         except StoppedError as error:
             self._stopped.append(key)

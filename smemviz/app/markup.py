@@ -1,4 +1,4 @@
-"""Components of Dash's html as the text of a page: what stands there before any script has run, and never changes."""
+"""Components of Dash's html as the text of a page: what is there before any script has run, or changes as a whole."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from html import escape
 from dash.development.base_component import Component
 
 _NAMES = {"className": "class"}  # HTML does not tell capitals from small letters: tabIndex is tabindex
+_EMPTY = ("br", "hr", "input")  # have no end, for nothing is in them
+
+
+def tag_of(component: Component) -> str:
+    """Return the name of the element that a component is."""
+    return str(component._type.lower())
 
 
 def markup(part: object) -> str:
@@ -17,8 +23,14 @@ def markup(part: object) -> str:
         return "".join(markup(one) for one in part)
     if not isinstance(part, Component):
         return escape(str(part))
-    written = part.to_plotly_json()
-    tag, attributes = written["type"].lower(), dict(written["props"])
+    tag = tag_of(part)
+    attributes: dict[str, object] = dict(part.to_plotly_json()["props"])
     inside = markup(attributes.pop("children", None))
-    named = "".join(f' {_NAMES.get(name, name)}="{escape(str(value))}"' for name, value in attributes.items())
-    return f"<{tag}{named}>{inside}</{tag}>"
+    named = "".join(_attribute(_NAMES.get(name, name), value) for name, value in attributes.items())
+    return f"<{tag}{named}>" if tag in _EMPTY else f"<{tag}{named}>{inside}</{tag}>"
+
+
+def _attribute(name: str, value: object) -> str:
+    if value is None or value is False:
+        return ""
+    return f' {name}="{"" if value is True else escape(str(value))}"'

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from smemviz.app.addresses import EDITOR, KERNEL
 from smemviz.app.cache import Cache, visitor
+from smemviz.app.server.busy import note_busy
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import BusyError, InputError, SmemvizError
@@ -57,14 +58,17 @@ class Folder:
             return None
 
     def write(self, name: str, source: str) -> None:
-        """Keep a text, and forget those that nobody wrote for longest."""
+        """Keep a text, and forget those that nobody wrote for longest; where it cannot be kept this process has it."""
         path = self._folder / name
-        if path.exists():
-            path.touch()
-            return
         draft = self._folder / f"{name}.{uuid4().hex}"
-        draft.write_bytes(source.encode(errors="replace"))
-        draft.replace(path)
+        try:
+            if path.exists():
+                path.touch()
+                return
+            draft.write_bytes(source.encode(errors="replace"))
+            draft.replace(path)
+        except OSError:
+            return
         written = sorted(self._folder.glob(f"{_PREFIX}*"), key=_changed)
         for old in written[:-_MOST_FILES]:
             old.unlink(missing_ok=True)
@@ -140,7 +144,8 @@ class Texts:
         try:
             overrides = dict(program.overrides)
             return self.supervisor.run(program.source, overrides, visitor=visitor(), asked=asked)
-        except BusyError:
+        except BusyError as error:
+            note_busy(error)
             raise  # another try may do better
         except SmemvizError as error:
             return error

@@ -10,7 +10,7 @@ from smemviz.app.components.launches import Filling
 from smemviz.app.library import Library
 from smemviz.i18n import _
 
-_MILLISECONDS = 800  # who gets an answer sooner is not told to wait
+_MILLISECONDS = 800  # between two looks at how far it is
 WORKING_PROPERTIES = ("working.hidden", "working-text.children", "working-done.value", "working-done.max")
 
 
@@ -34,11 +34,11 @@ def add_callbacks(app: Dash, library: Library) -> None:
     """Ask how far it is for as long as the page waits for an answer; ``assets/working.js`` knows when that is."""
 
     clientside = of_script(app, "smemviz_working")
-    clientside("watch", Output("working-poll", "disabled"), Input("run", "data"), Input("place", "data"))
+    clientside("watch", Input("run", "data"), Input("place", "data"))
     clientside(
         "ask",
         Output("working-asked", "data"),
-        Output("working-poll", "disabled", allow_duplicate=True),
+        Output("working-poll", "disabled"),
         Output("working", "hidden", allow_duplicate=True),
         Input("working-poll", "n_intervals"),
         initially=False,

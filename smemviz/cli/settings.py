@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import math
 import sys
 from collections.abc import Callable
@@ -49,6 +50,39 @@ def add_view(parser: Declares) -> None:
         choices=("source", "compiled"),
         help="of CUDA C++: the accesses as they are written, or those that the compiler leaves (default: source)",
     )
+
+
+def add_points(parser: Declares) -> None:
+    """Declare what makes many points of one, and what measures them."""
+    parser.add_argument(
+        "--over",
+        metavar="NAME=VALUE,VALUE,...",
+        type=several,
+        action="append",
+        default=[],
+        help="do it for each of these values of a constant; repeatable, for all combinations",
+    )
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="have a Dask cluster do it, a point at a time: tcp://HOST:8786, or local for a process per GPU of this "
+        "machine, without a GPU per core",
+    )
+
+
+def several(text: str) -> tuple[str, tuple[str, ...]]:
+    """Read ``NAME=VALUE,VALUE,...``, for argparse."""
+    name, values = setting(text)
+    return name, tuple(setting(f"{name}={value}")[1] for value in values.split(","))
+
+
+def combinations(arguments: argparse.Namespace) -> list[dict[str, str]]:
+    """Return the constants of each point that ``--set`` and ``--over`` ask for."""
+    names = [name for name, _ in arguments.over]
+    return [
+        dict(arguments.set) | dict(zip(names, values, strict=True))
+        for values in itertools.product(*(values for _, values in arguments.over))
+    ]
 
 
 def main_output(as_json: bool) -> contextlib.AbstractContextManager[object]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -61,7 +62,17 @@ def configuration(place: tuple[str, int], given: object) -> Configuration:
         raise LaunchError(
             *place, said("dynamic shared memory is a number of bytes; {value} is not", value=repr(shared))
         )
-    return Configuration(grid, block, values[2] if len(values) > 2 else 0, dynamic)
+    stream = values[2] if len(values) > 2 else 0
+    if isinstance(stream, Integral) and stream:
+        raise LaunchError(
+            *place,
+            said(
+                "the third value of a launch is a stream; {value} is none. Dynamic shared memory is the fourth: "
+                "kernel[grid, block, 0, {value}]",
+                value=stream,
+            ),
+        )
+    return Configuration(grid, block, stream, dynamic)
 
 
 def _dim3(place: tuple[str, int], what: str, given: object) -> Dim3:

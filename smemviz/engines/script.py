@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -12,6 +12,7 @@ from typing import Any
 from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine
 from smemviz.engines.host import main_failed
 from smemviz.engines.limits import LOG_BYTES
+from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Progress, Recorder
 from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
@@ -51,14 +52,42 @@ def run_script(
         return function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
 
     seeing = _seeing(kind, find, progress, log_bytes, picker or Picker())
-    with seeing as recorder, recorder.recording(_script_failed):
+    with seeing as recorder, _seeing_cupy(kind, program, recorder), recorder.recording(_script_failed):
         execute(program, arguments, has_gpu=kind == "gpu")
     launches, findings = recorder.result()
     if recorder.is_empty:
-        raise KernelFileError(
-            program.file, 1, said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
-        )
+        raise KernelFileError(program.file, 1, _nothing_launched(kind))
     return assembled(program.file, program.source, program.values, kind, launches, findings, recorder.picker.skipped)
+
+
+@contextmanager
+def _seeing_cupy(kind: EngineName, program: Program, recorder: Recorder) -> Iterator[None]:
+    """Let a recorder see the raw kernels of CuPy that a script launches."""
+    if kind == "lockstep":
+        from smemviz.engines.lockstep.host.cupy import stand_in_for_cupy
+        from smemviz.engines.lockstep.log import ROW_BYTES
+        from smemviz.engines.lockstep.ptx.host.launching import launch
+
+        with stand_in_for_cupy(program, RawKernels(program, recorder, launch, ROW_BYTES)):
+            yield
+    elif "cupy" in program.source and importlib.util.find_spec("cupy"):
+        from smemviz.engines.gpu.ptx.cupy import watched_cupy
+        from smemviz.engines.gpu.ptx.recorder import Recorder as Gpu
+        from smemviz.engines.gpu.ptx.reports import ROW_BYTES
+
+        with watched_cupy(RawKernels(program, recorder, Gpu().launch, ROW_BYTES), recorder):
+            yield
+    else:
+        yield
+
+
+def _nothing_launched(kind: EngineName) -> str:
+    if kind == "gpu":
+        return said(
+            "was run and launched no kernel of its own; write kernel[grid, block](...), or give it a main(). "
+            "Those that Numba makes of @vectorize, @guvectorize and cuda.reduce are recorded with engine lockstep"
+        )
+    return said("was run and launched no kernel; write kernel[grid, block](...), or give it a main()")
 
 
 def _script_failed(error: KernelFileError) -> Finding:

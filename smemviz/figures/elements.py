@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import cells, frames, key
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, every, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size
 from smemviz.i18n import _, ngettext, pgettext
 from smemviz.model.counting.element_counts import ElementCounts, element_counts, elements
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.spelling import Spelling
 from smemviz.views.fold import Fold, fold_of
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, element_name
@@ -85,7 +86,7 @@ def touched_elements(now: RequestView, looked: Looked | None, *, theme: ThemeNam
     here = fold.marked(_present(now, looked.array))
     return go.Figure(
         [
-            cells(z, palette, hover=_hover(looked, fold, times, inside), x=x, y=y, meta=heads),
+            cells(z, palette, hover=_hover(looked, fold, times, inside, now.spelling), x=x, y=y, meta=heads),
             *written,
             *_keys(palette, shades, found, untouched=len(found.element) < fold.size),
             frames(x, y, here, {"color": colours.frame, "width": 1.5}, _("this request")),
@@ -195,7 +196,9 @@ def _shades(times: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(np.ceil(np.linspace(different[0], different[-1] + 1, _STEPS + 1))[:-1].astype(np.int64))
 
 
-def _hover(looked: Looked, fold: Fold, times: NDArray[np.int64], inside: NDArray[np.int64]) -> NDArray[np.object_]:
+def _hover(
+    looked: Looked, fold: Fold, times: NDArray[np.int64], inside: NDArray[np.int64], spelling: Spelling
+) -> NDArray[np.object_]:
     texts = np.full(times.shape, "", dtype=object)
     done = _done(looked.kind)
     single = fold.bin == (1, 1)
@@ -203,7 +206,7 @@ def _hover(looked: Looked, fold: Fold, times: NDArray[np.int64], inside: NDArray
         first = row * fold.bin[0] * fold.width + column * fold.bin[1]
         if first >= fold.size:
             continue
-        name = element_name(looked.array, first)
+        name = element_name(looked.array, first, spelling)
         if not most:
             said = _("never {done}", done=done)
         elif single:
@@ -218,6 +221,5 @@ def _hover(looked: Looked, fold: Fold, times: NDArray[np.int64], inside: NDArray
 
 
 def _ticks(cells_drawn: int, each: int) -> dict[str, object]:
-    every = 1 if cells_drawn <= 8 else 4 if cells_drawn <= 40 else 8 if cells_drawn <= 80 else 16
-    places = list(range(0, cells_drawn, every))
+    places = list(range(0, cells_drawn, every(cells_drawn)))
     return {"tickmode": "array", "tickvals": places, "ticktext": [str(place * each) for place in places]}

@@ -28,11 +28,11 @@ _REQUEST = ("site", "block", "warp", "step")
 class Asked(NamedTuple):
     """What a figure is drawn of: the present request of a launch, or launches side by side, one of ``rows`` each.
 
-    ``lines`` are the first and last lines of the source to show; ``array``, ``whole`` and ``banks`` are of the figures
-    that have such options.
+    Those may come from several recordings, and then it is ``of`` none. ``lines`` are the first and last lines of the
+    source to show; ``array``, ``whole`` and ``banks`` are of the figures that have such options.
     """
 
-    recording: Recording
+    of: Recording | None
     hardware: Hardware
     theme: ThemeName
     at: RequestView | None = None
@@ -42,6 +42,13 @@ class Asked(NamedTuple):
     whole: bool = False
     banks: int | None = None
     lines: Callable[[], Sequence[tuple[int, int]]] = tuple
+
+    @property
+    def recording(self) -> Recording:
+        """The recording of the launch."""
+        if self.of is None:
+            raise ValueError("this figure needs a recording")
+        return self.of
 
     @property
     def now(self) -> RequestView:

@@ -48,7 +48,7 @@ def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True
     x, y = np.arange(z.shape[1]), np.arange(z.shape[0])
     height = 40 if len(y) == 1 else 26 if len(y) <= 8 else 19
     font = fitting_size(max(map(len, texts.ravel().tolist())), len(x), height)
-    names = _names(now.launch, placed.first)
+    names = _names(now, placed.first)
     return go.Figure(
         [
             cells(
@@ -215,13 +215,13 @@ def _used(traffic: Traffic, efficiency: float) -> str:
     )
 
 
-def _names(launch: Launch, addresses: NDArray[np.int64]) -> list[str]:
+def _names(now: RequestView, addresses: NDArray[np.int64]) -> list[str]:
     """Name each byte by the element of an argument that it lies in, or else by its address."""
     names = [f"{address:#x}" for address in addresses.tolist()]
-    for array in launch.arrays:
+    for array in now.launch.arrays:
         for i, element in enumerate(elements(array, addresses).tolist() if array.space == "global" else ()):
             if element >= 0:
-                names[i] = element_name(array, element)
+                names[i] = element_name(array, element, now.spelling)
     return names
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.cells import BADGE_MIDDLE, BELOW_BADGE, badges, cells, corners, frames, key
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, every, layout
 from smemviz.figures.drawing.text import LANES, PLOT_WIDTH, cell_text, characters, fitting_size, lane_badge
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
@@ -117,14 +117,17 @@ def draw_grid(
     values = fitting_size(grid.longest, lanes.shape[1], row / 2, width) if lanes.size <= _MOST_VALUES else 0
     corner = (min(_MARK * lanes.shape[1] / width, 0.3), _MARK / row)
     struck = {"color": colours.conflict, "width": 2.5}
+    # What the cells hold in which lanes are, below these.
+    below, sizes = _values(grid, lanes != ""), [values] if roomy and values else []
+    written_on = ((plain, colours.frame), (conflict, colours.conflict))  # above the values of their cells
     traces = [
         _cells(grid, x, y, lanes, where, colours, hover, named, values),
-        *(_badges(x, y, first, wide, plain, conflict, colours) if roomy else ()),
+        *(badges(x, y, which & first, colour, wide=wide) for which, colour in written_on if roomy),
         frames(x, y, plain & first, {"color": colours.frame, "width": 1.25}, _("lane of this request"), wide=wide),
         frames(x, y, conflict & first, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
         corners(x, y, conflict & first, colours, lower=corner if roomy else None),
         *_lanes(x, y, np.where(first, lanes, ""), wide, conflict, row / 2 if roomy else row, colours, width, roomy),
-        *(_below(grid, x, y, lanes != "", values, colours) if roomy and values else ()),
+        *(cell_text(x, y + BELOW_BADGE, below, size=size, colour=colours.ink, weight=700) for size in sizes),
         key(colours.ramp[0], _("bank {bank}", bank=0)),
         key(colours.ramp[-1], _("bank {bank}", bank=where.banks - 1)),
     ]
@@ -163,22 +166,6 @@ def _runs(lanes: NDArray[np.object_]) -> tuple[NDArray[np.bool_], int]:
     return (first, wide) if wide > 1 and np.array_equal(covered, there) else (there, 1)
 
 
-def _badges(
-    x: NDArray[np.int64],
-    y: NDArray[np.int64],
-    first: NDArray[np.bool_],
-    wide: int,
-    plain: NDArray[np.bool_],
-    conflict: NDArray[np.bool_],
-    colours: Theme,
-) -> tuple[go.Scatter, go.Scatter]:
-    """Draw what the lanes are written on, above the values of their cells."""
-    return (
-        badges(x, y, plain & first, colours.frame, wide=wide),
-        badges(x, y, conflict & first, colours.conflict, wide=wide),
-    )
-
-
 def _lanes(
     x: NDArray[np.int64],
     y: NDArray[np.int64],
@@ -202,19 +189,12 @@ def _lanes(
     ]
 
 
-def _below(
-    grid: Grid,
-    x: NDArray[np.int64],
-    y: NDArray[np.int64],
-    here: NDArray[np.bool_],
-    size: int,
-    colours: Theme,
-) -> tuple[go.Scatter]:
-    """Write what the cells hold in which lanes are, below these."""
-    held = here & (grid.thread >= 0)
+def _values(grid: Grid, where: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Write what cells hold, "" for those that hold nothing and for others than these."""
+    held = where & (grid.thread >= 0)
     texts = np.full(held.shape, "", dtype=object)
     texts[held] = [number(value) for value in grid.value[held].tolist()]
-    return (cell_text(x, y + BELOW_BADGE, texts, size=size, colour=colours.ink, weight=700),)
+    return texts
 
 
 def _key_width(traces: list[go.Scatter]) -> float:
@@ -224,9 +204,7 @@ def _key_width(traces: list[go.Scatter]) -> float:
 
 
 def _ticks(places: NDArray[np.int64]) -> dict[str, Any]:
-    """Label every cell of a short axis, every fourth or more of a long one."""
-    every = 1 if len(places) <= 8 else 4 if len(places) <= 40 else 8 if len(places) <= 80 else 16
-    return {"tickmode": "array", "tickvals": places[::every].tolist()}
+    return {"tickmode": "array", "tickvals": places[:: every(len(places))].tolist()}
 
 
 def _cells(
@@ -250,10 +228,6 @@ def _cells(
     z[~grid.touched] = 2 * where.banks
     z[grid.address < 0] = np.nan
     palette = [*blend(colours.ramp, where.banks), *blend(colours.faint, where.banks), colours.unused]
-    text = np.full(z.shape, "", dtype=object)
-    if size:
-        show = held & (lanes == "")
-        text[show] = [number(value) for value in grid.value[show].tolist()]
     return cells(
         z,
         palette,
@@ -261,7 +235,7 @@ def _cells(
         meta={"named": named},
         x=x,
         y=y,
-        text=text,
+        text=_values(grid, (lanes == "") & bool(size)),
         texttemplate="%{text}" if size else None,
         textfont={"size": size or 1, "color": colours.value},
     )

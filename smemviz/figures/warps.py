@@ -12,11 +12,9 @@ from smemviz.figures.drawing.alternative import alternative
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, axis, blend, empty, layout
 from smemviz.figures.drawing.text import cell_text, fitting_size, hovering, written
 from smemviz.i18n import _
-from smemviz.model.counting.banks import count as count_wavefronts
-from smemviz.model.counting.sectors import sectors
+from smemviz.model.counting.request_costs import request_costs
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import unpredictable
 from smemviz.recordings.data import Launch, Site
 from smemviz.wording.labels import count, space_name
 from smemviz.wording.sentences import headline, operation
@@ -111,21 +109,14 @@ def warps(
 def _count(launch: Launch, block: int, hardware: Hardware) -> _Counts:
     shape = (len(launch.sites), launch.warps_per_block)
     counts = _Counts(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64))
-    requests = launch.requests
-    for i, site in enumerate(launch.sites):
-        rows = np.flatnonzero((requests.block == block) & (requests.site == i))
-        warp, addresses = requests.warp[rows], requests.addresses[rows]
-        np.add.at(counts.requests[i], warp, 1)
-        if site.space == "global":
-            total = worst = sectors(addresses, site.width)
-        elif unpredictable(site.op, site.dtype, hardware.cc) is None:
-            served = count_wavefronts(addresses, site.width, site.op, hardware)
-            total, worst = served.wavefronts, served.degree
-        else:
-            counts.worst[i] = -1
-            continue
-        np.add.at(counts.total[i], warp, total)
-        np.maximum.at(counts.worst[i], warp, worst)
+    rows = np.flatnonzero(launch.requests.block == block)
+    costs = request_costs(launch, rows, hardware)
+    cells = launch.requests.site[rows], launch.requests.warp[rows]
+    np.add.at(counts.requests, cells, 1)
+    np.add.at(counts.total, cells, np.maximum(costs.wavefronts, costs.sectors).clip(0))
+    worst = np.maximum(costs.degree, costs.sectors)
+    np.maximum.at(counts.worst, cells, worst)
+    counts.worst[cells[0][worst < 0]] = -1
     return counts
 
 

@@ -111,10 +111,7 @@ def _check_array(array: ArrayInfo, where: str) -> None:
         raise ValueError(f"{where} has an array whose shape and strides differ in length: {array.name}")
     if len(array.shape) > _MAX_RANK or (array.space == "shared" and not array.shape):
         raise ValueError(f"{where} has an array of {len(array.shape)} dimensions: {array.name}")
-    steps = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
-    steps = [] if 0 in array.shape else steps
-    low = array.address + sum(step for step in steps if step < 0)
-    high = array.address + sum(step for step in steps if step > 0) + array.itemsize
+    low, high = array.extent
     most = MAX_SHARED_BYTES if array.space == "shared" else _MAX_ADDRESS
     if low < 0 or high > most or math.prod(max(size, 1) for size in array.shape) > _MAX_ADDRESS:
         raise ValueError(f"{where} has an array that no GPU's {array.space} memory holds: {array.name}")

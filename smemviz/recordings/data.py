@@ -6,7 +6,7 @@ A whole recording is in ``recording``, reading its file in ``file``, counting in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -71,6 +71,15 @@ class ArrayInfo:
         return np.dtype(self.dtype).itemsize
 
     @property
+    def extent(self) -> tuple[int, int]:
+        """Its lowest byte and the one past its highest, the same for an empty array; strides may be negative."""
+        if 0 in self.shape:
+            return self.address, self.address
+        steps = [(size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True)]
+        low = self.address + sum(step for step in steps if step < 0)
+        return low, self.address + sum(step for step in steps if step > 0) + self.itemsize
+
+    @property
     def nbytes(self) -> int:
         """Bytes from the first element to the end of the last, 0 for an empty array."""
         if 0 in self.shape:
@@ -104,15 +113,7 @@ class Requests:
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Requests:
         """Return the rows that a mask or an index array picks, in its order."""
-        return Requests(
-            self.addresses[rows],
-            self.site[rows],
-            self.block[rows],
-            self.warp[rows],
-            self.step[rows],
-            self.epoch[rows],
-            self.values[rows],
-        )
+        return Requests(*(getattr(self, column.name)[rows] for column in fields(self)))
 
     @staticmethod
     def empty() -> Requests:

@@ -79,9 +79,9 @@ def _read(archive: Archive) -> Recording:
     if not isinstance(launches, list):
         raise ValueError("metadata.launches is no list")
     decoded = [_decode_launch(data, f"metadata.launches[{i}]") for i, data in enumerate(launches)]
-    kept = decode_fields(Recording, metadata, "metadata", without=("launches",))
-    check_recording(kept, len(decoded))
-    files = {"", kept["file"], *kept.get("sources", ())}
+    run = decode_fields(Recording, metadata, "metadata", without=("launches",))
+    check_recording(run, len(decoded))
+    files = {"", run["file"], *run.get("sources", ())}
     named = {name for launch, _, _ in decoded for name in (launch.get("file", ""), *(s.file for s in launch["sites"]))}
     if not named <= files:
         raise ValueError(f"it names the file {min(named - files)[-80:]!r} and does not hold it")
@@ -99,7 +99,7 @@ def _read(archive: Archive) -> Recording:
     columns = _read_columns(archive, COLUMNS, rows)
     totals = _read_columns(archive, TOTALS, totals_rows) if has_any_totals else {}
     check_totals(totals)
-    return Recording(**kept, launches=tuple(_assemble(decoded, columns, totals)))
+    return Recording(**run, launches=tuple(_assemble(decoded, columns, totals)))
 
 
 def _parse(content: bytearray) -> dict[str, Any]:

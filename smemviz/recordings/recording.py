@@ -8,8 +8,10 @@ holds them. The same recording always gives the same bytes. ``file`` reads it.
 from __future__ import annotations
 
 import io
+import itertools
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +34,12 @@ METADATA = "metadata.json"
 COLUMNS = {f.name: f"{f.name}.npy" for f in fields(Requests)}
 TOTALS = {f.name: f"totals_{f.name}.npy" for f in fields(Totals)}
 INTEGERS = ("|i1", "<i2", "<i4", "<i8")
+
+
+def numbered(launches: Iterable[Launch]) -> list[tuple[Launch, int]]:
+    """Return launches, each with its number among those of its kernel, from 0."""
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
+    return [(launch, next(numbers[launch.kernel])) for launch in launches]
 
 
 @dataclass(frozen=True)

@@ -197,13 +197,13 @@ def joined(older: Sweep, newer: Sweep) -> Sweep:
     if older.device.name != newer.device.name or older.sha256 != newer.sha256:
         raise InputError(OF_ANOTHER)
     fresh = {_key(point) for point in newer.points}
-    kept = tuple(point for point in older.points if _key(point) not in fresh)
+    older_points = tuple(point for point in older.points if _key(point) not in fresh)
     measured_again = {one.name for one in newer.ceilings}
     ceilings = tuple(one for one in older.ceilings if one.name not in measured_again)
     return replace(
         newer,
         ceilings=ceilings + newer.ceilings,
-        points=kept + newer.points,
+        points=older_points + newer.points,
         notes=tuple(dict.fromkeys(older.notes + newer.notes)),
     )
 

@@ -109,22 +109,22 @@ def _caption(asked: Asked, chosen: Figure) -> str:
     if of_launch or now.row is None:
         file = Path(recording.file_of(launch)).name
         where = _("{kernel} in {file}", kernel=launch.kernel, file=file)
-        told = headline(launch, hardware)
+        sentence = headline(launch, hardware)
     else:
         site = launch.sites[launch.requests.site[now.row]]
         file = Path(recording.file_of(launch, site)).name
         where = clauses(launch.kernel, f"{file}:{site.line}", site.source)
-        told = present(now, hardware)
+        sentence = present(now, hardware)
     if constants:
         where = _("{place} with {constants}", place=where, constants=constants)
     if chosen.caption:
         said = sentences(_("{sentence}.", sentence=where), chosen.caption(asked))
     elif of_launch:
-        said = _("{place}. {sentence}.", place=where, sentence=told)
+        said = _("{place}. {sentence}.", place=where, sentence=sentence)
     elif launch.grid != (1, 1, 1):
-        said = _("{place}, block {block}: {request}.", place=where, block=now.block, request=told)
+        said = _("{place}, block {block}: {request}.", place=where, block=now.block, request=sentence)
     else:
-        said = _("{place}: {request}.", place=where, request=told)
+        said = _("{place}: {request}.", place=where, request=sentence)
     return sentences(said, provenance(recording, hardware))
 
 

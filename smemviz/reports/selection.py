@@ -14,7 +14,7 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView, blocks, playback_order
 from smemviz.model.playback.worst import excess_of
 from smemviz.recordings.data import Launch
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.recording import Recording, numbered
 from smemviz.wording.sentences import facts
 
 
@@ -34,14 +34,10 @@ class Wanted:
     step: int | None = None
 
 
-def numbered(recording: Recording) -> list[tuple[Launch, int]]:
-    """Return one launch of each group of those alike, with its number among the launches of its kernel."""
-    seen: dict[str, int] = {}
-    numbers = []
-    for launch in recording.launches:
-        numbers.append(seen.get(launch.kernel, 0))
-        seen[launch.kernel] = numbers[-1] + 1
-    return [(recording.launches[group[0]], numbers[group[0]]) for group in duplicates(recording.launches)]
+def one_of_each(recording: Recording) -> list[tuple[Launch, int]]:
+    """Return one launch of each group of duplicates, with its number among the launches of its kernel."""
+    every = numbered(recording.launches)
+    return [every[group[0]] for group in duplicates(recording.launches)]
 
 
 def launches(recording: Recording, wanted: Wanted) -> list[tuple[Launch, int]]:
@@ -53,7 +49,7 @@ def launches(recording: Recording, wanted: Wanted) -> list[tuple[Launch, int]]:
     if not recording.launches:
         raise InputError(f"{recording.file}: the recording has no launch; there is nothing to export")
     if wanted.kernel is None and wanted.launch is None:
-        return numbered(recording)
+        return one_of_each(recording)
     kernels = list(dict.fromkeys(launch.kernel for launch in recording.launches))
     if wanted.kernel is not None and wanted.kernel not in kernels:
         raise InputError(f"{recording.file}: no launch of {wanted.kernel!r}; it has: {', '.join(kernels)}")
@@ -61,7 +57,7 @@ def launches(recording: Recording, wanted: Wanted) -> list[tuple[Launch, int]]:
     if wanted.kernel is None and len(kernels) > 1:
         raise InputError(f"{recording.file}: --launch counts the launches of one kernel; name it with --kernel")
     if wanted.launch is None:
-        return [pair for pair in numbered(recording) if pair[0].kernel == wanted.kernel]
+        return [pair for pair in one_of_each(recording) if pair[0].kernel == wanted.kernel]
     if not 0 <= wanted.launch < len(of):
         raise InputError(f"{recording.file}: {of[0].kernel} has launches 0 to {len(of) - 1}, not {wanted.launch}")
     return [(of[wanted.launch], wanted.launch)]
@@ -103,7 +99,7 @@ def choose(
                 f"{recording.file}: no access begins at {place}; accesses are in lines {_listed(lines) or 'none'}"
             )
     launch = max(found, key=lambda one: (any(s.space == space for s in one.sites), facts(one, hardware).excess))
-    return launch, _moment(recording, launch, wanted, hardware, space)
+    return launch, _moment(recording, launch, wanted, hardware, space).spelled(recording)
 
 
 def _moment(recording: Recording, launch: Launch, wanted: Wanted, hardware: Hardware, space: str | None) -> RequestView:

@@ -52,8 +52,8 @@ def print_answer(recording: Recording, found: Answer, notes: Sequence[str], *, a
             say(f"{one.kernel}, {suggested_in_words(one, spelling)}: failed {one.problem}", "bold")
         resident = _resident(recording, one)
         if resident[0] != resident[1]:
-            told = f"{resident[0]} -> {resident[1]} blocks per multiprocessor"
-            say(f"{one.kernel}, {suggested_in_words(one, spelling)}: {told}")
+            change = f"{resident[0]} -> {resident[1]} blocks per multiprocessor"
+            say(f"{one.kernel}, {suggested_in_words(one, spelling)}: {change}")
         if one.reason:
             say(f"{one.kernel}, {suggested_in_words(one, spelling)}: not written: {one.reason}")
         if not one.complete:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,18 +39,8 @@ class Grid:
 
     def window(self, rows: slice, columns: slice) -> Grid:
         """Return a part of the grid."""
-        part = (rows, columns)
-        return Grid(
-            self.address[part],
-            self.size,
-            self.value[part],
-            self.thread[part],
-            self.name[part],
-            self.touched[part],
-            self.longest,
-            self.x_title,
-            self.y_title,
-        )
+        arrays = ("address", "value", "thread", "name", "touched")
+        return replace(self, **{name: getattr(self, name)[rows, columns] for name in arrays})
 
 
 def declared(now: RequestView, array: ArrayInfo, where: BankLayout) -> Grid:
@@ -63,7 +53,7 @@ def declared(now: RequestView, array: ArrayInfo, where: BankLayout) -> Grid:
         width = max(where.banks * where.width // array.itemsize, 1)
         x_title, y_title = _("element, folded at {width}", width=width), _("row")
     places = zip(*(i.tolist() for i in np.indices(array.shape).reshape(len(array.shape), -1)), strict=True)
-    names = np.array([f"{array.name}[{', '.join(map(str, place))}]" for place in places], dtype=object)
+    names = np.array([now.spelling.element(array.name, place) for place in places], dtype=object)
 
     def fold(flat: NDArray[Any], fill: object) -> NDArray[Any]:
         return np.append(flat, np.full(-len(flat) % width, fill, flat.dtype)).reshape(-1, width)

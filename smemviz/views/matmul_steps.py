@@ -137,11 +137,11 @@ def sentence(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
         steps=len(all_steps),
         x=block % launch.grid[0],
         y=block // launch.grid[0],
-        what=_told(launch, all_steps, index),
+        what=_what(launch, all_steps, index),
     )
 
 
-def _told(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
+def _what(launch: Launch, all_steps: Sequence[Step], index: int) -> str:
     step = all_steps[index]
     own = [one for one in all_steps if one.block == step.block]
     what = loaded(launch, step.rows)

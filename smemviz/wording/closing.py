@@ -7,6 +7,7 @@ from collections import Counter
 from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
+from smemviz.recordings.data import LAUNCH_REFUSED
 from smemviz.recordings.recording import Recording
 
 
@@ -25,10 +26,13 @@ def _recorded(recording: Recording) -> str:
 
 def _worst(recording: Recording, hardware: Hardware) -> str:
     """Name the line of the first mistake, else the one that loses the most to bank conflicts."""
-    for finding in recording.findings:
-        return _(
-            "Begin with line {line} of {file}, a mistake.", line=finding.line, file=recording.file_of_finding(finding)
-        )
+    for finding in recording.mistakes:
+        where = {"line": finding.line, "file": recording.file_of_finding(finding)}
+        if finding.kind == LAUNCH_REFUSED:
+            return _(
+                "Begin with line {line} of {file}: a launch of {kernel} is missing.", kernel=finding.kernel, **where
+            )
+        return _("Begin with line {line} of {file}, a mistake.", **where)
     excess: Counter[tuple[str, int]] = Counter()
     for launch in recording.launches:
         for site, row in zip(launch.sites, summarize(launch, hardware), strict=True):

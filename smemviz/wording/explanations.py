@@ -118,7 +118,7 @@ class Explaining:
         pattern = self._known(number, find_patterns(offsets).patterns[0])
         array = self.array_of(row)
         steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
-        asked, why = described(pattern, steps, site.width), self._why(site, row, pattern)
+        asked, why = described(pattern, steps, site.width, self._spelling), self._why(site, row, pattern)
         if share is None:
             return capital(_("{pattern}: {reason}.", pattern=asked, reason=why))
         times, among = share

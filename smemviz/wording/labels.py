@@ -8,8 +8,9 @@ from datetime import date
 
 import numpy as np
 
-from smemviz.i18n import _, ngettext, pgettext, spoken
-from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo
+from smemviz.i18n import N_, _, ngettext, pgettext, spoken
+from smemviz.recordings.data import BARRIER_SKIPPED, BENIGN_RACE, ArrayInfo, Verdict
+from smemviz.recordings.spelling import Spelling
 from smemviz.wording.grammar import names
 
 _UNITS = ((1.0, "µs"), (1e3, "ms"), (1e6, "s"))
@@ -43,6 +44,11 @@ def space_name(space: str) -> str:
     return {"shared": pgettext("memory", "shared"), "global": pgettext("memory", "global")}[space]
 
 
+def verdict_name(verdict: Verdict) -> str:
+    """Write how counts of the hardware fit: ``agrees``."""
+    return _(_VERDICTS[verdict])
+
+
 def access_name(space: str, op: str) -> str:
     """Write what is done to which kind of memory: ``shared reduce add``."""
     return pgettext("access", "{space} {operation}", space=space_name(space), operation=operation_name(op))
@@ -68,9 +74,9 @@ def day(when: date) -> str:
     return str(format_date(when, "long", locale=spoken().replace("-", "_")))
 
 
-def element_name(array: ArrayInfo, element: int) -> str:
+def element_name(array: ArrayInfo, element: int, spelling: Spelling) -> str:
     """Write an element, counted in row-major order, as the source would: ``a[3, 16]``."""
-    return f"{array.name}[{', '.join(str(int(i)) for i in np.unravel_index(element, array.shape))}]"
+    return spelling.element(array.name, [int(i) for i in np.unravel_index(element, array.shape)])
 
 
 def duration(microseconds: float) -> str:
@@ -125,6 +131,12 @@ def ranges_briefly(text: str) -> str:
     return text if len(text) <= 5 else "…".join(re.findall(r"^\d+|\d+$", text))
 
 
+_VERDICTS: Mapping[Verdict, str] = {
+    "agrees": N_("agrees"),
+    "explained": N_("explained"),
+    "inflated": N_("inflated"),
+    "unexplained": N_("unexplained"),
+}
 COUNTED: Mapping[str, Callable[[int], str]] = {
     "bank": lambda n: ngettext("{n:,} bank", "{n:,} banks", n),
     "byte": lambda n: ngettext("{n:,} byte", "{n:,} bytes", n),

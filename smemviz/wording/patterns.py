@@ -15,6 +15,7 @@ from smemviz.model.hardware.operations import effect_of, operation
 from smemviz.model.playback.bank_service import BankService
 from smemviz.recordings.data import Site
 from smemviz.recordings.operation_names import POPULATION_COUNT
+from smemviz.recordings.spelling import PYTHON, Spelling
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import count, lane_ranges
 
@@ -67,7 +68,7 @@ def name(pattern: Pattern) -> str:
     return _(_NAMES[pattern.kind])
 
 
-def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> str:
+def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int, spelling: Spelling = PYTHON) -> str:
     """Describe a pattern for a sentence that goes on: ``neighbouring lanes are 32 words apart, one row down``.
 
     ``steps`` is how the array's index changes from lane to lane, None when that differs; ``width`` is bytes per lane.
@@ -77,7 +78,7 @@ def described(pattern: Pattern, steps: tuple[int, ...] | None, width: int) -> st
     if pattern.kind == "one element":
         return _("all lanes ask for the same element")
     if pattern.kind == "stride":
-        step = _step(steps)
+        step = _step(steps, spelling)
         return clauses(_apart(pattern), step) if step else _apart(pattern)
     if pattern.kind == "groups":
         return _groups(pattern.levels)
@@ -140,12 +141,12 @@ def _apart(pattern: Pattern) -> str:
     )
 
 
-def _step(steps: tuple[int, ...] | None) -> str | None:
+def _step(steps: tuple[int, ...] | None, spelling: Spelling) -> str | None:
     """Say how the index of an array with several dimensions goes on, None where it stays or differs."""
     if steps is None or len(steps) < 2 or not any(steps):
         return None
     if any(steps[:-2]):
-        return _("the index goes on by {steps}", steps=f"({', '.join(map(str, steps))})")
+        return _("the index goes on by {steps}", steps=spelling.shape(steps))
     row, column = steps[-2:]
     if not column:
         return _rows(row)

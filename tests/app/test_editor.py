@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from helpers.made_kernels import SHORT
-from playwright.sync_api import Page, expect
+from helpers.waiting import eventually, settle
+from playwright.sync_api import Page, Route, expect
 
 from smemviz.app import texts as texts_module
 from smemviz.app.cache import size_of
@@ -48,6 +49,7 @@ def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(tex
 
 def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor_module, "_MOMENT_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor_module, "_NEXT_SECONDS", 0.0)
     turns = Turns(1)
     held = Ticket("another", "held")
     assert turns.place(held) == 0
@@ -78,6 +80,12 @@ def test_the_latest_texts_are_found_by_other_processes(
     names = [made.add(f"X = {n}\n").name for n in range(4)]
     assert len(list(tmp_path.iterdir())) == 2
     assert Texts(texts.supervisor, tmp_path).program(names[-1]).source == "X = 3\n"
+
+
+def test_texts_are_taken_where_the_folder_for_them_is_gone(texts: Texts, tmp_path: Path) -> None:
+    made = Texts(texts.supervisor, tmp_path / "texts")
+    (tmp_path / "texts").rmdir()
+    assert made.program(made.add("X = 1\n").name).source == "X = 1\n"
 
 
 def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
@@ -216,3 +224,65 @@ def test_escape_and_tab_leave_the_text(quiet: Page) -> None:
     field.press("Escape")
     field.press("Tab")
     expect(field).not_to_be_focused()
+
+
+@pytest.mark.browser
+def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(quiet: Page) -> None:
+    open_with(quiet, SHORT)
+    line = quiet.locator(".cm-line", has_text="held[i * STRIDE] = a[i]")
+    badges = line.locator(".badge")
+    expect(badges).to_have_count(2)
+    expect(badges).to_have_text(["2-way", "4 sectors, 4 a request"])
+    expect(badges.first).to_be_in_viewport(ratio=1)
+    number = badges.evaluate_all("all => all.findIndex((one) => one.getAttribute('aria-pressed') === 'false')")
+    badges.nth(number).click()
+    expect(badges.nth(number)).to_have_attribute("aria-pressed", "true")
+    assert f"site={badges.nth(number).get_attribute('data-site')}" in quiet.url
+    quiet.get_by_label("STRIDE", exact=True).fill("8")
+    quiet.get_by_label("STRIDE", exact=True).press("Enter")
+    expect(line).to_contain_text("8-way")
+    quiet.get_by_role("textbox", name="Text of the kernel file").press("Control+Home")
+    quiet.keyboard.type("# one more line\n")
+    expect(line).to_contain_text("8-way")
+    expect(quiet.locator(".cm-line", has=quiet.locator(".badge"))).to_have_count(1)
+    expect(line).to_contain_text("2-way")  # it ran by itself, as another text with the constants that it has
+    expect(quiet.locator(".old-badges")).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_a_text_runs_when_the_typing_pauses(quiet: Page) -> None:
+    open_with(quiet, SHORT)
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
+    quiet.get_by_role("textbox", name="Text of the kernel file").fill(SHORT.replace("STRIDE = 2", "STRIDE = 4"))
+    expect(quiet.locator(".old-badges")).to_have_count(1)
+    expect(quiet.get_by_role("heading", level=1)).to_have_text("4-way conflict: 4 wavefronts where 1 would do")
+    expect(quiet.locator("#editor-printed")).to_have_text("stride 4\n")
+
+
+@pytest.mark.browser
+def test_a_late_answer_to_an_older_text_replaces_nothing(quiet: Page) -> None:
+    open_with(quiet, SHORT)
+    expect(quiet.locator("#editor-printed")).to_have_text("stride 2\n")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked = route.request.post_data or ""
+        if "editor-answer.data" in asked and "STRIDE = 4" in asked and not held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    quiet.route("**/_dash-update-component*", hold)
+    write(quiet, SHORT.replace("STRIDE = 2", "STRIDE = 4"))
+    eventually(quiet, lambda: len(held), 1)
+    write(quiet, SHORT.replace("STRIDE = 2", "STRIDE = 8"))
+    shown = "8-way conflict: 8 wavefronts where 1 would do"
+    expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
+    with quiet.expect_response(lambda answer: answer.request == held[0].request):
+        held[0].continue_()
+    quiet.wait_for_timeout(1000)
+    settle(quiet)
+    expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
+    expect(quiet.locator("#editor-printed")).to_have_text("stride 8\n")
+    expect(quiet.locator(".line-badges")).to_contain_text("8-way")
+    expect(quiet.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("STRIDE = 8")

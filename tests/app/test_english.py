@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 import dash_mantine_components as dmc
 import pytest
@@ -108,6 +109,7 @@ def elements(shown: Any, tag: str | None = None) -> Iterator[tuple[str, str | No
         yield shown, tag
     elif isinstance(shown, dict) and "props" in shown:
         yield from elements(shown["props"].get("children"), shown["props"].get("lang", tag))
+        yield from of_html(ElementTree.fromstring(f"<div>{shown['props'].get('html', '')}</div>"), tag)
     elif isinstance(shown, dict):
         for part in shown.values():
             yield from elements(part, tag)
@@ -120,3 +122,12 @@ def test_a_handout_marks_its_english(left: set[str]) -> None:
         page = handout_page("", handout_sections(lesson, values, lesson.stage(values), []))
     assert '<html lang="ko">' in page
     assert '<h2><span lang="en">Question</span></h2>' in page
+
+
+def of_html(element: ElementTree.Element, tag: str | None) -> Iterator[tuple[str, str | None]]:
+    """Do so for what is sent as HTML."""
+    tag = element.get("lang", tag)
+    yield element.text or "", tag
+    for part in element:
+        yield from of_html(part, tag)
+        yield part.tail or "", tag

@@ -35,6 +35,13 @@ def served() -> Iterator[Served]:
         process.terminate()
 
 
+WATCH = """() => {
+  window.heard = [];
+  new MutationObserver(() => window.heard.push(document.getElementById("asked-again").textContent)).observe(
+    document.body, { childList: true });
+}"""  # what is said at the end of the page
+
+
 def kill(process: int) -> None:
     """Kill all that answer."""
     for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
@@ -63,6 +70,7 @@ def test_a_question_without_an_answer_is_asked_again(page: Page, server: str) ->
     def turn_away(route: Route) -> None:
         turned_away.append(route.request.post_data or "")
         if len(turned_away) == 1:
+            page.evaluate(WATCH)
             route.fulfill(status=429, headers={"Retry-After": "1"}, body="smemviz: too many requests from here\n")
         elif len(turned_away) == 2:
             route.abort("connectionreset")
@@ -72,6 +80,8 @@ def test_a_question_without_an_answer_is_asked_again(page: Page, server: str) ->
     page.goto(f"/{PADDED}")
     turn_pad_off(page, lambda: page.route("**/_dash-update-component*", turn_away))
     assert turned_away.count(turned_away[0]) > 1
+    expect(page.locator("#asked-again")).to_be_hidden()
+    assert re.match(r"The server is busy\. This page asks again in [12] s\.", page.evaluate("window.heard[0]"))
 
 
 def test_a_text_that_was_written_is_still_there_when_the_processes_were_killed(page: Page, served: Served) -> None:

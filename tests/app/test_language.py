@@ -107,7 +107,7 @@ def test_a_refusal_and_what_it_leaves_are_messages(served: Library) -> None:
     with pseudo():
         filling = view_run(served, run, before="set_row_read_row")
         assert forgotten(filling["headline.children"]) == []
-        assert forgotten(filling["notices.children"], ["set_row_read_row", "square.py"]) == []
+        assert forgotten(filling["notices.html"], ["set_row_read_row", "square.py"]) == []
 
 
 def test_a_time_that_is_taken_or_was_not_is_told_in_messages(served: Library) -> None:
@@ -123,10 +123,10 @@ def test_a_time_that_is_taken_or_was_not_is_told_in_messages(served: Library) ->
     with pseudo():
         stopwatch = Busy()
         for stopwatch.kernel in ("", "set_row_read_row"):
-            status = view_job(stopwatch, served, SQUARE)["measure-status.children"]
+            status = view_job(stopwatch, served, SQUARE)["measure-status.html"]
             assert forgotten(status, ["square.py", "set_row_read_row"]) == []
         stopwatch.running = lambda: None  # type: ignore[method-assign]
-        assert forgotten(view_job(stopwatch, served, SQUARE)["measure-status.children"]) == []
+        assert forgotten(view_job(stopwatch, served, SQUARE)["measure-status.html"]) == []
         other = page_of(served, {**SQUARE, "BDIMX": "16", "BDIMY": "16"})
         assert forgotten(other["timing-body"].children) == []
 

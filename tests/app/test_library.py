@@ -369,7 +369,7 @@ def test_a_constant_that_a_kernel_does_not_read_keeps_its_recording() -> None:
 
 def test_the_links_of_such_a_page_say_what_the_other_kernels_do_now() -> None:
     library = Library([kernels_dir() / "square.py"])
-    shown = view_run(library, {"file": "square", "kernel": "set_row_read_col", "IPAD": "0"})["kernels.children"]
+    shown = view_run(library, {"file": "square", "kernel": "set_row_read_col", "IPAD": "0"})["kernels.html"]
     links = [link for link in shown if "kernel-link" in link.className]
     badges = {link.children[0].children: link.children[1].children for link in links}
     assert badges["set_row_read_col_pad"] == "32-way"

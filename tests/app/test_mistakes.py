@@ -55,15 +55,16 @@ def marked(source: object) -> list[tuple[str, str]]:
 def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: str, kind: str, lines: list[str]) -> None:
     shown = view_run(served, {"file": "mistakes", "kernel": kernel})
 
-    found = marked(shown["source.children"])
+    found = marked(shown["source.html"])
     assert [LINES[int(number) - 1] for number, _ in found] == lines
     assert {said for _, said in found} == {kind}
     findings = [f for f in served.show(RunState("mistakes")).recording.findings if f.kernel == kernel]
-    assert len(shown["notices.children"]) == len(findings)
-    for notice, finding in zip(shown["notices.children"], findings, strict=True):
-        assert notice.title == kind.capitalize()
-        assert text(notice).startswith(f"Line {finding.line}: {kind} in {kernel}, block {finding.block}, thread")
-        said, *link = notice.children
+    assert len(shown["notices.html"]) == len(findings)
+    for notice, finding in zip(shown["notices.html"], findings, strict=True):
+        title, body = notice.children
+        assert title.children == kind.capitalize()
+        assert text(body).startswith(f"Line {finding.line}: {kind} in {kernel}, block {finding.block}, thread")
+        said, *link = body.children
         assert text(said).endswith(finding.message)
         launch = served.show(RunState("mistakes")).recording[kernel]
         if finding.kind == "barrier_divergence":  # at no access
@@ -80,7 +81,7 @@ def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: st
 
 
 def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Library) -> None:
-    links = view_run(served, {"file": "mistakes"})["kernels.children"][:-1]
+    links = view_run(served, {"file": "mistakes"})["kernels.html"][:-1]
 
     assert [text(link) for link in links] == [
         "store_past_the_edgeout of bounds",
@@ -100,17 +101,17 @@ def test_a_kernel_that_was_refused_says_why_and_keeps_the_way_back(served: Libra
 
     assert shown["headline.children"] == "This cannot be launched"
     line = next(i for i, one in enumerate(LINES, 1) if one.startswith("    too_many_threads["))
-    said = text(shown["notices.children"])
+    said = text(shown["notices.html"])
     assert said.startswith(f"mistakes.py:{line}: a block of 32 x 33 x 1 has 1056 threads; a device takes 1024.")
     assert said.endswith(LINES[line - 1].strip())
-    current = [link for link in shown["kernels.children"] if "current" in link.className]
+    current = [link for link in shown["kernels.html"] if "current" in link.className]
     assert [text(link) for link in current] == ["too_many_threadsrefused"]
-    source = text(shown["source.children"])
+    source = text(shown["source.html"])
     assert "def too_many_threads(values):" in source
     assert "values[row, column] = 0" in source
-    assert marked(shown["source.children"]) == [(str(line), "launch refused")]
+    assert marked(shown["source.html"]) == [(str(line), "launch refused")]
     assert shown["results.className"] == "columns nothing refused"
-    assert text(shown["eyebrow.children"]) == "mistakes.py · too_many_threads"
+    assert text(shown["eyebrow.html"]) == "mistakes.py · too_many_threads"
 
 
 def test_a_refusal_by_a_knob_shows_the_values_that_were_refused_and_greys_what_was_there(served: Library) -> None:
@@ -122,7 +123,7 @@ def test_a_refusal_by_a_knob_shows_the_values_that_were_refused_and_greys_what_w
         "BDIMY": 64,
         "PITCH": 65,
     }
-    assert "source.children" not in refused
+    assert "source.html" not in refused
 
     page = kernel_page(served, Stopwatch(Job(environment=LINES_OF_PROGRESS)), query, {"theme": "light"})
     assert page["results"].className == "columns stale"
@@ -138,8 +139,8 @@ def test_a_refusal_by_a_knob_shows_the_values_that_were_refused_and_greys_what_w
 def test_a_constant_with_which_nothing_is_launched_leaves_the_links_as_they_are(served: Library) -> None:
     shown = view_run(served, {"file": "square", "kernel": "set_row_read_col", "BDIMX": "64"})
 
-    assert "kernels.children" not in shown
-    assert "a block of 64 x 64 x 1 has 4096 threads" in text(shown["notices.children"])
+    assert "kernels.html" not in shown
+    assert "a block of 64 x 64 x 1 has 4096 threads" in text(shown["notices.html"])
 
 
 LONG = """

@@ -27,7 +27,7 @@ def test_a_refused_kernel_leads_to_the_others_and_back(quiet: Page) -> None:
     page.goto("/kernel?file=mistakes&kernel=too_many_threads")
     expect(page.get_by_role("heading", level=1)).to_have_text("This cannot be launched")
     page.get_by_role("link", name="store_past_the_edge").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Out of bounds in line 44")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Out of bounds in line 45")
     expect(page.locator(".source-line.mistaken")).to_contain_text("c[row, column] = total")
     expect(page.locator(".source-line.mistaken")).to_contain_text("out of bounds")
     page.get_by_role("link", name="too_many_threads").click()

@@ -72,14 +72,14 @@ def test_a_page_comes_filled(served: Library) -> None:
     assert page["present"].data == {"position": 3, "block": 0, "site": 0, "warp": 3, "step": 0}
     assert page["shown-run"].data["values"]["IPAD"] == 1
     assert len(page["played"].data["block"]["warp"]) == 96
-    assert page["warps"].figure.layout.height == page["warps"].style["height"]
+    assert page["warps"].figure["layout"]["height"] == page["warps"].style["height"]
 
 
 def test_a_refusal_leaves_what_is_there_and_says_what_it_is(served: Library) -> None:
     filling = view_run(served, {"file": "square", "BDIMX": "64"}, before="set_row_read_row")
     assert filling["results.className"] == "columns stale"
-    assert "source.children" not in filling
-    said = text(filling["notices.children"])
+    assert "source.html" not in filling
+    said = text(filling["notices.html"])
     assert "square.py:108: a block of 64 x 64 x 1 has 4096 threads; a device takes 1024." in said
     assert said.endswith("The pictures below are of the last run that worked, set_row_read_row.")
 
@@ -88,7 +88,7 @@ def test_what_was_found_is_told_with_line_block_and_threads(tmp_path: Path) -> N
     path = tmp_path / "short.py"
     path.write_text(SHORT, encoding="utf-8")
     filling = view_run(Library([path]), {"file": "short"})
-    said = text(filling["notices.children"])
+    said = text(filling["notices.html"])
     assert "Line 6: out of bounds in kernel, block (0, 0, 0), threads (16, 0, 0), (17, 0, 0), ...: tile[16]" in said
     assert "Line 10: main() ended with AssertionError" in said
 

@@ -38,7 +38,7 @@ def test_why_a_site_costs_what_it_costs(library: Library) -> None:
     with pseudo():
         panel, filling = why_panel(), view_why(library, run, look)
         assert forgotten([panel, *filling.values()], CODE) == []
-        assert "⟦Fix.⟧" in str(filling["why.children"])
+        assert "⟦Fix.⟧" in str(filling["why.html"])
     english = view_why(library, run, look)
     assert spoken() == "en"
     assert "⟦" not in str(english)

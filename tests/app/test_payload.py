@@ -134,7 +134,7 @@ def test_what_a_page_could_hold_is_answered(
 def test_the_number_of_a_block_is_one(app: Dash, client: FlaskClient) -> None:
     for text, status in (("0", 200), ("x", 400), ("9" * 5000, 400)):
         values = RUN | {"drawn-run.data": {"file": "square"}, "shown-block.data": text}
-        assert send(app, client, "why.children", values, []) == status
+        assert send(app, client, "why.html", values, []) == status
 
 
 def test_a_pattern_matches_the_same_everywhere(app: Dash, client: FlaskClient) -> None:

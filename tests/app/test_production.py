@@ -19,6 +19,7 @@ from smemviz.app.server import production
 from smemviz.app.server.production import Server
 from smemviz.app.server.requests import Doorway, Shares
 from smemviz.app.server.settings import Settings
+from smemviz.app.server.visitors import visitor_of
 from smemviz.errors import InputError
 
 Start = Callable[[str, list[tuple[str, str]]], object]
@@ -89,6 +90,40 @@ def test_who_asks_letter_by_letter_is_hung_up_on(running: Running, monkeypatch: 
         drip(connection)
 
 
+def test_nobody_takes_the_connections_of_all(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(production, "_OF_ONE", 2)
+    held = [socket.create_connection(running[1]) for _ in range(2)]
+    for connection in held:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n")
+        time.sleep(0.02)
+    with socket.create_connection(running[1]) as late:
+        assert received(late) == b""
+    for connection in held:
+        connection.sendall(b"hi")
+        assert b"200 OK" in connection.recv(1000)
+        connection.close()
+
+
+@pytest.mark.parametrize("running", [{"proxy": "127.0.0.1"}], indirect=True)
+def test_a_proxy_has_the_connections_of_all(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(production, "_OF_ONE", 0)
+    assert b"5 bytes" in asked(running[1], POST)
+
+
+def test_a_visitor_is_an_address_or_the_network_that_one_may_choose_from() -> None:
+    assert [visitor_of(one) for one in ("192.0.2.7", "::ffff:192.0.2.7", "nobody", "")] == [
+        *["192.0.2.7"] * 2, "nobody", "",
+    ]  # fmt: skip
+    assert {visitor_of(f"2001:db8:1:2::{n:x}") for n in range(9)} == {"2001:db8:1:2::/64"}
+    assert visitor_of("2001:db8:1:3::1") == "2001:db8:1:3::/64"
+
+
+def test_who_has_many_addresses_has_one_share() -> None:
+    doorway = Doorway(echo, Shares(0.25), log=False)  # type: ignore[arg-type]
+    statuses = [through(doorway, visitor=f"2001:db8::{n}")[0][:3] for n in range(3)]
+    assert statuses == ["200", "429", "429"]
+
+
 def test_what_is_too_large_is_refused(running: Running) -> None:
     answer = asked(running[1], b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n" + b"x" * 1001)
     assert answer.startswith(b"HTTP/1.1 413 ")
@@ -145,10 +180,10 @@ def test_without_a_rate_everybody_asks_as_often_as_they_like() -> None:
     assert {shares.wait("a") for _ in range(1000)} == {0.0}
 
 
-def through(doorway: Doorway, path: str = "/kernel") -> tuple[str, dict[str, str], bytes]:
+def through(doorway: Doorway, path: str = "/kernel", visitor: str = "192.0.2.7") -> tuple[str, dict[str, str], bytes]:
     """Ask for a path; return the status, the headers and the body."""
     told: list[Any] = []
-    environ = {"PATH_INFO": path, "QUERY_STRING": "IPAD=1", "REMOTE_ADDR": "192.0.2.7", "REQUEST_METHOD": "GET"}
+    environ = {"PATH_INFO": path, "QUERY_STRING": "IPAD=1", "REMOTE_ADDR": visitor, "REQUEST_METHOD": "GET"}
     body = b"".join(doorway(environ, lambda status, headers, *_: told.extend((status, dict(headers)))))  # type: ignore
     return told[0], told[1], body
 

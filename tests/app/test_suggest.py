@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dash.development.base_component import Component
 from helpers.components import text
 from helpers.measured_app import printing
 
@@ -64,6 +65,12 @@ def an_answer(library: Library, **more: Any) -> str:
     return json.dumps(facts)
 
 
+def rows(table: Component) -> list[list[str]]:
+    """Return the cells of a table, without its head."""
+    _head, body = table.children
+    return [[cell.children for cell in row.children] for row in body.children]
+
+
 def test_the_command_is_our_own_on_one_kernel_with_the_constants_that_differ() -> None:
     assert command(Path("/a/square.py"), "turn", {"IPAD": 2})[2:] == [
         "smemviz", "suggest", "/a/square.py:turn", "--set", "IPAD=2", "--json",
@@ -73,8 +80,8 @@ def test_the_command_is_our_own_on_one_kernel_with_the_constants_that_differ() -
 def test_what_is_stored_for_this_text_is_shown_at_once(library: Library) -> None:
     filling = view_suggest(library, Suggester(), TILE)
     assert filling["suggest-panel.hidden"] is False
-    table = filling["suggestions.children"][0].children
-    assert table.data["body"] == [
+    table = filling["suggestions.html"][0].children
+    assert rows(table) == [
         ["swizzle to held[r, c ^ r]", "6,336", "384", "384 in lockstep, 384 on the GPU, 384 by Nsight Compute",
          "1.873 µs → 1.450 µs"],
         [
@@ -82,7 +89,7 @@ def test_what_is_stored_for_this_text_is_shown_at_once(library: Library) -> None
             "384 in lockstep, 384 on the GPU, 384 by Nsight Compute", "1.873 µs → 1.423 µs",
         ],
     ]  # fmt: skip
-    assert "recorded on an NVIDIA H200" in text(filling["suggestions.children"])
+    assert "recorded on an NVIDIA H200" in text(filling["suggestions.html"])
 
 
 def test_a_kernel_without_excess_has_no_panel(library: Library) -> None:
@@ -101,7 +108,7 @@ def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else() -> N
 def test_nothing_is_searched_before_it_is_asked_for(library: Library) -> None:
     filling = view_suggest(library, Suggester(), REDUCE)
     assert filling["suggest-poll.disabled"] is True
-    assert text(filling["suggestions.children"]).startswith("Counts what was recorded with every pad")
+    assert text(filling["suggestions.html"]).startswith("Counts what was recorded with every pad")
 
 
 def test_what_is_found_here_is_shown_with_its_difference(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,9 +117,9 @@ def test_what_is_found_here_is_shown_with_its_difference(library: Library, monke
     start(suggester, library, REDUCE)
     finish(suggester)
     filling = view_suggest(library, suggester, REDUCE)
-    table = filling["suggestions.children"][0].children
-    assert table.data["body"] == [[PADDED, "600", "180", "180 in lockstep", "not timed"]]
-    said = text(filling["suggestions.children"])
+    table = filling["suggestions.html"][0].children
+    assert rows(table) == [[PADDED, "600", "180", "180 in lockstep", "not timed"]]
+    said = text(filling["suggestions.html"])
     assert f"{PADDED} changes halves too: 180 -> 170 wavefronts." in said
     assert said.endswith(f"Difference: {PADDED}--- a\n+++ b\n")
 
@@ -126,8 +133,8 @@ def test_a_suggestion_that_failed_says_so(library: Library, monkeypatch: pytest.
     start(suggester, library, REDUCE)
     finish(suggester)
     filling = view_suggest(library, suggester, REDUCE)
-    assert filling["suggestions.children"][0].children.data["body"][0][3] == "failed in lockstep"
-    assert f"{PADDED}: line 9: 4 were promised." in text(filling["suggestions.children"])
+    assert rows(filling["suggestions.html"][0].children)[0][3] == "failed in lockstep"
+    assert f"{PADDED}: line 9: 4 were promised." in text(filling["suggestions.html"])
 
 
 @pytest.mark.parametrize(
@@ -144,7 +151,8 @@ def test_what_cannot_be_used_is_a_problem_in_words(
     monkeypatch.setattr(module, "command", lambda *_: printing(output))
     start(suggester, library, REDUCE)
     finish(suggester)
-    assert text(view_suggest(library, suggester, REDUCE), "suggest-status.children") == problem
+    said = text(view_suggest(library, suggester, REDUCE)["suggest-status.html"])
+    assert said == f"Nothing can be suggested{problem}"
 
 
 def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +165,7 @@ def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) 
     )  # fmt: skip
     suggester.cancel()
     finish(suggester)
-    assert view_suggest(library, suggester, REDUCE)["suggest-status.children"] == []
+    assert view_suggest(library, suggester, REDUCE)["suggest-status.html"] == []
 
 
 def test_one_thing_at_a_time_is_run_here_and_that_is_said(library: Library) -> None:
@@ -167,6 +175,6 @@ def test_one_thing_at_a_time_is_run_here_and_that_is_said(library: Library) -> N
     path = library.kernel_file("reduce")
     assert path is not None
     assert not suggester.start(library.show(state), path, REDUCE["kernel"])
-    said = text(view_suggest(library, suggester, REDUCE, busy=True), "suggest-status.children")
+    said = text(view_suggest(library, suggester, REDUCE, busy=True)["suggest-status.html"])
     assert said == "Something else is being measured; try again when that is done."
     job.cancel()

@@ -52,7 +52,7 @@ def test_constants_that_the_sweep_has_not_stay_without_a_time(library: Library, 
 
 @pytest.mark.parametrize(("file", "array"), [("square", "tile[BDIMY][BDIMX]"), ("reverse", "held[N]")])
 def test_declarations_stand_in_the_boxes_of_their_scopes(library: Library, file: str, array: str) -> None:
-    body = view(library, file=file)["published-body.children"]
+    body = view(library, file=file)["published-body.html"]
     cuda, numba = (part for part in parts(body) if getattr(part, "className", "") == "scope" and "file" in text(part))
 
     line = f"__shared__ int {array};"
@@ -67,7 +67,7 @@ def test_declarations_stand_in_the_boxes_of_their_scopes(library: Library, file:
 
 
 def test_a_file_without_a_published_scope_has_no_boxes(library: Library) -> None:
-    body = view(library, file="rectangle")["published-body.children"]
+    body = view(library, file="rectangle")["published-body.html"]
     assert not [part for part in parts(body) if getattr(part, "className", "") == "scope"]
 
 

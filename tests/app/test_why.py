@@ -22,7 +22,7 @@ def served() -> Library:
 
 def shown(filling: Filling) -> str:
     """Return the text of the explanation that is not hidden."""
-    (one,) = (part for part in filling["why.children"] if not part.hidden)
+    (one,) = (part for part in filling["why.html"] if not part.hidden)
     return text(one.children)
 
 
@@ -60,4 +60,4 @@ def test_a_launch_without_a_request_has_nothing_to_explain(tmp_path: Path) -> No
         encoding="utf-8",
     )
     library = Library([file])
-    assert view_why(library, {"file": "idle"}, {"theme": "light"}) == {"why.children": []}
+    assert view_why(library, {"file": "idle"}, {"theme": "light"}) == {"why.html": []}

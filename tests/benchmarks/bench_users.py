@@ -1,47 +1,42 @@
-"""How long a class waits that steps and turns knobs for minutes, on ``smemviz serve`` with two processes and two cores.
+"""How long a class waits that looks around and turns knobs, on ``smemviz serve`` with two processes on two cores.
 
-``python tests/benchmarks/bench_users.py [--users 100] [--minutes 10]`` prints percentiles in milliseconds, from the
-first byte sent to the last received, then errors and memory. A visitor acts once a second, and every fifth time turns a
-knob, for which a kernel runs where nobody turned it so before. A step asks what a browser asks: for the pictures, then
-for what follows them. Beside it 20 visitors run a text of their own in the editor, all at once. The peer, in the same
-run and on the same server: a bare Dash app with one figure, the cells and hover texts of the tile, which each step
-draws anew. It exits 1 after an error. Needs Linux.
+``python tests/benchmarks/bench_users.py [--users 100] [--seconds 600]`` prints percentiles in milliseconds, from the
+first byte sent to the last received, then errors and memory. Within a block a step asks the server for nothing, for
+its requests are in the browser. So what a visitor does here, every two seconds, is what does ask: to step on to another
+block, and every fifth time to turn a knob, every fiftieth of which nobody turned so before and a kernel runs. What is
+measured is the answer that holds the picture; what a browser asks for after it, is asked, and counts as requests. At
+first each opens a page, and every minute 20 visitors run a text of their own in the editor, all at once. At the end one
+of the processes is killed, and who was cut off asks again, as pages do. The peer, in the same run and on the same
+server: a bare Dash app with one figure, the cells and hover texts of the tile, which each step draws anew.
+
+Where there are more than two cores the visitors have the others. It exits 1 after an error, and when one of the figures
+that are promised is missed. Needs Linux.
 """
 
 from __future__ import annotations
 
 import argparse
-import http.client
+import itertools
 import json
 import os
-import re
+import random
+import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from rich.console import Console
 from rich.table import Table
+from visitors import Client, Known, Server, Waited, callbacks, serving
 
-from smemviz.app.library import Library
-from smemviz.app.pages.kernel.look_view import view_look
-from smemviz.paths import gallery
-
-KERNELS = (
-    "set_row_read_row",
-    "set_col_read_col",
-    "set_row_read_col",
-    "set_row_read_col_dyn",
-    "set_row_read_col_pad",
-    "set_row_read_col_dyn_pad",
-)
 # All visitors of this benchmark have one address, so what tells them apart is a header that the server believes.
 SERVE = [sys.executable, "-m", "smemviz", "serve", "--port", "0", "--workers", "2", "--no-log", "--proxy", "127.0.0.1"]
 PEER = """
@@ -80,247 +75,256 @@ def strided(a):
 def main():
     strided[1, 32](np.zeros(32, np.float32))
 """
+PACE = 2.0  # seconds between two things that a visitor does and the server is asked for
 KNOB_EVERY = 5
+NEW_EVERY = 50  # of the knobs, the one that nobody turned so before
 EDITORS = 20
-PACE = 1.0  # seconds between two actions of a visitor
-
-Post = Callable[[str], bytes]
-
-
-@dataclass(frozen=True)
-class Action:
-    """Something that a visitor does: what is asked first, until the picture is there, and what is asked then."""
-
-    what: str
-    first: str
-    then: tuple[str, ...] = ()
-
-
-@dataclass
-class Waited:
-    """Seconds that actions took, by what they were, and requests and errors."""
-
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    requests: int = 0
-    errors: list[str] = field(default_factory=list)
-    memory: list[int] = field(default_factory=list)  # bytes of the server, every five seconds
-
-    def percentile(self, what: str, percent: int) -> float:
-        """Return a percentile in milliseconds."""
-        return 1000 * statistics.quantiles(self.seconds[what], n=100, method="inclusive")[percent - 1]
+EDITORS_EVERY = 60.0  # seconds
+FIRST = 10.0  # seconds in which all visitors come
+LAST = 20.0  # seconds that they stay once a process was killed
+PEER_SECONDS = 40.0
+PROMISED = {"a step": 300, "a knob": 1000}  # milliseconds, of the 95th percentile
+GROWTH = 1.1  # of memory after the first minute
+PAGE = "page.children"
+FOLLOWS_PAGE = ("measure-area.hidden", "suggest-panel.hidden", "warps.figure", "why.html")
+FOLLOWS_STEP = ("elements.figure", "warps.figure", "why.html")
+FOLLOWS_KNOB = (*FOLLOWS_STEP, "measure-area.hidden", "suggest-panel.hidden", "timing-body.children", "knobs.children")
+CHANGED = {"warps.figure": "shown-block.data", "why.html": "shown-block.data", "elements.figure": "present.data"}
 
 
 @dataclass(frozen=True)
-class Server:
-    """A server that is running."""
+class Scene:
+    """What some of the visitors look at: a kernel of so many blocks, and the knob that they turn."""
 
-    host: str
-    port: int
-    process: int
-
-    def processes(self) -> list[int]:
-        """Return it and what it started."""
-        found, waiting = [], [self.process]
-        while waiting:
-            found.append(waiting.pop())
-            try:
-                children = Path(f"/proc/{found[-1]}/task/{found[-1]}/children").read_text("ascii")
-            except OSError:  # it has just ended
-                continue
-            waiting += map(int, children.split())
-        return found
-
-    def memory(self) -> int:
-        """Return the bytes that its processes hold."""
-        return sum(_resident(process) for process in self.processes())
+    file: str
+    kernel: str
+    blocks: int
+    knob: str
+    values: Sequence[int]
 
 
-def _resident(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
+SCENES = (
+    Scene("transpose", "padded_tile", 6, "PITCH", range(32, 41)),
+    Scene("stencil", "from_shared_memory", 4, "RADIUS", range(1, 9)),
+    Scene("reduce", "halves", 4, "THREADS", (64, 128, 256)),
+)
+NEW = ("stencil", "from_shared_memory", "N")
 
 
-@contextmanager
-def serving(command: Sequence[str]) -> Iterator[Server]:
-    """Start a server."""
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        found = re.search(r"http://([\d.]+):(\d+)", process.stdout.readline())
-        assert found is not None
-        yield Server(found[1], int(found[2]), process.pid)
-        process.terminate()
+class Visitor:
+    """Looks at blocks of a kernel and turns a knob of it, in a browser with two connections."""
 
+    def __init__(self, number: int, new: Iterator[int]) -> None:
+        self._random = random.Random(number)
+        self._number = number
+        self._new = new
+        self._scene = SCENES[number % len(SCENES)]
+        self._run = {"file": self._scene.file, "kernel": self._scene.kernel}
+        self._block = 0
+        self._knobs = number
 
-def callbacks(server: Server) -> dict[str, dict[str, Any]]:
-    """Return what the server can be asked for: dependencies by their output."""
-    with closing(http.client.HTTPConnection(server.host, server.port)) as connection:
-        connection.request("GET", "/_dash-dependencies")
-        return {one["output"]: one for one in json.loads(connection.getresponse().read())}
-
-
-def body(callback: dict[str, Any], values: dict[str, Any], changed: str) -> str:
-    """Write what a browser sends to have a callback answered; ``values`` by the id of a store."""
-
-    def filled(of: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [one | ({"value": values[one["id"]]} if one["id"] in values else {}) for one in of]
-
-    outputs = [
-        dict(zip(("id", "property"), one.split("@")[0].rsplit(".", 1), strict=True))
-        for one in callback["output"].strip(".").split("...")
-    ]
-    return json.dumps(
-        {
-            "output": callback["output"],
-            "outputs": outputs if callback["output"].startswith("..") else outputs[0],
-            "inputs": filled(callback["inputs"]),
-            "changedPropIds": [changed],
-            "state": filled(callback["state"]),
-        }
-    )
-
-
-def acting(known: dict[str, dict[str, Any]], kernel: str, order: dict[str, list[int]], first: int) -> Iterator[Action]:
-    """Go through the requests of a kernel, over and over, and turn a knob now and then."""
-    wanted = [next(one for name, one in known.items() if part in name) for part in ("tile.fig", "elements.fig", "why.")]
-    at, pad = first, 1
-    while True:
-        at += 1
-        knob = at % KNOB_EVERY == 0
-        pad = (pad + 1) % 8 if knob else pad
-        run = {"file": "square", "kernel": kernel, "IPAD": str(pad)}
-        look = {name: str(values[at % len(values)]) for name, values in order.items()} | {"theme": "light"}
-        values = {"run": run, "look": look, "drawn-run": run, "present": {"position": at % 96, "site": 0}}
-        changes = ("run.data" if knob else "look.data", "present.data", "present.data")
-        picture, *rest = (body(one, values, changed) for one, changed in zip(wanted, changes, strict=True))
-        yield Action("a knob" if knob else "a step", picture, tuple(rest))
-
-
-def peer_acting(known: dict[str, dict[str, Any]]) -> Iterator[Action]:
-    """Have the bare app draw, over and over."""
-    (callback,) = known.values()
-    at = 0
-    while True:
-        at += 1
-        yield Action("peer: one figure", body(callback, {"step": at}, "step.data"))
-
-
-def together(server: Server, visitors: Sequence[Iterator[Action]], seconds: float, editors: int = 0) -> Waited:
-    """Let visitors act for so long, each on a connection of its own and at a moment of its own within the second."""
-    waited = Waited()
-    begin = time.perf_counter() + 1.0
-    end = begin + seconds
-    known = callbacks(server)
-
-    def visit(number: int, own: Iterator[Action]) -> None:
-        start = begin + number / len(visitors) * PACE
-        with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as connection:
-            for turn, action in enumerate(own):
-                if start + turn * PACE > end:
+    def visit(self, server: Server, known: Known, waited: Waited, begin: float, end: float) -> None:
+        """Do something at every turn, and be late where the server is."""
+        one, other = (Client(server, known, self._number, waited) for _ in range(2))
+        with closing(one), closing(other):
+            for turn in itertools.count():
+                due = begin + turn * PACE
+                if due > end:
                     return
-                time.sleep(max(0.0, start + turn * PACE - time.perf_counter()))
-                _act(connection, action, number, waited)
+                time.sleep(max(0.0, due - time.perf_counter()))
+                if turn == 0:
+                    self._open(one, other)
+                elif (turn + self._number) % KNOB_EVERY:
+                    self._step(one, other)
+                else:
+                    self._turn_a_knob(one, other)
 
-    threads = [threading.Thread(target=visit, args=one) for one in enumerate(visitors)]
-    if editors:
-        threads += [threading.Thread(target=write, args=(server, known, n, waited)) for n in range(editors)]
+    def _values(self) -> dict[str, Any]:
+        site = self._number % 2  # the first of each kernel is in global memory, which is open then
+        look = {"block": str(self._block), "site": str(site), "theme": "light"}
+        return {
+            "place": {"path": "/kernel", "file": self._run["file"]},
+            "run": self._run,
+            "look": look,
+            "drawn-run": self._run,
+            "shown-run": {"title": self._run["kernel"]},
+            "present": {"position": 0, "block": self._block, "site": site},
+            "shown-block": str(self._block),
+            "global-open": site == 0,
+            "theme": "light",
+        }
+
+    def _open(self, one: Client, other: Client) -> None:
+        start = time.perf_counter()
+        one.get("GET", f"/kernel?{urlencode(self._run)}")
+        other.get("GET", "/_dash-layout")
+        one.get("GET", "/_dash-dependencies")
+        if b'id":"tile"' not in one.ask(PAGE, self._values(), "place.data"):
+            one.waited.errors.append("a page: no picture")
+        one.waited.add("a page", start)
+        self._follow(other, FOLLOWS_PAGE)
+
+    def _step(self, one: Client, other: Client) -> None:
+        self._block = (self._block + self._random.randrange(1, self._scene.blocks)) % self._scene.blocks
+        self._draw("a step", one, "look.data")
+        self._follow(other, FOLLOWS_STEP)
+
+    def _turn_a_knob(self, one: Client, other: Client) -> None:
+        self._knobs += 1
+        if self._knobs % NEW_EVERY:
+            scene = self._scene
+            file, kernel, knob, value = scene.file, scene.kernel, scene.knob, self._random.choice(scene.values)
+        else:
+            file, kernel, knob = NEW
+            value = next(self._new)
+        self._run = {"file": file, "kernel": kernel, knob: str(value)}
+        self._draw("a knob", one, "run.data")
+        self._follow(other, FOLLOWS_KNOB)
+
+    def _draw(self, what: str, client: Client, changed: str) -> None:
+        start = time.perf_counter()
+        if b'"played":{"data":{"' not in client.ask("played.data", self._values(), changed):
+            client.waited.errors.append(f"{what}: no picture of {self._run}")
+        client.waited.add(what, start)
+
+    def _follow(self, client: Client, parts: Sequence[str]) -> None:
+        for part in parts:
+            client.ask(part, self._values(), CHANGED.get(part, "drawn-run.data"))
+
+
+def peer_visit(server: Server, known: Known, number: int, waited: Waited, begin: float, end: float) -> None:
+    """Have the bare app draw at every turn."""
+    with closing(Client(server, known, number, waited)) as client:
+        for turn in itertools.count():
+            due = begin + turn * PACE
+            if due > end:
+                return
+            time.sleep(max(0.0, due - time.perf_counter()))
+            start = time.perf_counter()
+            if b"heatmap" not in client.ask("figure", {"step": turn}, "step.data"):
+                waited.errors.append("peer: no picture")
+            waited.add("peer: one figure", start)
+
+
+def write(server: Server, known: Known, number: int, waited: Waited) -> None:
+    """Run a text in the editor, asking until its turn has come, as the page does."""
+    values = {"run": {}, "editor-text": {"source": TEXT.format(n=number + 1), "at": str(number)}}
+    start = time.perf_counter()
+    with closing(Client(server, known, 1000 + number, waited)) as client:
+        while True:
+            said = client.ask("editor-answer.data", values, "editor-text.data")
+            data = json.loads(said)["response"]["editor-answer"]["data"] if said else {"file": None, "said": "nothing"}
+            if not data.get("waiting"):
+                break
+            time.sleep(1.0)
+    if not data["file"]:
+        waited.errors.append(f"editor: {data['said']}")
+    waited.add("a run in the editor", start)
+
+
+def together(threads: Sequence[threading.Thread], server: Server, waited: Waited) -> None:
+    """Let them run, and look at the server's memory meanwhile."""
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
         waited.memory.append(server.memory())
-        for thread in threads[:1]:
-            thread.join(5.0)
-        if not threads[0].is_alive():
-            for thread in threads:
+        time.sleep(5.0)
+
+
+def class_of(server: Server, count: int, seconds: float) -> tuple[Waited, Waited]:
+    """Return what a class waited for so long, and what it did while one of two processes was killed."""
+    ours, killed = Waited(), Waited()
+    known = callbacks(server)
+    new = itertools.count(513)
+    visitors = [Visitor(number, new) for number in range(count)]
+
+    def visits(waited: Waited, seconds: float, first: float) -> list[threading.Thread]:
+        begin = time.perf_counter()
+        starts = [begin + first * number / count for number in range(count)]
+        pairs = zip(visitors, starts, strict=True)
+        return [
+            threading.Thread(target=one.visit, args=(server, known, waited, start, begin + seconds))
+            for one, start in pairs
+        ]
+
+    def write_each_minute() -> None:
+        end = time.perf_counter() + seconds
+        time.sleep(min(EDITORS_EVERY, seconds) / 2)
+        for minute in itertools.count():
+            numbers = range(EDITORS * minute, EDITORS * (minute + 1))
+            writing = [threading.Thread(target=write, args=(server, known, number, ours)) for number in numbers]
+            for thread in writing:
+                thread.start()
+            for thread in writing:
                 thread.join()
-    return waited
+            time.sleep(EDITORS_EVERY)
+            if time.perf_counter() + EDITORS_EVERY > end:
+                return
 
-
-def _act(connection: http.client.HTTPConnection, action: Action, number: int, waited: Waited) -> None:
-    start = time.perf_counter()
-    try:
-        if b"heatmap" not in _post(connection, action.first, number, waited):
-            waited.errors.append(f"{action.what}: no picture")
-        waited.seconds.setdefault(action.what, []).append(time.perf_counter() - start)
-        for one in action.then:
-            _post(connection, one, number, waited)
-    except (OSError, http.client.HTTPException) as error:
-        waited.errors.append(f"{action.what}: {error!r}")
-        connection.close()
-
-
-def _post(connection: http.client.HTTPConnection, text: str, number: int, waited: Waited) -> bytes:
-    visitor = f"10.0.{number // 250}.{number % 250 + 1}"
-    headers = {"Content-Type": "application/json", "Accept-Language": "en", "X-Forwarded-For": visitor}
-    connection.request("POST", "/_dash-update-component", text, headers)
-    answer = connection.getresponse()
-    said = answer.read()
-    waited.requests += 1
-    if answer.status != 200:
-        waited.errors.append(f"status {answer.status}: {said[:100]!r}")
-    return said
-
-
-def write(server: Server, known: dict[str, dict[str, Any]], number: int, waited: Waited) -> None:
-    """Run a text in the editor, as often as it takes until its turn has come."""
-    callback = next(one for name, one in known.items() if "editor-answer.data" in name and "editor-printed" in name)
-    asked = body(callback, {"editor-text": {"source": TEXT.format(n=number + 1), "at": 1}}, "editor-text.data")
-    start = time.perf_counter()
-    with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as connection:
-        while True:
-            data = json.loads(_post(connection, asked, 1000 + number, waited))["response"]["editor-answer"]["data"]
-            if not data.get("waiting"):
-                break
-            time.sleep(1.0)  # as the page does
-    if not data["file"]:
-        waited.errors.append(f"editor: {data['said']}")
-    waited.seconds.setdefault("a run in the editor", []).append(time.perf_counter() - start)
+    together([*visits(ours, seconds, FIRST), threading.Thread(target=write_each_minute)], server, ours)
+    after = visits(killed, LAST, PACE)
+    threading.Timer(LAST / 4, lambda: os.kill(server.workers()[0], signal.SIGKILL)).start()
+    together(after, server, killed)
+    return ours, killed
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--users", type=int, default=100)
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, default=600.0)
     arguments = parser.parse_args()
-    if os.cpu_count() != 2:
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # what is started inherits it
-    count, seconds = arguments.users, 60 * arguments.minutes
-    columns = ("what", "times", "median ms", "95th percentile", "worst")
-    table = Table(*columns, title=f"{count} visitors for {arguments.minutes:g} min, 2 processes, 2 cores")
-
-    def rows(waited: Waited) -> None:
-        for what, found in sorted(waited.seconds.items()):
-            if len(found) > 1:
-                numbers = (waited.percentile(what, 50), waited.percentile(what, 95), 1000 * max(found))
-                table.add_row(what, f"{len(found):,}", *(f"{number:,.0f}" for number in numbers))
-
-    order = view_look(Library(gallery()), {"file": "square"}, {})["played.data"]["block"]
+    count, seconds = arguments.users, arguments.seconds
+    print(f"{count} visitors for {seconds:g} s, one thing every {PACE:g} s, 2 processes, 2 cores")
     with serving(SERVE) as server:
-        known = callbacks(server)
-        together(server, [acting(known, KERNELS[0], order, 0)], 2)  # compiles
-        visitors = [acting(known, KERNELS[i % 6], order, 24 * (i // 6) + i) for i in range(count)]
-        ours = together(server, visitors, seconds, EDITORS)
-    rows(ours)
+        ours, killed = class_of(server, count, seconds)
+    show(ours)
+    print(f"{ours.requests:,} requests, {ours.again} asked again, {len(ours.errors)} errors")
+    print(f"a process killed: {killed.requests:,} requests, {killed.again} asked again, {len(killed.errors)} errors")
+    mebibytes = [size >> 20 for size in ours.memory]
+    print("memory in MiB, every minute:", *mebibytes[::12], "most", max(mebibytes))
+    second, last = mebibytes[12:24], mebibytes[-12:]
+    missed = [
+        f"{what}: {ours.percentile(what, 95):,.0f} ms, promised {most}"
+        for what, most in PROMISED.items()
+        if ours.percentile(what, 95) >= most
+    ]
+    if second and statistics.median(last) > GROWTH * statistics.median(second):
+        missed.append("memory grows after the first minute")
+    print(*missed, *sorted({*ours.errors, *killed.errors})[:10], sep="\n", flush=True)
+    theirs = peer_class(count, min(seconds, PEER_SECONDS))
+    show(theirs)
+    print(f"the peer: {theirs.requests:,} requests, {len(theirs.errors)} errors")
+    return 1 if missed or ours.errors or killed.errors or theirs.errors else 0
+
+
+def peer_class(count: int, seconds: float) -> Waited:
+    """Return what as many visitors of the bare app waited for."""
+    waited = Waited()
     with tempfile.TemporaryDirectory() as folder:
         peer = Path(folder) / "peer.py"
         peer.write_text(PEER, encoding="utf-8")
         with serving([sys.executable, str(peer)]) as server:
-            theirs = together(server, [peer_acting(callbacks(server)) for _ in range(count)], min(seconds, 60.0))
-    rows(theirs)
-    Console().print(table)
-    minute = ours.memory[min(12, len(ours.memory) - 1)]
-    print(f"{ours.requests:,} requests, {len(ours.errors)} errors; the peer {len(theirs.errors)} errors")
-    print(
-        f"memory after a minute {minute >> 20:,} MiB, most {max(ours.memory) >> 20:,}, last {ours.memory[-1] >> 20:,}"
-    )
-    for error in sorted(set(ours.errors))[:10]:
-        print(error)
-    return 1 if ours.errors else 0
+            known, begin = callbacks(server), time.perf_counter()
+            visits = [
+                threading.Thread(
+                    target=peer_visit,
+                    args=(server, known, number, waited, begin + PACE * number / count, begin + seconds),
+                )
+                for number in range(count)
+            ]
+            together(visits, server, waited)
+    return waited
+
+
+def show(waited: Waited) -> None:
+    """Print what was waited for."""
+    table = Table("what", "times", "median ms", "95th percentile", "worst")
+    for what, found in sorted(waited.seconds.items()):
+        if len(found) > 1:
+            numbers = (waited.percentile(what, 50), waited.percentile(what, 95), 1000 * max(found))
+            table.add_row(what, f"{len(found):,}", *(f"{number:,.0f}" for number in numbers))
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,40 @@ def test_a_mistake_comes_before_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert ", a mistake." in said
 
 
+MISSING = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def fine(a):
+    a[cuda.threadIdx.x] = 1{harmless}
+
+@cuda.jit
+def refused(a):
+    a[0] = [1, 2][0]
+
+def main():
+    fine[1, 64](np.zeros(64))
+    {launch}
+"""
+
+
+def test_a_launch_that_is_missing_is_no_mistake(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MISSING.format(harmless="", launch="refused[1, 1](np.zeros(1))"), encoding="utf-8")
+    missing = f"Begin with line 11 of {path}: a launch of refused is missing."
+    assert last_line(capsys, str(path)).startswith(f"Recorded 1 launch of 1 kernel. {missing} Look at it with: ")
+
+
+def test_what_does_no_harm_is_no_mistake(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MISSING.format(harmless="\n    a[0] = 1", launch="pass"), encoding="utf-8")
+    cli.main(["run", str(path), "--engine", "lockstep"])
+    said = capsys.readouterr().out
+    assert "benign race" in said
+    assert "No line has bank conflicts." in said.splitlines()[-1]
+
+
 def test_what_is_saved_is_what_is_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "my run.smem.npz"
     assert last_line(capsys, "kernels/reverse.py", "-o", str(path)).endswith(f"Look at it with: smemviz '{path}'")

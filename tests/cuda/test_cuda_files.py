@@ -108,6 +108,22 @@ def test_every_access_has_its_line_and_column(tmp_path: Path) -> None:
     }
 
 
+def test_copies_of_structures_and_casts_have_their_places_too(tmp_path: Path) -> None:
+    text = (
+        "__global__ void k(float4 *a) {\n    __shared__ float4 t[32];\n    int i = threadIdx.x;\n"
+        "    t[31 - i] = a[i];\n    __syncthreads();\n    reinterpret_cast<float *>(a)[i] = ((float2 *)t)[i].y;\n}\n"
+        "// smemviz: k<<<1, 32>>>(zeros(32))\n"
+    )
+    launch = smemviz.run(written(tmp_path, text))["k"]
+    places = {(site.line, site.column, site.source, site.array, site.op) for site in launch.sites}
+    assert places == {
+        (4, 16, "a[i]", "a", "load"),
+        (4, 4, "t[31 - i]", "t", "store"),
+        (6, 38, "((float2 *)t)[i].y", "t", "load"),
+        (6, 4, "reinterpret_cast<float *>(a)[i]", "a", "store"),
+    }
+
+
 def test_kernels_are_launched_from_python_and_write_their_arrays() -> None:
     out, matrix = np.zeros((96, 64), np.float32), np.arange(64 * 96, dtype=np.float32).reshape(64, 96)
     kernel = smemviz.cuda_cpp(kernels_dir() / "transpose.cu")["padded_tile"]
@@ -194,7 +210,7 @@ def test_the_dashboard_shows_both_views_and_serves_no_stranger() -> None:
         page = view_run(library, {"file": file, **query})
         assert str(page["headline.children"]).startswith("32-way conflict: 1,024 wavefronts where 32 would do")
     refused = view_run(Library([path], local=False), {"file": "square.cu", **query})
-    assert "on your own machine only" in str(refused["notices.children"])
+    assert "on your own machine only" in str(refused["notices.html"])
 
 
 def test_text_of_a_recording_is_never_compiled() -> None:

@@ -15,7 +15,7 @@ from helpers.feature_kernels_cuda import TEXT, TOGETHER
 from helpers.ptx_card import LockstepCard
 
 from smemviz.engines.gpu.ptx.instrument import instrumented
-from smemviz.engines.gpu.ptx.passes import record, requests_of
+from smemviz.engines.gpu.ptx.passes import Passes, record, requests_of
 from smemviz.engines.gpu.ptx.reports import ROW_BYTES
 from smemviz.engines.gpu.ptx.text import for_driver
 from smemviz.engines.host import Configuration, configuration
@@ -164,6 +164,24 @@ def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_
     asked, _ = made.on_card(made.arguments(), logged=as_blocks("7,9"))
     assert asked.requests.block.tolist() == [7, 7, 9, 9]
     assert asked.missing == 196
+
+
+def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Met on an H200: three warps of four wrote as many requests as all four had counted."""
+    text = "// smemviz: twice<<<4, 32>>>(random(128))\n__global__ void twice(int *a) {\n"
+    text += "    int i = blockIdx.x * 32 + threadIdx.x;\n    a[i] = 2 * a[i];\n}\n"
+    made = Made(parse_cuda(text, "twice.cu"), "twice")
+    counted = Passes.count
+
+    def fewer(passes: Passes) -> Any:
+        totals = counted(passes)
+        return replace(totals, requests=totals.requests * 3 // 4)
+
+    monkeypatch.setattr(Passes, "count", fewer)
+    seen, _ = made.on_card(made.arguments())
+    assert seen.requests.block.tolist() == [0, 0, 1, 1, 2, 2]
+    assert seen.totals is not None
+    assert [row.sectors for row in seen.summary()] == [16, 16]
 
 
 def test_what_a_card_logged_is_read() -> None:

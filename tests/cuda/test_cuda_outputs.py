@@ -15,7 +15,11 @@ import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
 from smemviz.cli.main import main
+from smemviz.figures.registry import FIGURES, Asked
+from smemviz.model.hardware.hardware import H200
+from smemviz.model.playback.request_view import request_view
 from smemviz.paths import kernels_dir
+from smemviz.reports.html.playback import played_block
 
 pytest_plugins = ["pytester"]
 
@@ -55,6 +59,18 @@ def test_a_report_of_the_compiled_view_plays_its_requests(square: Path) -> None:
     recording.save("square.smem.npz")
     assert main(["export", "square.smem.npz", "-o", "square.html"]) == 0
     assert "set_row_read_col_pad" in Path("square.html").read_text()
+
+
+@pytest.mark.parametrize(("file", "first"), [("transpose.cu", "{}[0][0]"), ("transpose.py", "{}[0, 0]")])
+def test_pictures_name_elements_as_the_language_does(file: str, first: str) -> None:
+    recording = smemviz.run(kernels_dir() / file)
+    now = request_view(recording["tile"]).spelled(recording)
+    shown = played_block(now, H200)
+    asked = Asked(recording, H200, "light", now, array="held")
+    assert shown["arrays"][0]["names"][0] == first.format("held")
+    assert {each["between"] for each in shown["globals"]} == {first[4:-2]}
+    for figure, array in (("tile", "held"), ("sectors", "matrix"), ("elements", "matrix")):
+        assert first.format(array) in json.dumps(FIGURES[figure].draw(asked).to_plotly_json(), default=list)
 
 
 def test_a_notebook_shows_the_table(square: Path) -> None:

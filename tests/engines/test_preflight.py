@@ -84,12 +84,24 @@ def test_an_array_that_stands_there_twice_is_one():
     ("body", "options"),
     [
         pytest.param(PAST_THE_END, {"grid": 65, "block": 1024}, id="too many threads"),
-        pytest.param(f"for k in range(1001):\n    {PAST_THE_END}", {}, id="too many turns"),
-        pytest.param(f"{PAST_THE_END}\nx = out.__class__", {}, id="not executed in lockstep"),
+        pytest.param(f"for k in range(1001):\n    out[cuda.grid(1)] = 1\n{PAST_THE_END}", {}, id="too many turns"),
+        pytest.param(f"x = out.__class__\n{PAST_THE_END}", {}, id="not executed in lockstep"),
     ],
 )
 def test_what_is_large_or_not_executed_in_lockstep_is_not_looked_at(body, options):
     assert findings_of(body, np.zeros(32, np.int32), **options) == ()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(f"for k in range(1001):\n    {PAST_THE_END}", id="too many turns"),
+        pytest.param(f"{PAST_THE_END}\nx = out.__class__", id="not executed in lockstep"),
+    ],
+)
+def test_a_mistake_before_lockstep_gives_up_is_told(body):
+    (finding,) = findings_of(body, np.zeros(32, np.int32))
+    assert (finding.kind, finding.threads) == ("out_of_bounds", ((31, 0, 0),))
 
 
 def test_looking_prints_nothing(capsys):

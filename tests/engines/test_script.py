@@ -406,3 +406,15 @@ def test_the_function_has_its_name_although_a_module_has_it_too() -> None:
     assert callable(smemviz.recording)
     assert sys.modules["smemviz.recordings.recording"].Recording is smemviz.Recording
     assert smemviz.errors.InputError is InputError
+
+
+def test_on_the_gpu_a_script_that_launches_nothing_is_told_what_is_not_recorded_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from smemviz.engines import script as module
+
+    seeing = module._seeing
+    monkeypatch.setattr(module, "chosen", lambda engine: "gpu")
+    monkeypatch.setattr(module, "_seeing", lambda kind, *rest: seeing("lockstep", *rest))
+    with pytest.raises(InputError, match="@vectorize, @guvectorize and"):
+        run(small(tmp_path, ""))

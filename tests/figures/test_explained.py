@@ -22,6 +22,7 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.recordings.recording import Recording
+from smemviz.recordings.spelling import CPP
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.layout_changes import pad_said, swizzle_said
 from smemviz.wording.patterns import described, distance
@@ -349,6 +350,7 @@ def test_groups_are_described_from_the_inside_out(levels: list[tuple[int, int]],
 def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], text: str) -> None:
     pattern = Pattern("stride", (Level(32, 128),))
     assert described(pattern, steps, 4) == f"neighbouring lanes are 32 words apart, {text}"
+    assert described(pattern, steps, 4, CPP).endswith(text.replace("(1, 0, 0)", "[1][0][0]"))
 
 
 @pytest.mark.parametrize(

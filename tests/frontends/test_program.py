@@ -188,6 +188,11 @@ def test_a_file_nested_too_deeply_to_parse_is_one_line():
         parse_program("N = " + "(" * 300 + ")" * 300, "f.py")
 
 
+@pytest.mark.parametrize("value", ["B @ B", "1 if 1 else x" + ".x" * 900, "-" * 900 + "1", "1" + " + 1" * 900])
+def test_what_is_no_arithmetic_or_nests_too_deeply_is_no_constant(value: str):
+    assert list(parse_program(f"B = 1\nA = {value}\nC = A\nD = B\n", "f.py").constants) == ["B", "D"]
+
+
 def test_files_that_cannot_be_read_say_why(tmp_path: Path):
     (tmp_path / "bytes.py").write_bytes(b"\xff\xfe\x00")
 

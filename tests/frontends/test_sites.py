@@ -209,6 +209,10 @@ def test_atomics_are_reductions_when_nothing_uses_what_they_return(sites_of):
         ("data[1, 2, 3] = 0", "data[1, 2, 3] has 3 indices for 2 axes"),
         ("data[1] += 1", "data[1] is an array; update it element by element"),
         ("n[0] = 1", "it is not known which array n is"),
+        (
+            "cuda.atomic.add(out[n], 0, 1)",
+            "out[n] is an element and no array, for Numba as well; write cuda.atomic.add(out, n, ...)",
+        ),
         ("a = out if n else data", "one name stands for two kinds of array here; give each its own name"),
         ("endless(out, 1)", "endless calls itself; recursion is not followed"),
         (

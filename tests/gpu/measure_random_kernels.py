@@ -58,28 +58,36 @@ def ran(path: Path, engine: str, view: str) -> tuple[Sequence[Any], list[object]
     return launches, list(printed.getvalue().splitlines())
 
 
-def lanes(launch: Any) -> Counter[object]:
-    """Count the accesses of a launch lane by lane, however they were grouped."""
-    from helpers.same_requests import relative_requests
+def requests(launch: Any) -> Counter[Any]:
+    """Count the requests of a launch: block, warp, site, and for each lane the array and its offset there."""
+    from smemviz.model.counting.relative import relative_addresses
 
-    found: Counter[object] = Counter()
-    for (*what, addresses), times in relative_requests(launch).items():
-        for lane, address in enumerate(addresses):
-            if address >= 0:
-                found[(*what, lane, address)] += times
+    arrays, offsets = relative_addresses(launch)
+    of = launch.requests
+    return Counter(
+        (int(block), int(warp), int(site), *zip(one.tolist(), two.tolist(), strict=True))
+        for block, warp, site, one, two in zip(of.block, of.warp, of.site, arrays, offsets, strict=True)
+    )
+
+
+def lanes(launch: Any) -> Counter[Any]:
+    """Count the accesses of a launch lane by lane, however they were grouped."""
+    found: Counter[Any] = Counter()
+    for (block, warp, site, *each), times in requests(launch).items():
+        for lane, at in enumerate(each):
+            if at[0] >= 0:
+                found[block, warp, site, lane, at] += times
     return found
 
 
 def differences(path: Path, view: str) -> Iterator[tuple[str, str]]:
     """Give each kernel of a file with what its two recordings are: equal, apart or different."""
-    from helpers.same_requests import relative_requests
-
     (ours, left), (theirs, other) = ran(path, "gpu", view), ran(path, "lockstep", view)
     for one, two, kept, expected in zip(ours, theirs, left, other, strict=True):
         assert one.kernel == two.kernel
         if kept != expected:
             yield one.kernel, "other results"
-        elif relative_requests(one) == relative_requests(two):
+        elif requests(one) == requests(two):
             yield one.kernel, "equal"
         else:
             yield one.kernel, "apart" if lanes(one) == lanes(two) else "other requests"

@@ -51,7 +51,9 @@ def inputs(seed: int) -> dict[str, np.ndarray]:
         dtype = np.dtype(name)
         if dtype.kind == "c":
             part = found["float32" if name == "complex64" else "float64"]
-            found[name] = (rng.permutation(part) + 1j * np.nan_to_num(rng.permutation(part), posinf=1)).astype(dtype)
+            found[name] = (
+                rng.permutation(part) + 1j * np.nan_to_num(rng.permutation(part), posinf=1, neginf=-1)
+            ).astype(dtype)
             continue
         if dtype.kind in "iu":
             info = np.iinfo(dtype)
@@ -156,7 +158,8 @@ class _Maker:
             return f"{self._random.choice(['min', 'max'])}(uint64({one}), uint64({self.value('i', depth)}))"
         if pick == 8:
             whole = ["math.floor", "math.ceil", "math.trunc", "round", "int", "int32", "uint8", "uint64", "int64"]
-            return f"{self._random.choice(whole)}(min(max({self.value('f', depth)}, 0.25), 255.0))"
+            made = f"{self._random.choice(whole)}(min(max({self.value('f', depth)}, 0.25), 255.0))"
+            return f"int64({made})" if made.startswith("math.") else made
         if pick == 9:
             return f"abs(int32({one}))"
         if pick == 7:
@@ -169,7 +172,8 @@ class _Maker:
         if pick == 9:
             return f"{self._complex(depth)}.{self._random.choice(['real', 'imag'])}"
         if pick == 10:
-            return f"math.copysign({self.value('f', depth)}, {self.value('f', depth)})"
+            # Of a float, which may be NaN, whose sign is left open.
+            return f"math.copysign({self.value('f', depth)}, float64({self.value('i', depth)}))"
         if pick == 0:
             return f"{self._random.choice(['float32', 'float64', 'float'])}({self.value('i', depth)})"
         if pick == 1:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers import swept as made
 
+from smemviz.cli import cluster as cluster_module
 from smemviz.cli.main import main
+from smemviz.cli.verbs import sweep as sweep_module
 from smemviz.cli.verbs.sweep import SIZES, _sizes
 from smemviz.engines.backend import gpu_engine
+from smemviz.measure.sweep.launches import Job
 from smemviz.paths import kernels_dir
-from smemviz.recordings.sweep import Size
+from smemviz.recordings.sweep import Size, Sweep
 
 FILE = str(kernels_dir() / "matmul.py")
 
@@ -85,3 +93,47 @@ def test_without_a_gpu_there_is_nothing_to_measure(capsys: pytest.CaptureFixture
         pytest.skip("there is a GPU here")
     assert main(["sweep", FILE]) == 3
     assert "no GPU here" in capsys.readouterr().err
+
+
+def test_a_cluster_measures_each_size_and_knows_what_was_measured_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, int, list[int]]] = []
+    cards = iter(["Test Card"] * 4 + ["Test Card", "Other Card"])
+
+    def measured(
+        file: Path, constants: dict[str, str], size: Size, limit: float, before: Sweep | None
+    ) -> tuple[dict[str, str], Sweep]:
+        """Stand in for a GPU."""
+        asked.append((constants["TILE"], size.m, [point.size.m for point in before.points] if before else []))
+        found = replace(
+            made.sweep(),
+            device=replace(made.CARD, name=next(cards)),
+            points=(made.at_rate("tiled", size, 1e12, int(constants["TILE"])),),
+        )
+        return constants, found
+
+    @contextmanager
+    def no_cluster(address: str) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(sweep_module, "_measure", measured)
+    monkeypatch.setattr(cluster_module, "cluster", no_cluster)
+    monkeypatch.setattr(cluster_module, "results", lambda client, work, points: (work(*point) for point in points))
+    options = ["--sizes", "128,64", "--over", "TILE=16,32", "--dask", "tcp://there:8786"]
+    assert main(["sweep", FILE, *options, "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert sorted((point["tile"], point["size"]["m"]) for point in points) == [(16, 64), (16, 128), (32, 64), (32, 128)]
+    assert asked == [("16", 64, []), ("32", 64, []), ("16", 128, [64]), ("32", 128, [64])]
+    assert main(["sweep", FILE, *options]) == 2
+    assert capsys.readouterr().err == (
+        "smemviz: tcp://there:8786 has GPUs of several kinds; sweep each kind by itself\n"
+    )
+
+
+def test_larger_sizes_are_foretold_from_what_was_measured_before() -> None:
+    job = Job(10.0, None, None, 1)
+    job.remember([made.at_rate("tiled", Size(64, 64, 64), 1e6), made.at_rate("cuBLAS", Size(64, 64, 64), 1e6, None)])
+    assert job.predicted("tiled", "launch", Size(128, 128, 128)) == pytest.approx(128**3 * 2 / 1e6)
+    assert job.predicted("cuBLAS", "launch", Size(128, 128, 128)) == 0
+    assert job.counted["tiled"].grid == (2, 2, 1)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import captured
 
 import smemviz
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.frontends.cuda import CudaProgram, compile_program
+from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
 from smemviz.frontends.reading import read_program
 from smemviz.measure.ncu.clean_cuda import as_written, run_clean
 from smemviz.measure.ncu.counters import ProfiledLaunch
@@ -106,6 +107,47 @@ def test_two_accesses_of_one_line_are_told_apart_by_their_columns(program: CudaP
     found = reconcile(launch, profiled, text, program.file, CC)
     rows = [row for site, row in zip(launch.sites, found.hardware, strict=True) if site in loads]
     assert [(row.verdict, row.requests) for row in rows] == [("explained", 0), ("agrees", 1)]
+
+
+def test_every_access_of_the_reductions_is_accounted_for_as_an_h200_counted_it() -> None:
+    """``reduce_cu`` is kernels/reduce.cu, its source view, under Nsight Compute, which saw a token on each line."""
+    recording = captured.recording("reduce_cu")
+    program = parse_cuda(recording.source, recording.file)
+    compiled = compile_program(program, [launch.kernel for launch in recording.launches], "compiled")
+    counts: dict[str, int] = {}
+    for launch, profiled in zip(recording.launches, captured.profiled("reduce_cu"), strict=True):
+        given = as_written(profiled, compiled, recording.file)
+        found = reconcile(launch, given, recording.source, recording.file, CC)
+        assert found.sound
+        assert found.unaccounted == ()
+        for site, row, one in zip(launch.sites, found.hardware, launch.summary(CC), strict=True):
+            counts[row.verdict] = counts.get(row.verdict, 0) + 1
+            assert (row.wavefronts, row.sectors) == (one.wavefronts, one.sectors), site
+            assert "stands at line" not in row.because
+    assert counts == {"agrees": 21, "explained": 9}
+
+
+def test_half_of_an_element_and_the_last_store_of_each_lane_are_explained(tmp_path: Path) -> None:
+    """Met on an H200: ptxas loads the half that is used, and stores once behind a loop that lanes leave in turn."""
+    text = "// smemviz: k<<<1, 32>>>(zeros(32))\n__global__ void k(int *out) {\n    __shared__ long long t[32];\n"
+    text += "    int i = threadIdx.x, x = 0;\n    t[i] = i;\n    __syncthreads();\n    x = (int)t[31 - i];\n"
+    text += "    for (int n = 0; n <= (i & 1); n++) out[i] = x + n;\n}\n"
+    (tmp_path / "k.cu").write_text(text)
+    launch = smemviz.run(tmp_path / "k.cu", engine="lockstep").launches[0]
+    kinds = [(site.space, site.op, site.width) for site in launch.sites]
+    assert kinds == [("shared", "store", 8), ("shared", "load", 8), ("global", "store", 4)]
+    once = {"requests": 1, "lanes": 32}
+    held = instruction("store", 5, wavefronts=2, width=8, **once)
+    half = instruction("load", 7, wavefronts=2, ideal=1, **once)  # 32 lanes 8 bytes apart
+    last = replace(instruction("store", 8, wavefronts=0, ideal=0, sectors=4, **once), space="global")
+    profiled = ProfiledLaunch("k", (held, half, last), {})
+    found = reconcile(launch, profiled, text, "turned.cu", CC)
+    assert found.sound
+    assert [row.verdict for row in found.hardware] == ["agrees", "explained", "explained"]
+    assert [row.because for row in found.hardware[1:]] == [
+        "no more than 4 bytes of each t[31 - i] are used: 1 -> 1 request, 2 wavefronts each",
+        "out[i] is stored once for all lanes of a warp, behind its loop or branch: 2 -> 1 request, 4 sectors",
+    ]
 
 
 def both(program: CudaProgram) -> tuple[Launch, Launch]:

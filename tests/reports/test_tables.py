@@ -119,3 +119,16 @@ def test_no_text_is_a_formula_to_a_spreadsheet(square: Recording, tmp_path: Path
         "function": "'-f",
         "excess": "0",
     }
+
+
+def test_a_spreadsheet_takes_nothing_of_a_recording_for_a_formula(square: Recording, tmp_path: Path) -> None:
+    launch = square["set_row_read_col"]
+    sites = [
+        replace(site, source=source)
+        for site, source in zip(launch.sites, ("=cmd|' /C calc'!A0", "@SUM(1)", "-1+tile[0]"), strict=True)
+    ]
+    hostile = replace(square, launches=(replace(launch, sites=tuple(sites)),))
+    rows = written(tmp_path / "sites.csv", hostile, "sites")
+    assert [row["source"] for row in rows] == ["'=cmd|' /C calc'!A0", "'@SUM(1)", "'-1+tile[0]"]
+    kept = written(tmp_path / "sites.parquet", hostile, "sites")  # which no spreadsheet reads as text
+    assert kept[0]["source"] == "=cmd|' /C calc'!A0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import NUMBERS
@@ -10,7 +10,7 @@ from smemviz.app.addresses import NUMBERS
 
 def fact(name: str, value: str, anchor: str = "", *, conflict: bool = False) -> Component:
     """Place a number in a list; ``anchor`` is its place on the page that explains the numbers."""
-    term = dcc.Link(name, href=f"{NUMBERS}#{place(anchor)}", className="term") if anchor else name
+    term = html.A(name, href=f"{NUMBERS}#{place(anchor)}", className="term") if anchor else name
     return html.Div([html.Dt(term), html.Dd(value)], className="fact conflict" if conflict else "fact")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.written import Written
 from smemviz.i18n import gettext as _
 
 
@@ -34,6 +35,12 @@ def scroller(
     return html.Div(content, className=f"scroller {extra}".strip(), tabIndex=0, role="region", **name, **more)
 
 
+def notice(content: Any, title: str = "", *, kind: str = "", **more: Any) -> html.Div:
+    """Say what has to be known before all else; ``kind`` is ``wrong`` or ``plain``, neither is a warning."""
+    head = [html.Strong(title, className="notice-title")] if title else []
+    return html.Div([*head, html.Div(content)], role="alert", className=f"notice {kind}".strip(), **more)
+
+
 def job_head(title: str, identity: str, start: tuple[str, str], cancel: str, **controls: Any) -> html.Div:
     """Place the title of a panel whose job runs while the page is read, with what starts it and what cancels it.
 
@@ -45,7 +52,7 @@ def job_head(title: str, identity: str, start: tuple[str, str], cancel: str, **c
         html.Button(_("Cancel"), id=cancel, type="button", className="text-button", hidden=True),
     ]
     parts: list[Component] = [
-        html.H2(title, id=identity),
+        Written(html.H2(title, id=identity)),
         html.Div(buttons, className="panel-controls", **controls),
     ]
     return html.Div(parts, className="panel-head")

@@ -6,20 +6,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller
+from smemviz.app.components.written import Written
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import gettext as _
-
-# Nothing of a figure leaves this machine: no upload button, no server to upload to.
-CONFIG = {
-    "displaylogo": False,
-    "displayModeBar": False,
-    "modeBarButtonsToRemove": ["sendChartToCloud"],
-    "showSendToCloud": False,
-    "plotlyServerURL": "",
-    "responsive": True,
-}
+from smemviz.reports.html.page import CONFIG
 
 
 def graph(identity: str | dict[str, Any], *, still: bool = False) -> dcc.Graph:
@@ -30,7 +23,7 @@ def graph(identity: str | dict[str, Any], *, still: bool = False) -> dcc.Graph:
     )
 
 
-def download(name: str) -> html.Div:
+def download(name: str) -> Component:
     """Offer the figure that stands in the same section as a table and as a file.
 
     ``assets/tables.js`` and ``assets/export.js`` make them in the browser, from what the figure shows; the name is
@@ -50,7 +43,7 @@ def download(name: str) -> html.Div:
         ],
         className="save",
     )
-    return html.Div([table_button(name), save], className="figure-tools")
+    return Written(html.Div([table_button(name), save], className="figure-tools"))
 
 
 def table_button(name: str) -> html.Button:
@@ -68,9 +61,9 @@ def picture_panel(title: str, identity: str, *controls: Any) -> html.Section:
     head = html.Div([*controls, download(title)], className="panel-controls")
     return html.Section(
         [
-            html.Div([html.H2(title, id=f"{identity}-title"), head], className="panel-head"),
-            html.Ul(id=f"{identity}-key", className="key", **{"aria-hidden": "true"}),
-            scroller(html.Div(id=identity, className="own-figure"), titled=f"{identity}-title"),
+            html.Div([Written(html.H2(title, id=f"{identity}-title")), head], className="panel-head"),
+            Written(html.Ul(id=f"{identity}-key", className="key", **{"aria-hidden": "true"})),
+            Written(scroller(html.Div(id=identity, className="own-figure"), titled=f"{identity}-title")),
             html.P(id=f"{identity}-note", className="note"),
         ],
         className="panel picture-panel",
@@ -84,7 +77,7 @@ def panel(title: str, identity: str, *controls: Any, note: str = "") -> html.Sec
         [
             html.Div(
                 [
-                    html.H2(title, id=f"{identity}-title"),
+                    Written(html.H2(title, id=f"{identity}-title")),
                     html.Div([*controls, download(title)], className="panel-controls"),
                 ],
                 className="panel-head",

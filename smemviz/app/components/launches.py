@@ -77,6 +77,10 @@ def launch_query(launch: Launch, nth: int) -> Query:
 
 def request_view_of(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> RequestView:
     """Return the request that is looked at: the one named, else a mistake, else the one that wastes the most."""
+    return _looked_at(recording, launch, hardware, look).spelled(recording)
+
+
+def _looked_at(recording: Recording, launch: Launch, hardware: Hardware, look: LookState) -> RequestView:
     site = look.site if look.site is not None else site_at(recording, launch, look.at)
     if not look.site is look.warp is look.step is None:
         return request_view(launch, look.block, look.warp, look.step, site)

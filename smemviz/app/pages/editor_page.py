@@ -18,6 +18,7 @@ from dash.development.base_component import Component
 from smemviz.app.addresses import EDITOR
 from smemviz.app.components.connect import of_script, outputs
 from smemviz.app.components.launches import Filling, Query
+from smemviz.app.english import as_html
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
 from smemviz.app.pages.kernel.run_view import refusal
@@ -37,7 +38,7 @@ from smemviz.wording.labels import count
 _FIRST = "square"
 _LONGEST_TIME = 20  # characters of the time by which a browser tells its questions apart
 _UNREAD = "columns nothing unread"  # no text has run yet, so there are no constants either
-_REFUSED = ("headline.children", "origin.children", "notices.children", "results.className")
+_REFUSED = ("headline.children", "origin.children", "notices.html", "results.className")
 
 
 class Asked(NamedTuple):
@@ -75,6 +76,7 @@ def register(app: Dash, services: Services) -> None:
     clientside("open", Output("editor-text", "data"), Input("editor-start-text", "data"))
     clientside("load", Input("editor-start", "data"), initially=False)
     clientside("ask", Input("editor-run", "n_clicks"), initially=False)
+    clientside("show_badges", Input("shown-run", "data"), initially=False)
     clientside("copy_link", Input("editor-link", "n_clicks"), initially=False)
     clientside(
         "show",
@@ -116,7 +118,8 @@ def register(app: Dash, services: Services) -> None:
         filling = _view_refused(refused, asked["source"], shown) if refused else {}
         recording = texts.run(result["file"], {}).recording if task and result.get("file") else None
         # The browser shows a refusal itself, for it knows whether another text was asked for since.
-        answered = {**result, "at": asked.get("at"), "refused": list(map(filling.get, _REFUSED))}
+        sent = {name: as_html(value) if name.endswith(".html") else value for name, value in filling.items()}
+        answered = {**result, "at": asked.get("at"), "refused": list(map(sent.get, _REFUSED))}
         return answered, printed, not printed, *judged(task, recording)
 
 
@@ -229,8 +232,8 @@ def _panel() -> Component:
             html.Div(id="editor", className="editor notranslate"),
             html.P(
                 _(
-                    "Ctrl+Enter runs it; Esc, then Tab leaves the text. A copied link carries the text; the server "
-                    "keeps it in memory only."
+                    "It runs when you pause, and at Ctrl+Enter; Esc, then Tab leaves the text. A copied link carries "
+                    "the text; the server keeps it in memory only."
                 ),
                 className="note",
             ),

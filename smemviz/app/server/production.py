@@ -19,20 +19,32 @@ from waitress.channel import HTTPChannel
 from waitress.server import create_server
 
 from smemviz.app.server.serving import SECONDS
+from smemviz.app.server.visitors import visitor_of
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 THREADS = 32
 _CONNECTIONS = 2000
+_OF_ONE = 1000  # of them, that one visitor may have; a class may be behind one address
 _STOP_SECONDS = 30.0  # for answers that are being worked on when the server is told to stop
 _HEADERS = {"x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port"}
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection whose requests have to arrive in full within ``SECONDS``, however small the pieces."""
+    """A connection whose requests have to arrive in full within ``SECONDS``, however small the pieces.
+
+    Who has too many already is hung up on; a proxy has those of all.
+    """
 
     _began = 0.0  # when the first piece of what is arriving came
+
+    def __init__(self, server: Any, connection: socket.socket, address: Any, *more: Any, **named: Any) -> None:
+        super().__init__(server, connection, address, *more, **named)
+        visitor = visitor_of(address[0])
+        others = (visitor_of(one.addr[0]) == visitor for one in server.active_channels.values())
+        if address[0] != server.adj.trusted_proxy and sum(others) > _OF_ONE:
+            self.will_close = True
 
     def received(self, data: bytes) -> bool:
         if self.request is None:

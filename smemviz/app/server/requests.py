@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
+from smemviz.app.server.visitors import visitor_of
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -65,7 +67,7 @@ class Doorway:
             path = environ["PATH_INFO"] = path.removeprefix(self._prefix)
         if path == HEALTH:
             return _plain(start, "200 OK", "ok\n")
-        wait = self._shares.wait(str(environ.get("REMOTE_ADDR", "")))
+        wait = self._shares.wait(visitor_of(str(environ.get("REMOTE_ADDR", ""))))
         if not self._log:
             return _refused(start, wait) if wait else self._app(environ, start)
         line = _Line(environ, path)
@@ -120,5 +122,6 @@ def _refused(start: StartResponse, wait: float) -> list[bytes]:
 
 def _plain(start: StartResponse, status: str, said: str, *headers: tuple[str, str]) -> list[bytes]:
     body = said.encode()
-    start(status, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body))), *headers])
+    told = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")]
+    start(status, [*told, ("Content-Length", str(len(body))), *headers])
     return [body]

@@ -85,8 +85,8 @@ def _serve(count: int, listening: socket.socket, settings: Settings, url: str) -
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-P", "-m", "smemviz.wsgi"]
     workers = Workers(command, count, listening, {**os.environ, **path, **settings.environment()})
-    for told in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(told, workers.stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, workers.stop)
     workers.run(ready)
 
 

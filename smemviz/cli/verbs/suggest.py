@@ -10,6 +10,9 @@ is printed, for `patch -p1` or `git apply`.
   smemviz suggest kernels/rectangle.py --set IPAD=1 -o better.patch
   smemviz suggest kernels/transpose.cu
 
+With --over it is done for each choice of constants, by the processes of a cluster where --dask names one; they find
+FILE where it is here.
+
 A recording (*.smem.npz) is verified only where its kernel file is here, unchanged: no text of a recording is executed.
 
 Exits 1 when a suggestion failed verification.
@@ -19,10 +22,19 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_engine, add_setting, add_view, main_output, require_output
+from smemviz.cli.settings import (
+    add_engine,
+    add_points,
+    add_setting,
+    add_view,
+    combinations,
+    main_output,
+    require_output,
+)
 from smemviz.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +42,9 @@ if TYPE_CHECKING:
     from smemviz.frontends.numba.program import Program
     from smemviz.progress import Callback
     from smemviz.recordings.recording import Recording
+    from smemviz.suggest import Answer
+
+    Answered = tuple[dict[str, str], Recording, Answer, tuple[str, ...]]  # with its constants and notes
 
 _HEADERS = ("--- a/", "+++ b/", "@@ ", "\\ ")
 
@@ -43,33 +58,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_view(parser)
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, help="write the difference to this file")
+    add_points(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Record or load, search, rewrite, verify, print."""
-    from smemviz.engines.backend import chosen
-    from smemviz.model.hardware.hardware import Hardware
-    from smemviz.progress import progress_bar
-    from smemviz.reports.suggestions import print_answer
-    from smemviz.suggest import answer
+    from smemviz.reports.suggestions import answer_facts, print_answer
+    from smemviz.reports.terminal import output_console, print_json
 
-    path, kernel = _named(arguments.file)
     if arguments.output and arguments.output.suffix in {".py", ".cu", ".cuh", ".npz"}:
         raise InputError(f"{arguments.output}: is no name for a difference; it may end in .patch; nothing was run")
+    if arguments.output and arguments.over:
+        raise InputError("a difference is for one choice of constants: -o goes with --set; nothing was run")
     require_output(arguments.output, "")
-    with main_output(True), progress_bar() as progress:
-        recording, program, why = _recorded(path, dict(arguments.set), arguments.engine, arguments.view, progress)
+    facts, sound = [], True
+    for constants, recording, found, notes in _answers(arguments):
+        sound = sound and found.sound
+        if arguments.over and arguments.json:
+            facts.append(answer_facts(recording, found, notes))
+            continue
+        if arguments.over:
+            output_console().print(", ".join(f"{name}={value}" for name, value in constants.items()))
+        if arguments.output:
+            _write(arguments.output, found.diff, Path(recording.file))
+        print_answer(recording, found, notes, as_json=arguments.json)
+    if facts:
+        print_json({"points": facts})
+    return 0 if sound else 1
+
+
+def _answers(arguments: argparse.Namespace) -> Iterator[Answered]:
+    """Answer for each choice of constants, here or in a cluster, as answers come."""
+    from smemviz.cli.cluster import cluster, results
+    from smemviz.progress import progress_bar
+
+    asked = [(arguments.file, constants, arguments.engine, arguments.view) for constants in combinations(arguments)]
+    if arguments.dask:
+        with cluster(arguments.dask) as client:
+            yield from results(client, _answer, asked)
+        return
+    for one in asked:
+        with progress_bar() as progress:
+            answered = _answer(*one, progress)
+        yield answered
+
+
+def _answer(
+    file: str, constants: dict[str, str], engine: Engine, view: str | None, progress: Callback | None = None
+) -> Answered:
+    """Answer for one choice of constants; this is what a process of a cluster does."""
+    from smemviz.engines.backend import chosen
+    from smemviz.model.hardware.hardware import Hardware
+    from smemviz.suggest import answer
+
+    path, kernel = _named(file)
+    with main_output(True):
+        recording, program, why = _recorded(path, constants, engine, view, progress)
         kernels = dict.fromkeys(launch.kernel for launch in recording.launches)
         if kernel is not None and kernel not in kernels:
             raise InputError(f"{path}: launches no kernel {kernel}; it launches {', '.join(kernels) or 'none'}")
-        wanted = chosen(arguments.engine)
-        found = answer(recording, program, kernel, None if why else wanted, Hardware.of(recording), progress)
-    if arguments.output:
-        _write(arguments.output, found.diff, Path(program.file))
-    notes = (*found.notes, f"not verified: {why}") if why else found.notes
-    print_answer(recording, found, notes, as_json=arguments.json)
-    return 0 if found.sound else 1
+        wanted = None if why else chosen(engine)
+        found = answer(recording, program, kernel, wanted, Hardware.of(recording), progress)
+    return constants, recording, found, (*found.notes, f"not verified: {why}") if why else found.notes
 
 
 def _named(text: str) -> tuple[Path, str | None]:
@@ -82,7 +133,7 @@ def _named(text: str) -> tuple[Path, str | None]:
 
 
 def _recorded(
-    path: Path, constants: dict[str, str], engine: Engine, view: str | None, progress: Callback
+    path: Path, constants: dict[str, str], engine: Engine, view: str | None, progress: Callback | None
 ) -> tuple[Recording, Program, str | None]:
     """Return a recording, its program, and why that cannot be run here, None where it can."""
     from smemviz.engines import run

@@ -2,16 +2,21 @@
 
 The file has constants M, K and N, and kernels that take (c, a, b). What is expected to take longer than the limit is
 skipped, and the result says so. Exits 1 when main() failed at a size.
+
+With --dask the sizes are measured by the GPUs of a cluster, all of one kind; its processes find FILE where it is here.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smemviz.cli.settings import add_file_and_settings, main_output, real, require_output
+from smemviz.cli.settings import add_file_and_settings, add_points, combinations, main_output, real, require_output
 from smemviz.errors import InputError, KernelFileError
 
 if TYPE_CHECKING:
@@ -47,28 +52,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="keep the result in this file, beside what is in it",
     )
+    add_points(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Measure, keep, print."""
-    from smemviz.engines.backend import gpu_engine
     from smemviz.frontends.reading import read_program
-    from smemviz.progress import progress_bar
     from smemviz.recordings.sweep import OF_ANOTHER, joined, load_sweep, save_sweep, sweep_facts
     from smemviz.reports.terminal import print_json
 
-    program = read_program(arguments.file).with_constants(dict(arguments.set))
+    plain = read_program(arguments.file)
+    program, *_ = programs = [plain.with_constants(constants) for constants in combinations(arguments)]
     _require_products(program)
     require_output(arguments.output, "", undone="nothing was measured")
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
-    card = gpu_engine().device()
-    if older and (older.device.name, older.sha256) != (card.name, program.sha256):
+    if older and older.sha256 != program.sha256:
         raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
-    with main_output(arguments.json), progress_bar() as progress:
-        from smemviz.measure.sweep.sweep import sweep
-
-        found = sweep(program, arguments.sizes, arguments.limit, progress)
+    found = _measured_there(arguments) if arguments.dask else _measured_here(arguments, programs, older)
     if arguments.output:
         save_sweep(joined(older, found) if older else found, arguments.output)
     if arguments.json:
@@ -76,6 +77,55 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         _print(found)
     return 1 if found.notes else 0
+
+
+def _measured_here(arguments: argparse.Namespace, programs: Sequence[Program], older: Sweep | None) -> Sweep:
+    from smemviz.engines.backend import gpu_engine
+    from smemviz.progress import progress_bar
+    from smemviz.recordings.sweep import OF_ANOTHER, joined
+
+    if older and older.device.name != gpu_engine().device().name:
+        raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
+    with main_output(arguments.json), progress_bar() as progress:
+        from smemviz.measure.sweep.sweep import sweep
+
+        return reduce(joined, (sweep(one, arguments.sizes, arguments.limit, progress) for one in programs))
+
+
+def _measured_there(arguments: argparse.Namespace) -> Sweep:
+    """Have a cluster measure, a size with a choice of constants at a time, small ones first."""
+    from smemviz.cli.cluster import cluster, results
+    from smemviz.progress import progress_bar
+    from smemviz.recordings.sweep import joined
+
+    sizes = sorted(set(arguments.sizes), key=lambda size: size.operations)
+    points = list(itertools.product(sizes, combinations(arguments)))
+    so_far: dict[tuple[tuple[str, str], ...], Sweep] = {}
+
+    def asked() -> Iterator[tuple[object, ...]]:
+        for size, constants in points:
+            before = so_far.get(tuple(constants.items()))
+            yield arguments.file, constants, size, arguments.limit, before
+
+    with cluster(arguments.dask) as client, progress_bar() as progress:
+        for done, (constants, found) in enumerate(results(client, _measure, asked())):
+            progress(done, len(points), found.points[0].size.name)
+            key = tuple(constants.items())
+            if any(one.device.name != found.device.name for one in so_far.values()):
+                raise InputError(f"{arguments.dask} has GPUs of several kinds; sweep each kind by itself")
+            so_far[key] = joined(so_far[key], found) if key in so_far else found
+    return reduce(joined, so_far.values())
+
+
+def _measure(
+    file: Path, constants: dict[str, str], size: Size, limit: float, before: Sweep | None
+) -> tuple[dict[str, str], Sweep]:
+    """Measure one point; this is what a process of a cluster does."""
+    from smemviz.frontends.reading import read_program
+    from smemviz.measure.sweep.sweep import sweep
+
+    with main_output(True):
+        return constants, sweep(read_program(file).with_constants(constants), [size], limit, before=before)
 
 
 def _require_products(program: Program) -> None:

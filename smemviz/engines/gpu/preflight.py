@@ -1,7 +1,7 @@
 """Looking for mistakes before a launch happens on the device, which does not tell of them and may not survive them.
 
-A launch that is small enough is run in lockstep first, on copies of its arguments. Larger ones, and those that use
-what lockstep does not execute, happen as they are.
+A launch that is small enough is run in lockstep first, on copies of its arguments. Larger ones happen as they are; so
+do those that lockstep does not execute, or not to their end, unless it has met a mistake by then.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
 from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep import Limits, launch
-from smemviz.errors import RefusedLaunchError, SmemvizError
+from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.numba.functions import Function
 from smemviz.recordings.data import Finding
 
@@ -70,7 +70,9 @@ class Preflight:
                 _, found = launch(function, config, copies, place, limits=LIMITS, number=number, recorded=False)
         except RefusedLaunchError:
             raise
-        except SmemvizError:  # lockstep does not execute it, or not within its limits
+        except PlaceError as error:  # lockstep does not execute it, or not within its limits
+            return error.findings
+        except SmemvizError:
             return ()
         finally:
             self._seconds += perf_counter() - begin

@@ -138,8 +138,8 @@ def _captured(function: FunctionType) -> dict[str, Any]:
     """Return the numbers and arrays outside a kernel that it names, arrays as copies."""
     outside = {name: function.__globals__.get(name) for name in _globals_of(function.__code__)}
     outside |= inspect.getclosurevars(function).nonlocals
-    kept = {name: value for name, value in outside.items() if isinstance(value, bool | int | float | np.ndarray)}
-    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in kept.items()}
+    values = {name: value for name, value in outside.items() if isinstance(value, bool | int | float | np.ndarray)}
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
 @lru_cache(maxsize=256)

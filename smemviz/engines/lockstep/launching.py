@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from smemviz.engines.lockstep.memory.shared import place as place_shared
 from smemviz.engines.lockstep.python import interpreter
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
-from smemviz.errors import LaunchError
+from smemviz.errors import LaunchError, PlaceError
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites import SiteTable, SiteTree, find_sites
 from smemviz.messages import said
@@ -72,13 +73,13 @@ def launch(
     """
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
-    _check_threads(place, configuration, limits.threads)
+    check_threads(place, configuration, limits.threads)
     names = parameters(kernel, args, place)
     given = Arguments(place, space or AddressSpace())
     values = [given.value(name, arg) for name, arg in zip(names, args, strict=True)]
     table = find_sites(kernel, [described(value) for value in values])
     if table.cooperative:
-        _check_threads(place, configuration, MOST_COOPERATING, together=True)
+        check_threads(place, configuration, MOST_COOPERATING, "cuda.cg.this_grid()")
     layout = place_shared(table.declarations, _same_memory(table), configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
     blocks = math.prod(configuration.grid)
@@ -93,7 +94,7 @@ def launch(
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), _telling(findings):
         at_once = _blocks_at_once(warps * WARP_SIZE, layout.nbytes, limits)
         # Blocks that wait for each other run together.
         together = ((0, blocks),) if table.cooperative else None
@@ -119,7 +120,22 @@ def launch(
     return made, findings.all()
 
 
-def _check_threads(place: Place, configuration: Configuration, most: int, *, together: bool = False) -> None:
+@contextmanager
+def _telling(findings: Findings) -> Iterator[None]:
+    """Let an error that ends a launch tell of the mistakes met before it."""
+    try:
+        yield
+    except PlaceError as error:
+        error.findings = findings.all()
+        raise
+
+
+def check_threads(place: Place, configuration: Configuration, most: int, together: str = "") -> None:
+    """Refuse a launch of more threads than that; ``together`` is the call that wants all of them at once.
+
+    Raises:
+        LaunchError: naming both numbers.
+    """
     threads = math.prod(configuration.grid) * math.prod(configuration.block)
     if threads <= most:
         return
@@ -131,10 +147,11 @@ def _check_threads(place: Place, configuration: Configuration, most: int, *, tog
     )
     if together:
         what = said(
-            "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as cuda.cg.this_grid() "
-            "wants it. Make the grid smaller, or run with engine gpu.",
+            "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as {code} wants it. "
+            "Make the grid smaller, or run with engine gpu.",
             threads=threads,
             most=most,
+            code=together,
         )
     raise LaunchError(*place, what)
 

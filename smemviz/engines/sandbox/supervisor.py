@@ -16,6 +16,7 @@ from typing import IO
 from uuid import uuid4
 
 from smemviz.engines.sandbox.limits import SandboxLimits
+from smemviz.engines.sandbox.results import Result, Results
 from smemviz.engines.sandbox.run import FILE, Ran
 from smemviz.engines.sandbox.turns import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError, SmemvizError, UnsupportedError, WaitingError
@@ -26,7 +27,11 @@ AT_ONCE = 2
 _START_SECONDS = 60.0
 _BUSY_SECONDS = 15.0
 _MOMENT_SECONDS = 0.3  # how long a question waits that will be asked again
+_NEXT_SECONDS = 2.0  # the same of those that are next, so that no turn is lost until they ask again
 _PAUSE_SECONDS = 0.05
+_LATER_SECONDS = 5  # after which who found it busy asks again
+_FULL_SECONDS = 30
+_NICENESS = 10  # pages come before runs
 _MAX_ANSWER = 1 << 20  # bytes
 _MAX_RECORDING = 1 << 26  # bytes
 
@@ -65,12 +70,15 @@ class _Worker:
 class Supervisor:
     """Runs texts, a few at a time, each in a process of its own that was started ahead.
 
-    Those of other processes are among the few, where ``turns`` are shared with them.
+    Those of other processes are among the few, where ``turns`` are shared with them, and so are ``results``.
     """
 
-    def __init__(self, limits: SandboxLimits | None = None, turns: Turns | None = None) -> None:
+    def __init__(
+        self, limits: SandboxLimits | None = None, turns: Turns | None = None, results: Results | None = None
+    ) -> None:
         self.limits = limits or SandboxLimits()
         self._turns = turns or Turns(AT_ONCE)
+        self._results = results
         self._lock = threading.Lock()
         self._waiting: _Worker | None = None
         self._all: set[_Worker] = set()
@@ -110,17 +118,27 @@ class Supervisor:
                     most=self.limits.source_bytes,
                 )
             )
-        ticket = Ticket(visitor, f"{visitor} {asked or uuid4()}")
-        self._wait_for_turn(ticket, file, again=bool(asked))
-        try:
-            worker = self._take()
+        run = (file, source, dict(constants or {}))
+        known = self._results and self._results.read(*run)
+        if not known:
+            ticket = Ticket(visitor, f"{visitor} {asked or uuid4()}")
+            self._wait_for_turn(ticket, file, again=bool(asked))
             try:
-                return self._ask(worker, source, constants or {}, file)
+                known = (self._results and self._results.read(*run)) or self._run_now(*run)
             finally:
-                self._drop(worker)
-                self.warm()
+                self._turns.done(ticket)
+        return Ran(unpacked(known.recording, file), known.printed)
+
+    def _run_now(self, file: str, source: str, constants: Mapping[str, object]) -> Result:
+        worker = self._take()
+        try:
+            result = self._ask(worker, source, constants, file)
         finally:
-            self._turns.done(ticket)
+            self._drop(worker)
+            self.warm()
+        if self._results:
+            self._results.write(result, file, source, constants)
+        return result
 
     def _wait_for_turn(self, ticket: Ticket, file: str, *, again: bool) -> None:
         end = time.monotonic() + (_MOMENT_SECONDS if again else _BUSY_SECONDS)
@@ -129,14 +147,22 @@ class Supervisor:
             if place == 0:
                 return
             if place is None:
-                raise BusyError(said("{file}: too many runs are waiting already; try again in a minute", file=file))
-            if time.monotonic() > end:
+                what = said(
+                    "{file}: too many runs are waiting already; try again in {seconds} s",
+                    file=file,
+                    seconds=_FULL_SECONDS,
+                )
+                raise BusyError(what, _FULL_SECONDS)
+            if time.monotonic() > end + _NEXT_SECONDS * (again and place <= self._turns.at_once):
                 break
             time.sleep(_PAUSE_SECONDS)
         if again:
             raise WaitingError(said("{file}: it waits for its turn, at place {place:,}", file=file, place=place), place)
         self._turns.done(ticket)
-        raise BusyError(said("{file}: the editor is busy with other texts; try again in a moment", file=file))
+        what = said(
+            "{file}: the server is busy with other runs; try again in {seconds} s", file=file, seconds=_LATER_SECONDS
+        )
+        raise BusyError(what, _LATER_SECONDS)
 
     def close(self) -> None:
         """End every process."""
@@ -146,7 +172,7 @@ class Supervisor:
         for worker in workers:
             self._drop(worker)
 
-    def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object], file: str) -> Ran:
+    def _ask(self, worker: _Worker, source: str, constants: Mapping[str, object], file: str) -> Result:
         if not worker.ready.wait(_START_SECONDS) or worker.process.poll() is not None:
             raise BusyError(
                 said("{file}: the process that runs texts did not start; look at the server's output", file=file)
@@ -172,7 +198,7 @@ class Supervisor:
             )
         if "error" in worker.answer:
             raise _error(worker.answer, file)
-        return Ran(unpacked(worker.recording, file), str(worker.answer.get("printed", "")))
+        return Result(str(worker.answer.get("printed", "")), worker.recording)
 
     def _start(self) -> _Worker:
         # It finds modules where this process does, and not in the folder that it happens to stand in.
@@ -184,6 +210,8 @@ class Supervisor:
             env={**os.environ, **path},
             start_new_session=True,
         )
+        if sys.platform != "win32":
+            os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
         worker = _Worker(process)
         assert process.stdout is not None
         threading.Thread(target=worker.listen, args=(process.stdout,), daemon=True).start()

@@ -152,6 +152,11 @@ def axis(theme: Theme, title: str = "", **more: Any) -> dict[str, Any]:
     }
 
 
+def every(cells: int) -> int:
+    """Return which cells of an axis to label: every one of a short axis, every fourth or fewer of a long one."""
+    return 1 if cells <= 8 else 4 if cells <= 40 else 8 if cells <= 80 else 16
+
+
 def empty(theme: Theme, message: str, height: int = 120) -> go.Figure:
     """Draw a sentence in place of a picture that has nothing to show."""
     hidden = {"visible": False, "fixedrange": True}

@@ -74,12 +74,17 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
             program.file, 1, said("comes from elsewhere and is not compiled; save it and run the file")
         )
     headers = tuple(own_headers(program.text, program.file).items())
-    return _compile(program.file, program.text, headers, tuple(dict.fromkeys(kernels)), view)
+    return _compile(program.file, program.text, headers, tuple(dict.fromkeys(kernels)), view, program.options)
 
 
 @lru_cache(maxsize=32)
 def _compile(
-    file: str, source: str, beside: tuple[tuple[str, str], ...], kernels: tuple[str, ...], view: View
+    file: str,
+    source: str,
+    beside: tuple[tuple[str, str], ...],
+    kernels: tuple[str, ...],
+    view: View,
+    macros: tuple[str, ...],
 ) -> Compiled:
     name = Path(file).name
     functions = find_functions(source)
@@ -94,7 +99,7 @@ def _compile(
         exploded[one], places = one_token_a_line(text)
         texts[one] = replace(texts[one], lines=exploded[one], places=places)
     headers = {**HEADERS, **{one: text for one, text in exploded.items() if one != name}}
-    options = (*_OPTIONS, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
+    options = (*_OPTIONS, *macros, _LINES, *((_AS_WRITTEN,) if view == "source" else ()))
     try:
         made = compile_ptx(exploded[name], name, options, headers, kernels)
     except CompileError as error:
@@ -102,7 +107,7 @@ def _compile(
     probe = Probe(device, functions)
     try:
         # The view does not matter here, only what is quickest.
-        seen = compile_ptx(probe.text, name, (*_OPTIONS, _AS_WRITTEN), headers, kernels)
+        seen = compile_ptx(probe.text, name, (*_OPTIONS, *macros, _AS_WRITTEN), headers, kernels)
         shared, parameters = probe.read(seen.text)
     except CompileError as error:
         raise KernelFileError(file, 1, said("its types cannot be read: {why}", why=error.what)) from None

@@ -31,8 +31,11 @@ class Accesses:
         self._tokens = [token for token in code(source) if token.kind != "directive"]
         self._starts = [token.start for token in self._tokens]
 
-    def at(self, line: int, column: int) -> Access | None:
-        """Return the subscript, dereference or call that the token at a place belongs to."""
+    def at(self, line: int, column: int, *, stores: bool = False) -> Access | None:
+        """Return the subscript, dereference or call that the token at a place belongs to.
+
+        A copy of a structure is at the place of what it copies; where it ``stores``, that is what stands before the =.
+        """
         start = self.lines.at(line, column)
         at = bisect_left(self._starts, start)
         if at == len(self._starts) or self._starts[at] != start:
@@ -41,6 +44,8 @@ class Accesses:
         if bracket is None and self._text(at) == "[":
             bracket = at
         first, last, array = self._subscript(bracket) if bracket is not None else self._other(at)
+        if stores and self._text(first - 1) == "=" and self._text(first - 2) == "]":
+            first, last, array = self._subscript(self._opening(first - 2))
         begin, end = self._tokens[first].start, self._tokens[last].end
         (from_line, from_column), (to_line, to_column) = self.lines.place(begin), self.lines.place(end)
         text = " ".join(self._source[begin:end].split())
@@ -75,6 +80,10 @@ class Accesses:
         first = bracket - 1
         while self._text(first) in ("]", ")"):
             first = self._opening(first) - 1
+        if self._text(first) == ">":  # of a cast, whose name stands before it
+            return self._opening(first) - 1, last, ""
+        if self._tokens[first].kind != "name":
+            return first + 1, last, ""
         name = self._text(first)
         while self._text(first - 1) in (".", "->", "::"):
             first -= 2
@@ -90,7 +99,7 @@ class Accesses:
 
     def _opening(self, at: int) -> int:
         closes, depth = self._text(at), 0
-        opens = {"]": "[", ")": "("}[closes]
+        opens = {"]": "[", ")": "(", ">": "<"}[closes]
         while at > 0:
             depth += (self._text(at) == closes) - (self._text(at) == opens)
             if depth == 0:

@@ -25,10 +25,12 @@ VIEWS: tuple[View, ...] = ("source", "compiled")
 class CudaProgram(Program):
     """A file of CUDA C++ with values for its constants; it has no Python, and what it launches stands in comments.
 
-    ``view`` tells whether its accesses are counted as they are written, or as the compiler leaves them.
+    ``view`` tells whether its accesses are counted as they are written, or as the compiler leaves them; ``options`` are
+    definitions of macros that the compiler is given.
     """
 
     view: View = "source"
+    options: tuple[str, ...] = ()
 
     @property
     def variant(self) -> str:

@@ -147,8 +147,8 @@ class Probe:
         for function in self._kernels.values():
             text = "".join(outside)
             for parameter in filter(None, function.parameters):
-                told = [f"__smemviz<decltype({parameter})>::{what}" for what in ("at", "kind", "size")]
-                text += _comment("P", number, told)
+                expressions = [f"__smemviz<decltype({parameter})>::{what}" for what in ("at", "kind", "size")]
+                text += _comment("P", number, expressions)
                 number += 1
             inserted.append((function.body + 1, text))
         for place, text in sorted(inserted, key=lambda one: one[0], reverse=True):

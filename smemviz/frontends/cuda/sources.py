@@ -21,12 +21,14 @@ class SourceText:
         """Return line and column of a line that PTX names."""
         return self._text.place(line)
 
-    def access(self, line: int) -> Access | None:
-        """Return the access that a line belongs to; where none is seen, the token itself."""
+    def access(self, line: int, *, stores: bool = False) -> Access | None:
+        """Return the access that a line belongs to, that of a store or any; where none is seen, the token itself."""
         place = self._text.place(line)
         if place is None:
             return None
-        return self._accesses.at(*place) or Access("", "", place.line, place.column, place.line, place.column)
+        return self._accesses.at(*place, stores=stores) or Access(
+            "", "", place.line, place.column, place.line, place.column
+        )
 
     def function(self, line: int, column: int) -> Function | None:
         """Return the function that a place lies in."""

@@ -10,16 +10,19 @@ import ast
 import builtins
 import inspect
 import linecache
+from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import EnumMeta
+from dataclasses import dataclass, field, replace
+from enum import Enum, EnumMeta
 from functools import lru_cache
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from smemviz.errors import InputError
+from smemviz.frontends.numba.methods import METHODS
+from smemviz.frontends.numba.plain import plain
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.text import find_function
 
@@ -51,6 +54,13 @@ class Function:
         return vars(builtins)[name]
 
 
+@dataclass(frozen=True)
+class Inner:
+    """A function that is defined in a kernel."""
+
+    definition: Function
+
+
 def function_of(function: FunctionType, source: str | None = None, tree: ast.Module | None = None) -> Function:
     """Find the definition of a Python function, in ``source`` and its ``tree`` or in the file it came from.
 
@@ -69,7 +79,19 @@ def function_of(function: FunctionType, source: str | None = None, tree: ast.Mod
             "define it in a file"
         )
     scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    return Function(function.__name__, code.co_filename, source, tree, node, scope)
+    return defined(Function(function.__name__, code.co_filename, source, tree, node, scope))
+
+
+def defined(function: Function) -> Function:
+    """Return a function rewritten as Numba does before it compiles; those defined in it stand in its scope."""
+    made = plain(function.node)
+    if made.node is function.node:
+        return function
+    inner: dict[str, object] = {name: METHODS[name] for name in made.methods}
+    scope = ChainMap(inner, cast(dict[str, object], function.scope))  # nothing is written but to the first
+    for node in made.inner:
+        inner[node.name] = Inner(replace(function, name=node.name, node=node, scope=scope))
+    return replace(function, node=made.node, scope=scope)
 
 
 @lru_cache(maxsize=32)
@@ -96,6 +118,8 @@ def resolve(node: ast.expr, function: Function) -> object:
             raise KeyError(node.attr)
         if isinstance(base, EnumMeta):
             return base[node.attr]
+        if isinstance(base, Enum) and node.attr == "value":
+            return base.value
         if isinstance(base, ModuleType) or _is_cuda(base):
             try:
                 return getattr(base, node.attr)

@@ -67,14 +67,17 @@ def _launched(tree: ast.Module, kernel: str) -> set[str]:
 
 def _set_before(main: ast.FunctionDef, name: str, line: int) -> list[ast.stmt]:
     """Return the last plain assignment of a variable before a line, and all else that sets or changes it until then."""
-    setting = [one for one in _statements(main) if one.lineno < line and name in set(_stored(one))]
+    setting = [one for one, stored in _settings(main) if one.lineno < line and name in stored]
     plain = [i for i, one in enumerate(setting) if isinstance(one, ast.Assign) and one in main.body]
     return setting[plain[-1] :] if plain else setting
 
 
-def _statements(main: ast.FunctionDef) -> Iterator[ast.stmt]:
+@lru_cache(maxsize=16)
+def _settings(main: ast.FunctionDef) -> list[tuple[ast.stmt, frozenset[str]]]:
+    """Return the statements that set variables, by line, and which."""
     kinds = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.With)
-    yield from sorted((node for node in ast.walk(main) if isinstance(node, kinds)), key=lambda node: node.lineno)
+    found = [node for node in ast.walk(main) if isinstance(node, kinds)]
+    return [(one, frozenset(_stored(one))) for one in sorted(found, key=lambda node: node.lineno)]
 
 
 def _stored(statement: ast.stmt) -> Iterator[str]:

@@ -30,18 +30,19 @@ class DeviceFunction:
     py_func: FunctionType
 
 
-def _device(function: Any) -> Any:
+def device(function: Any) -> Any:
+    """Make a function one of the device."""
     return DeviceFunction(function)
 
 
-@_device
+@device
 def rotl(x: Any, k: Any) -> Any:
     """Rotate 64 bits to the left."""
     x = np.uint64(x)
     return (x << np.uint32(k)) | (x >> np.uint32(64 - k))
 
 
-@_device
+@device
 def xoroshiro128p_next(states: Any, index: Any) -> Any:
     """Return the next 64 random bits of a generator."""
     index = np.int64(index)
@@ -54,19 +55,19 @@ def xoroshiro128p_next(states: Any, index: Any) -> Any:
     return result
 
 
-@_device
+@device
 def xoroshiro128p_uniform_float64(states: Any, index: Any) -> Any:
     """Return a float64 in [0, 1)."""
     return (xoroshiro128p_next(states, index) >> np.uint32(11)) * _UNIT
 
 
-@_device
+@device
 def xoroshiro128p_uniform_float32(states: Any, index: Any) -> Any:
     """Return a float32 in [0, 1)."""
     return np.float32((xoroshiro128p_next(states, index) >> np.uint32(11)) * _UNIT)
 
 
-@_device
+@device
 def xoroshiro128p_normal_float32(states: Any, index: Any) -> Any:
     """Return a float32 of the normal distribution; takes two steps."""
     u1 = xoroshiro128p_uniform_float32(states, index)
@@ -74,7 +75,7 @@ def xoroshiro128p_normal_float32(states: Any, index: Any) -> Any:
     return math.sqrt(np.float32(-2.0) * math.log(u1)) * math.cos(_TWO_PI_32 * u2)
 
 
-@_device
+@device
 def xoroshiro128p_normal_float64(states: Any, index: Any) -> Any:
     """Return a float64 of the normal distribution, from two float32 as numba-cuda does; takes two steps."""
     u1 = xoroshiro128p_uniform_float32(states, index)

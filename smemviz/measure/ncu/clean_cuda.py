@@ -49,7 +49,7 @@ def as_written(launch: ProfiledLaunch, compiled: Compiled, file: str) -> Profile
 
     def placed(one: Instruction) -> Instruction:
         text = compiled.text(one.file)
-        access = texts[text.file].access(one.line) if text else None
+        access = texts[text.file].access(one.line, stores=one.kind == "store") if text else None
         if text is None or access is None:
             return one
         return replace(one, file=text.file or file, line=access.line, column=access.column)

@@ -5,8 +5,8 @@ Every explanation is an equation: the recorded requests, changed the way it says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.measure.ncu import verdicts
-from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, merge, stream
+from smemviz.measure.ncu.compiler import Avoidable, Stream, avoidable, joined, merge, stream
 from smemviz.measure.ncu.counts import Counts, CountsByWidth
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.messages import said
@@ -54,7 +54,7 @@ class Unit:
         self.first = first = recorded.launch.sites[sites[0]]
         self.requests = sum(recorded.summary[i].requests for i in sites)
         sources = tuple(recorded.launch.sites[i].source for i in sites)
-        self.subject = verdicts.Subject(sources, first.op, first.space, first.width, self.requests)
+        self.subject = verdicts.Subject(sources, first.op, first.space, first.width, self.requests, self._complex)
         self._costs: dict[tuple[int, bool, int], dict[int, NDArray[np.int64]]] = {}
 
     def agree(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> Explanation | None:
@@ -79,7 +79,7 @@ class Unit:
         if self.first.op not in ("load", "store"):
             return None
         for leave_out in (False, True):
-            for one in self._streams:
+            for one in self._streams_for(found):
                 for wide in sorted({one.width, *(width for width in found if width > one.width)}):
                     off = self._match(found, self._after(one, leave_out, wide))
                     if off is not None:
@@ -87,7 +87,17 @@ class Unit:
                         return verdicts.switched_off(self._changed(one, times, found, instructions), off)
                 if self._fits_in_part(one, leave_out, found):
                     return self._changed(one, len(one.era) - self._covered(one, found), found, instructions)
-        return None
+        return self._joined(found, instructions)
+
+    def _joined(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
+        """Say that the last store of each lane was made with those of the others, if that gives the counts."""
+        one = joined(self._streams[0]) if self.first.op == "store" else None
+        if one is None:
+            return None
+        columns = {one.width: np.stack(list(self._columns(one)))}
+        if self._match(found, self._all_of(columns)) is None:
+            return None
+        return verdicts.joined(self.subject, found)
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
@@ -98,6 +108,14 @@ class Unit:
         """The logged requests; those for complex numbers also as those for their two parts."""
         plain = stream(self.recorded.launch, self._rows, self.first.width)
         return (plain, plain.halves()) if self._complex else (plain,)
+
+    def _streams_for(self, found: CountsByWidth) -> Iterator[Stream]:
+        """Give the logged requests, and those for the first bytes of each element where instructions load no more."""
+        yield from self._streams
+        if self.first.op == "load" and not self._complex:
+            for width in sorted(found, reverse=True):
+                if width < self.first.width:
+                    yield replace(self._streams[0], width=width)
 
     @property
     def _complex(self) -> bool:
@@ -165,8 +183,11 @@ class Unit:
 
     def _after(self, one: Stream, leave_out: bool, wide: int) -> CountsByWidth | None:
         """Count what the log became, taken to stand for all requests; None when that share is no whole number."""
+        return self._all_of(self._cost(one, leave_out, wide))
+
+    def _all_of(self, cost: Mapping[int, NDArray[np.int64]]) -> CountsByWidth | None:
         counts: dict[int, Counts] = {}
-        for width, columns in self._cost(one, leave_out, wide).items():
+        for width, columns in cost.items():
             values = [self._factor * int(value) for value in columns.sum(axis=1)]
             if any(value.denominator != 1 for value in values):
                 return None

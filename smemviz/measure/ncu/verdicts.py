@@ -20,6 +20,7 @@ class Subject:
     space: str
     width: int
     requests: int
+    is_complex: bool = False
 
     @property
     def source(self) -> str:
@@ -81,7 +82,10 @@ def changed(
 ) -> str:
     """Say how requests of ``width`` bytes became others; ``left_out`` says which of them were not made at all."""
     source = subject.source
-    parts = [_two_numbers(source, width)] if width < subject.width else []
+    parts: list[str] = []
+    if width < subject.width:
+        part = said("no more than {width} bytes of each {source} are used", width=width, source=source)
+        parts.append(_two_numbers(source, width) if subject.is_complex else part)
     parts += [left_out] if left_out else []
     for wide, counts in sorted(found.items(), reverse=True):
         if wide > width and counts.requests:
@@ -100,6 +104,18 @@ def changed(
         amount = plural(cost // after.requests, unit)
         return said("{what}: {before:,} -> {after}, {amount} each", amount=amount, **values)
     return said("{what}: {before:,} -> {after}, {amount}", amount=plural(cost, unit), **values)
+
+
+def joined(subject: Subject, found: CountsByWidth) -> str:
+    """Say that what each lane stores last became one request of its warp."""
+    unit, after = unit_of(subject.space), total(found)
+    return said(
+        "{source} is stored once for all lanes of a warp, behind its loop or branch: {before:,} -> {after}, {amount}",
+        source=subject.source,
+        before=subject.requests,
+        after=plural(after.requests, "request"),
+        amount=plural(getattr(after, f"{unit}s"), unit),
+    )
 
 
 def were_left_out(subject: Subject, times: int, reasons: Sequence[str]) -> str:

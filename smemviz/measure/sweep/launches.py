@@ -61,6 +61,14 @@ class Job:
         """Keep how long something took."""
         self._known[kernel, what] = (size, seconds)
 
+    def remember(self, points: Sequence[Point]) -> None:
+        """Learn from what was measured before."""
+        for point in sorted(points, key=lambda point: point.size.operations):
+            if point.time and point.grid:
+                self.learn(point.kernel, "launch", point.size, point.time.median_us * 1e-6)
+            if point.moved:
+                self.counted.setdefault(point.kernel, Counted(point.size, point.grid, point.moved))
+
     def too_long(self, expected: float) -> str:
         """Say why something is skipped."""
         return said(

@@ -16,16 +16,13 @@ from smemviz.engines.gpu.ptx.passes import make_clean
 from smemviz.engines.gpu.ptx.recorder import Recorder
 from smemviz.engines.gpu.recorder import device, quiet
 from smemviz.engines.host import Configuration
-from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.launching import Place
-from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import prepare
 from smemviz.engines.output_hashes import OutputHash, hashed
 from smemviz.engines.recorder import Progress
-from smemviz.engines.selection import Blocks
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import said
@@ -85,12 +82,9 @@ class _Careful(Recorder):
         configuration: Configuration,
         args: Sequence[Any],
         place: Place,
-        progress: Progress | None = None,
-        log_bytes: int = LOG_BYTES,
-        limits: Limits = DEFAULT_LIMITS,
+        *,
         number: int = 0,
-        logged: Blocks | None = None,
-        recorded: bool = True,
+        **_options: Any,
     ) -> tuple[Launch | None, tuple[Finding, ...]]:
         """Make one launch, and record nothing."""
         if any(finding.kind in UNSAFE for finding in self.findings(entry, configuration, args, place, number)):

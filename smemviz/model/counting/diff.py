@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.recordings.data import Finding, Launch, Site
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.recording import Recording, numbered
 from smemviz.recordings.text import lines_of
 
 COUNTS = ("requests", "wavefronts", "ideal", "excess", "max_degree", "sectors")
@@ -84,7 +84,9 @@ def diff(before: Recording, after: Recording, hardware: Hardware = H200) -> tupl
     Raises:
         InputError: for an unknown compute capability or bank mode.
     """
-    old, new = _numbered(before.launches), _numbered(after.launches)
+    old, new = (
+        {(launch.kernel, number): launch for launch, number in numbered(one.launches)} for one in (before, after)
+    )
     if len(old) == len(new) == 1:
         old = dict(zip(new, old.values(), strict=True))
     places = _Places(before, after)
@@ -101,15 +103,6 @@ def new_findings(before: Recording, after: Recording) -> tuple[Finding, ...]:
         if known[finding.kind, finding.kernel] < 0:
             new.append(finding)
     return tuple(new)
-
-
-def _numbered(launches: Sequence[Launch]) -> dict[tuple[str, int], Launch]:
-    seen: dict[str, int] = defaultdict(int)
-    numbered = {}
-    for launch in launches:
-        numbered[launch.kernel, seen[launch.kernel]] = launch
-        seen[launch.kernel] += 1
-    return numbered
 
 
 def _pair(

@@ -14,8 +14,8 @@ from smemviz.model.hardware.rules import Rule
 MISTAKE = -1
 
 _SLOTS = 512  # of a hash table that holds the words of a phase: at most 4 for each lane of a warp
-_PATTERNS = 64  # rows kept, as most requests are like one before that lies elsewhere
-_PATIENCE = 64  # rows in vain, more than not, before none is kept any more
+_PATTERNS = 64  # rows that are remembered, as most requests are like one before that lies elsewhere
+_NEW_ROWS = 64  # rows in vain, more than not, before none is kept any more
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -63,11 +63,11 @@ def _slot(row: NDArray[np.int64], start: int, unit: int) -> int:
 
 
 @compiled
-def _is_moved(row: NDArray[np.int64], kept: NDArray[np.int64], by: int, lanes: int) -> bool:
+def _is_moved(row: NDArray[np.int64], known: NDArray[np.int64], by: int, lanes: int) -> bool:
     """Whether a row is another one, all of whose addresses are so much higher."""
     other = 0
     for lane in range(lanes):  # without a way out, so that it becomes vector code
-        a, b = row[lane], kept[lane]
+        a, b = row[lane], known[lane]
         other |= (a - b != by) | ((a ^ b) < 0) if (a & b) >= 0 else 0
     return other == 0
 
@@ -87,15 +87,15 @@ def serve_rows(
     with -1, or empty when nobody asks for it. A wavefront that a phase takes more has, by convention, the second half
     of what its last lanes ask for.
 
-    A row that is one of those kept, moved by whole words, takes as much: every bank becomes another. Where words of
-    several rows of banks are served together it has to be moved by as much as these.
+    A row that is one of those remembered, moved by whole words, takes as much: every bank becomes another. Where words
+    of several rows of banks are served together it has to be moved by as much as these.
     """
     power_of_two = rule.banks & (rule.banks - 1) == 0  # a division is slow, and only a drawing needs it
     keep = assignment.size > 0
-    kept = np.zeros((_PATTERNS, 32), np.int64)
-    kept_first = np.full(_PATTERNS, -1, np.int64)
-    kept_at = np.zeros(_PATTERNS, np.int64)
-    memory = _PATIENCE if power_of_two and not keep else 0
+    known = np.zeros((_PATTERNS, 32), np.int64)
+    known_first = np.full(_PATTERNS, -1, np.int64)
+    known_at = np.zeros(_PATTERNS, np.int64)
+    memory = _NEW_ROWS if power_of_two and not keep else 0
     unit = rule.word_shift if (rule.banks << rule.word_shift) == (1 << rule.row_shift) else rule.row_shift
     keys = np.zeros(_SLOTS, np.int64)
     phase_of = np.zeros(_SLOTS, np.int64)
@@ -115,15 +115,15 @@ def serve_rows(
         start = _first_active(row)
         if memory > 0 and start >= 0:
             slot = _slot(row, start, unit)
-            by = start - kept_first[slot]
-            if kept_first[slot] >= 0 and by & ((1 << unit) - 1) == 0 and _is_moved(row, kept[slot], by, rule.lanes):
-                at = kept_at[slot]
+            by = start - known_first[slot]
+            if known_first[slot] >= 0 and by & ((1 << unit) - 1) == 0 and _is_moved(row, known[slot], by, rule.lanes):
+                at = known_at[slot]
                 wavefronts[r], ideal[r], degree[r] = wavefronts[at], ideal[at], degree[at]
-                memory = min(memory + 1, _PATIENCE)
+                memory = min(memory + 1, _NEW_ROWS)
                 continue
-            kept_first[slot] = start
-            kept_at[slot] = r
-            kept[slot] = row
+            known_first[slot] = start
+            known_at[slot] = r
+            known[slot] = row
             memory -= 1
         lanes = rule.phase_lanes
         if rule.merges and (_lanes_pair_up(row, 1) or _lanes_pair_up(row, 2)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -71,18 +71,11 @@ def scaled(known: Counted, size: Size, grid: tuple[int, ...]) -> Traffic | None:
     times = size.m // base.m
     if tuple(grid[:2]) != tuple(times * blocks for blocks in known.grid[:2]):
         return None
-    moved = known.moved
-    return Traffic(
-        load_requests=moved.load_requests * times**3,
-        load_sectors=moved.load_sectors * times**3,
-        store_sectors=moved.store_sectors * times**2,
-        shared_loads=moved.shared_loads * times**3,
-        shared_stores=moved.shared_stores * times**3,
-        excess=moved.excess * times**3,
-        max_degree=moved.max_degree,
-        elements_loaded=None if moved.elements_loaded is None else moved.elements_loaded * times**3,
-        untold=moved.untold * times**3,
-    )
+    grown: dict[str, int | None] = asdict(known.moved)
+    for name, amount in grown.items():
+        power = {"max_degree": 0, "store_sectors": 2}.get(name, 3)
+        grown[name] = None if amount is None else amount * times**power
+    return Traffic(**grown)  # type: ignore[arg-type]
 
 
 def intensity(size: Size, moved: Traffic) -> float:

@@ -126,12 +126,12 @@ def _bitwise(
         part = one ^ other if xor else other - one
         doubled = 2 * parts[:, bit - 1] if bit else np.zeros_like(part)  # no pair of lanes tells: as the bit before
         parts[:, bit] = np.where(both.any(axis=1), part, doubled)
-    told = np.zeros_like(offsets)
+    predicted = np.zeros_like(offsets)
     for bit in range(_BITS):
-        told = combine(told, np.where(_LANES >> bit & 1, parts[:, bit, None], 0))
+        predicted = combine(predicted, np.where(_LANES >> bit & 1, parts[:, bit, None], 0))
     first = np.argmax(active, axis=1)
-    base, start = offsets[rows, first][:, None], told[rows, first][:, None]
-    expected = told ^ start ^ base if xor else told - start + base
+    base, start = offsets[rows, first][:, None], predicted[rows, first][:, None]
+    expected = predicted ^ start ^ base if xor else predicted - start + base
     return parts, np.all((expected == offsets) | ~active, axis=1)
 
 

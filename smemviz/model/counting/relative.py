@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.data import Launch
 
 
 def relative_addresses(launch: Launch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -25,20 +25,10 @@ def relative_addresses(launch: Launch) -> tuple[NDArray[np.int32], NDArray[np.in
         candidates = [i for i, array in enumerate(launch.arrays) if array.space == site.space]
         for i in sorted(candidates, key=lambda i: launch.arrays[i].name != site.array):
             array = launch.arrays[i]
-            low, high = _extent(array)
+            low, high = array.extent
             inside = (found < 0) & (at >= max(low, 0)) & (at < high)
             found[inside] = i
             base[inside] = array.address
         index[rows] = found
         offset[rows] = np.where(found >= 0, at - base, -1)
     return index, offset
-
-
-def _extent(array: ArrayInfo) -> tuple[int, int]:
-    """Return the first byte of an array and the one past its last; strides may be negative."""
-    if 0 in array.shape:
-        return array.address, array.address
-    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
-    low = array.address + sum(step for step in steps if step < 0)
-    high = array.address + sum(step for step in steps if step > 0) + array.itemsize
-    return low, high

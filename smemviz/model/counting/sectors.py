@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smemviz.errors import InputError
-from smemviz.messages import said
 from smemviz.model.counting.service import serve
+from smemviz.model.hardware.operations import check_width
 from smemviz.model.hardware.rules import Rule, piece_rule
 from smemviz.recordings.data import SECTOR_BYTES
-from smemviz.recordings.operation_names import WIDTHS
 
 
 def sectors(addresses: ArrayLike, width: int) -> NDArray[np.int64]:
@@ -44,8 +42,5 @@ def fewest_sectors(used: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rule(width: int, piece_bytes: int) -> Rule:
-    if width not in WIDTHS:
-        raise InputError(
-            said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", width=repr(width))
-        )
+    check_width(width)
     return piece_rule(width, piece_bytes)

@@ -74,6 +74,18 @@ def unit_of(space: str) -> str:
     return "sector" if space == "global" else "wavefront"
 
 
+def check_width(width: int) -> None:
+    """Refuse a width that no lane accesses.
+
+    Raises:
+        InputError: naming those there are.
+    """
+    if width not in WIDTHS:
+        raise InputError(
+            said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", width=repr(width))
+        )
+
+
 def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
     """Refuse an operation that does not exist, or not at this width, or not on this compute capability.
 
@@ -81,10 +93,7 @@ def check_operation(op: str, width: int, cc: tuple[int, int]) -> None:
         InputError: naming what would be accepted.
     """
     name, row = device(cc).name, operation(op)
-    if width not in WIDTHS:
-        raise InputError(
-            said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", width=repr(width))
-        )
+    check_width(width)
     if row.matrices:
         if width not in row.widths:
             raise InputError(said("{op} reads rows of 16 bytes, not {width}", op=op, width=width))

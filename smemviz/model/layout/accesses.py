@@ -14,13 +14,13 @@ from smemviz.messages import said
 from smemviz.model.counting.banks import assign, count
 from smemviz.model.counting.sectors import bytes_used
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.hardware.operations import unpredictable
+from smemviz.model.hardware.operations import check_width, operation, unpredictable
 from smemviz.model.hardware.rules import WARP
 from smemviz.model.layout.formulas import formula
 from smemviz.model.layout.lane_patterns import MATRIX_ROWS, Patch, in_line, matrix_patch, patched, patches, tile_patch
 from smemviz.model.layout.layouts import Layout, read_options, whole
 from smemviz.recordings.dtypes import DTYPES
-from smemviz.recordings.operation_names import MATRICES, OPERATIONS, WIDTHS
+from smemviz.recordings.operation_names import MATRICES
 
 Integers = NDArray[np.int64]
 
@@ -60,16 +60,14 @@ class Access:
 
     def __post_init__(self) -> None:
         given = vars(self)
-        if self.op not in OPERATIONS:
-            known = ", ".join(sorted(OPERATIONS))
-            raise InputError(said("unknown operation {op}; known: {known}", op=repr(self.op), known=known))
+        operation(self.op)  # refuses what does not exist
         if not 1 <= self.warps <= _MOST_WARPS:
             raise InputError(said("a block has 1 to {most} warps, not {warps}", most=_MOST_WARPS, **given))
         most = _MOST_REQUESTS // self.warps
         if self.steps is not None and not 1 <= self.steps <= most:
             raise InputError(said("steps is {steps}; 1 to {most} can be counted", most=most, **given))
-        if self.width is not None and self.width not in WIDTHS:
-            raise InputError(said("a lane cannot access {width} bytes; the widths are 1, 2, 4, 8 and 16", **given))
+        if self.width is not None:
+            check_width(self.width)
         if self.pattern in PATTERNS and (self.pattern == "matrices") != (self.op in MATRICES):
             names = ", ".join(MATRICES)
             raise InputError(said("{op} does not go with {pattern}; matrices are for {names}", names=names, **given))

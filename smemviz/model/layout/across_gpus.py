@@ -6,7 +6,7 @@ counted again: what changes the count is what makes the difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -21,6 +21,15 @@ from smemviz.model.hardware.operations import basis, unpredictable
 from smemviz.model.hardware.rules import Rule, rule_of, shared_rule
 
 Respect = Literal["merging", "banks", "bank width", "phases", "splitting", "ways"]
+# What two parts may differ in, and where a row of the table has it.
+_RESPECTS: Mapping[Respect, str] = {
+    "banks": "banks",
+    "bank width": "bank_bytes",
+    "phases": "phases",
+    "splitting": "splits_wide",
+    "ways": "more_ways",
+    "merging": "merges_wide_loads",
+}
 
 
 class Access(NamedTuple):
@@ -104,23 +113,14 @@ def _steps(
 ) -> tuple[Step, ...]:
     """Exchange what differs; merging first where it goes and last where it comes, for it is a matter of its phases."""
     now, mode = row, bank_bytes
-    changes: dict[Respect, Callable[[], tuple[ComputeCapability, int]]] = {
-        "banks": lambda: (replace(now, banks=other.banks), mode),
-        "bank width": lambda: (replace(now, bank_bytes=other.bank_bytes), other_bytes),
-        "phases": lambda: (replace(now, phases=other.phases), mode),
-        "splitting": lambda: (replace(now, splits_wide=other.splits_wide), mode),
-        "ways": lambda: (replace(now, more_ways=other.more_ways), mode),
-    }
-
-    def merging() -> tuple[ComputeCapability, int]:
-        return replace(now, merges_wide_loads=other.merges_wide_loads), mode
-
-    order = {"merging": merging, **changes} if row.merges_wide_loads else {**changes, "merging": merging}
+    order = sorted(_RESPECTS, key=lambda respect: (respect == "merging") != row.merges_wide_loads)
     steps = []
     rule = rule_of(now, access.width, access.op, mode)
     before = _cost(access, rule)
-    for respect, change in order.items():
-        now, mode = change()
+    for respect in order:
+        name = _RESPECTS[respect]
+        now = replace(now, **{name: getattr(other, name)})
+        mode = other_bytes if name == "bank_bytes" else mode
         changed = rule_of(now, access.width, access.op, mode)
         if changed != rule:
             after = _cost(access, changed)

@@ -68,8 +68,8 @@ def index_parts(layout: Layout, sizes: Sequence[str] | None = None) -> tuple[str
     *before, column = NAMES[len(layout.shape)]
     if not before:
         return (_flat_index(layout, column),)
-    alike = isinstance(layout.swizzle, Xor) and _rows_that_count(layout, layout.swizzle) < layout.rows
-    row = before[-1] if alike else _row(sizes, before)
+    repeats = isinstance(layout.swizzle, Xor) and _rows_that_count(layout, layout.swizzle) < layout.rows
+    row = before[-1] if repeats else _row(sizes, before)
     if isinstance(layout.swizzle, Cute):
         if _in_rows(layout, layout.swizzle):
             return (*before, _cute(layout, layout.swizzle, column))
@@ -98,8 +98,8 @@ def operations(layout: Layout) -> int:
             bits = layout.columns.bit_length() - 1
             return _pad_operations(layout) + (3 if layout.columns != 1 << bits else 1 + (base != shift + bits))
         case Xor(_, base, shift):
-            alike = _rows_that_count(layout, layout.swizzle) < layout.rows
-            return 1 + (base != shift) + (dimensions > 2) * (1 if alike else dimensions - 1)
+            repeats = _rows_that_count(layout, layout.swizzle) < layout.rows
+            return 1 + (base != shift) + (dimensions > 2) * (1 if repeats else dimensions - 1)
         case Cute():
             return _pad_operations(layout) + (1 if _in_rows(layout, layout.swizzle) else dimensions) + 1
         case Free(column):

@@ -6,25 +6,32 @@ hardware could have chosen; shown is one step of every warp after the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.recording import Recording
+from smemviz.recordings.spelling import PYTHON, Spelling, spelling_of
 
 
 @dataclass(frozen=True)
 class RequestView:
     """One block of a launch, ``rows`` its requests in playback order, ``position`` the one being served.
 
-    ``position`` is -1 when the block logged no request.
+    ``position`` is -1 when the block logged no request; ``spelling`` is how the kernel's language writes elements.
     """
 
     launch: Launch
     block: int
     rows: NDArray[np.intp]
     position: int
+    spelling: Spelling = PYTHON
+
+    def spelled(self, recording: Recording) -> RequestView:
+        """Return it with elements written as the file of its kernel writes them."""
+        return replace(self, spelling=spelling_of(recording.file_of(self.launch)))
 
     @property
     def row(self) -> int | None:

@@ -74,12 +74,12 @@ def figure_page(figure: go.Figure, caption: str, title: str, theme: ThemeName = 
         " td { max-width: 240px; } th { font-weight: 400; } button { font: inherit; }"
         f" figcaption {{ color: {colours.muted}; max-width: 75ch; margin-top: 0.75rem; }}"
     )
-    told = (figure.layout.meta or {}).get("says", title)
+    label = (figure.layout.meta or {}).get("says", title)
     said = "".join(f"<p>{escape(line)}</p>" for line in caption.splitlines())
     table = f'<button type="button" data-table="{escape(title)}" aria-expanded="false">{text_of(_("Table"))}</button>'
     body = f"""{messages_element()}<main><h1>{escape(title)}</h1>
 {table}<figure><div class="scroller" tabindex="0" role="region" aria-label="{escape(title)}">\
-<div id="figure" role="group" aria-label="{escape(told)}"></div></div>
+<div id="figure" role="group" aria-label="{escape(label)}"></div></div>
 <figcaption>{said}</figcaption></figure></main>"""
     drawn = json.loads(figure.to_json())
     start = f'Plotly.newPlot("figure", {embedded(drawn["data"])}, {embedded(drawn["layout"])}, {embedded(CONFIG)});'

@@ -7,6 +7,7 @@ the same. Such a *shape* is worked out here, once; a request is then a shape, th
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -44,7 +45,7 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
     cells have room for.
     """
     where = bank_layout(launch, hardware)
-    worst = worst_request(launch, hardware)
+    worst = worst_request(launch, hardware).spelled(recording)
     shapes = _Shapes(launch, where, hardware)
     order = [worst.block, *(block for block in blocks(launch) if block != worst.block)] if len(launch.requests) else []
     parts, room = [], most
@@ -62,7 +63,7 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
         "files": _files(recording, launch),
         "sites": _explained(recording, launch, hardware),
         "arrays": _arrays(worst, where, cells),
-        "globals": _globals(launch),
+        "globals": _globals(worst),
         "shapes": shapes.served,
         "blocks": sorted(parts, key=lambda part: int(part["block"])),
         "first": worst.block,
@@ -70,18 +71,16 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
     }
 
 
-def played_block(
-    launch: Launch, block: int, hardware: Hardware, *, banks: int | None = None, view: View = "declared"
-) -> Played:
-    """Return one block of a launch ready for JSON, as it is drawn for so many banks.
+def played_block(now: RequestView, hardware: Hardware, *, banks: int | None = None, view: View = "declared") -> Played:
+    """Return the block of a request ready for JSON, as it is drawn for so many banks.
 
     The physical view has all of shared memory as one array.
     """
+    launch, rows = now.launch, now.rows
     where = bank_layout(launch, hardware, banks)
-    rows = playback_order(launch, block)
     shapes = _Shapes(launch, where, hardware)
-    part = _block(launch, block, rows[:_MOST_OF_BLOCK], shapes)
-    now = RequestView(launch, block, rows, 0 if len(rows) else -1)
+    part = _block(launch, now.block, rows[:_MOST_OF_BLOCK], shapes)
+    now = replace(now, position=0 if len(rows) else -1)
     sites = _sites(launch, hardware)
     for i, site in enumerate(sites):
         site["at"] = place_of(launch, i)
@@ -91,7 +90,7 @@ def played_block(
         "origin": where.origin,
         "sites": sites,
         "arrays": _arrays(now, where, _MOST_CELLS, view),
-        "globals": _globals(launch),
+        "globals": _globals(now),
         "shapes": shapes.served,
         "block": part,
         "left_out": max(len(rows) - _MOST_OF_BLOCK, 0),
@@ -204,11 +203,18 @@ def _cells(array: ArrayInfo, grid: Grid) -> Played:
     }
 
 
-def _globals(launch: Launch) -> list[Played]:
+def _globals(now: RequestView) -> list[Played]:
     """Return where the arrays in global memory lie, so that their elements can be named."""
     return [
-        {"name": one.name, "address": one.address, "shape": one.shape, "strides": one.strides, "size": one.itemsize}
-        for one in launch.arrays
+        {
+            "name": one.name,
+            "address": one.address,
+            "shape": one.shape,
+            "strides": one.strides,
+            "size": one.itemsize,
+            "between": now.spelling.between_indices,
+        }
+        for one in now.launch.arrays
         if one.space == "global"
     ]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend, css_variables, font, mono
 from smemviz.figures.registry import FIGURES
-from smemviz.i18n import N_, _, ngettext
+from smemviz.i18n import _, ngettext
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch
@@ -25,17 +25,11 @@ from smemviz.reports.pictures import missing, provenance
 from smemviz.reports.selection import launch_name
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import sentences
-from smemviz.wording.labels import count, duration, operation_name, space_name
+from smemviz.wording.labels import count, duration, operation_name, space_name, verdict_name
 from smemviz.wording.sentences import described, facts, findings_of, headline_of
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
 _MOST_CELLS = 400_000  # of the shared arrays of all launches; about 10 MB before they are packed
-_VERDICTS = {
-    "agrees": N_("agrees"),
-    "explained": N_("explained"),
-    "inflated": N_("inflated"),
-    "unexplained": N_("unexplained"),
-}
 _COLORS = ("paper", "ink", "muted", "value", "idle", "frame", "conflict", "unused")
 
 
@@ -190,7 +184,7 @@ def _site_table(recording: Recording, launch: Launch, name: str, hardware: Hardw
         line = f"{Path(site.file).name}:{site.line}" if site.file else str(site.line)
         cells = [line, site.source, space_name(site.space), operation_name(site.op), str(site.width)]
         cells += [column.site_text(launch, i, hardware) for column in counts]
-        cells += [_(_VERDICTS[launch.hardware[i].verdict])] if launch.hardware else []
+        cells += [verdict_name(launch.hardware[i].verdict)] if launch.hardware else []
         rows.append((cells, bool(row.excess)))
     said = _("{kernel}: {headline}.", kernel=name, headline=headline_of(recording, launch, hardware))
     return _table(sentences(said, missing(recording, [launch]) if launch.missing else ""), heads, rows, "sites")

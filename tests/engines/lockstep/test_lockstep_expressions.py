@@ -6,7 +6,7 @@ import textwrap
 import numba
 import numpy as np
 import pytest
-from helpers.lockstep_text import launch_text
+from helpers.lockstep_text import launch_text, result
 from helpers.typed_expressions import ELEMENTS, Expression, expressions, function_text, inputs, kernel_text
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -88,3 +88,13 @@ def test_a_side_of_a_condition_that_no_thread_takes_counts_for_the_type():
     for taken in (False, True):
         arrays["bool"] = np.full(ELEMENTS, taken)
         assert differing(made, arrays) == []
+
+
+def test_a_remainder_of_a_number_near_the_largest_is_the_dividend():  # H200
+    out = result("out[cuda.threadIdx.x] = -9.86 % -1.7976931348623157e308", "float64")
+    assert out[0] == -9.86
+
+
+def test_a_complex_number_of_two_of_single_precision_has_single_precision():  # H200
+    out = result("out[cuda.threadIdx.x] = (complex(float32(0.1), float32(0.2)) + complex64(1)).real", "float64")
+    assert out[0] == np.float32(np.float32(0.1) + np.float32(1))

@@ -266,7 +266,7 @@ ENGINE = "is not executed in lockstep; run with engine gpu"
         ("x = out[0.5]", "an index is an integer; out[0.5] has one of float64. Use int(...)."),
         ("x = 1.5 & 2", "Numba has no float64 & int64; convert one side"),
         ("x = ~1.5", "Numba has no ~ on float64; convert the operand"),
-        ("x = y", "the name y is not known"),
+        ("x = y", "the name y is not known, for Numba as well; define it or import it"),
         ("x = x + 1", "x is read before it is assigned; assign it on every path"),
         ("x = 0x1FFFFFFFFFFFFFFFF", "36893488147419103231 does not fit 64 bits"),
         ("return 3", "a kernel returns nothing; store the result in an array"),
@@ -353,6 +353,12 @@ def test_one_name_for_two_arrays_in_different_threads_is_refused():
             "kernel[1](np.zeros(3))",
             LaunchError,
             "a launch needs kernel[grid, block], then perhaps a stream and dynamic shared bytes",
+        ),
+        (
+            "kernel[1, 16, 64](np.zeros(3))",
+            LaunchError,
+            "the third value of a launch is a stream; 64 is none. Dynamic shared memory is the fourth: "
+            "kernel[grid, block, 0, 64]",
         ),
         (
             "typed[1, 1](np.zeros(3), 1)",

@@ -62,6 +62,7 @@ INTEGER, FLOAT = 3, 2
         ("x = 2\nif i > 99:\n    (x, y), z = (2.5, 1), 1", FLOAT),
         ("x = 2 if cuda.blockDim.x == 32 else 2.5", FLOAT),
         ("x = cuda.blockDim.x and 2.0 or 1", FLOAT),
+        ("x = uint64(2) if (i > 99 and False) else 2", INTEGER),
         ("x = (2, 2)\nif cuda.blockDim.x > 32:\n    x = (2.5, 1)\nx = x[0]", FLOAT),
         ("x = (2, 2)\nif cuda.blockDim.x > 32:\n    x = (2.5, 1)\nx = x[1]", INTEGER),
     ],
@@ -77,3 +78,27 @@ def test_a_function_returns_the_type_of_all_its_returns():
 
 def test_what_the_branch_of_an_unknown_construct_assigns_stays_as_it_is():
     assert set(result(text_of("x = 2\nif i > 99:\n    x = [1.5][0]"), "float64")) == {INTEGER}
+
+
+@pytest.mark.parametrize(
+    "given", ["rows[cuda.threadIdx.x], 1", "rows[0, cuda.threadIdx.x % 2 :], cuda.threadIdx.x % 2"]
+)
+def test_a_function_is_gone_through_with_what_several_warps_give_it(given):
+    text = f"""
+    @cuda.jit(device=True)
+    def total(row, first):
+        acc = 0
+        for k in range(first, len(row)):
+            acc += row[k] * first
+        return acc
+
+    @cuda.jit
+    def kernel(rows, out):
+        i = cuda.threadIdx.x
+        out[i] = total({given})
+    """
+    out = np.zeros(128)
+    launch_text(text, np.ones((128, 3)), out, block=128)
+    threads = np.arange(128)
+    wanted = np.full(128, 2.0) if "0, " not in given else np.where(threads % 2, 1.0, 0.0)
+    np.testing.assert_array_equal(out, wanted)

@@ -25,7 +25,7 @@ from smemviz.app.pages.compare.compare_tiles import tiles
 from smemviz.app.state import LookState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
-from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
+from smemviz.figures.registry import FIGURES, Asked
 from smemviz.i18n import N_, _, speaking
 from smemviz.views.comparison import Row, compared, headline, to_csv
 from smemviz.wording.grammar import items
@@ -84,9 +84,10 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
             "compare-results.hidden": True,
         }
     look = LookState.read({"theme": theme})
-    figures = [draw(rows, theme=look.theme) for draw in (wavefront_bars, time_bars, sector_bars)]
+    asked = Asked(None, rows[0].entry.hardware, look.theme, rows=rows)
     filling: Filling = {}
-    for picture, figure in zip(_PICTURES, figures, strict=True):
+    for picture, view in zip(_PICTURES, ("wavefronts", "times", "sectors"), strict=True):
+        figure = FIGURES["compare"].draw(asked._replace(view=view))
         filling[f"{picture}.figure"] = figure
         filling[f"{picture}.style"] = {"height": figure.layout.height}
     return filling | {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dash import html
 from dash.development.base_component import Component
@@ -14,7 +15,7 @@ from smemviz.figures.drawing.style import ThemeName
 from smemviz.figures.sectors import largest_request, sectors
 from smemviz.i18n import N_, _
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.recordings.data import Launch
+from smemviz.recordings.spelling import spelling_of
 from smemviz.views.comparison import Row
 from smemviz.wording.grammar import clauses
 from smemviz.wording.labels import efficiency_text
@@ -43,16 +44,17 @@ def side_by_side(rows: Sequence[Row], theme: ThemeName) -> list[Component]:
 def _column(row: Row, place: int, theme: ThemeName) -> Component:
     launch = row.entry.launch
     sites = [i for i, site in enumerate(launch.sites) if site.space == "global"]
-    pictures = [_picture(launch, site, place, theme) for site in sites]
+    pictures = [_picture(row, site, place, theme) for site in sites]
     none = [html.P(_("No request goes to global memory."), className="note")]
     return html.Div([html.H3(row.entry.name), *(pictures or none)])
 
 
-def _picture(launch: Launch, site: int, place: int, theme: ThemeName) -> Component:
+def _picture(row: Row, site: int, place: int, theme: ThemeName) -> Component:
+    launch = row.entry.launch
     chosen, now, traffic = launch.sites[site], largest_request(launch, site), traffic_of(launch, site)
     if now is None or traffic is None or traffic.sectors_per_request is None or traffic.efficiency is None:
         return html.P(rich("{source}: no request was logged", source=html.Code(chosen.source)), className="note")
-    figure = sectors(now, theme=theme, legend=False)
+    figure = sectors(replace(now, spelling=spelling_of(row.entry.file)), theme=theme, legend=False)
     picture = graph({"type": "request-of", "launch": place, "site": site})
     picture.figure, picture.style = figure, {"height": figure.layout.height}
     cost = {

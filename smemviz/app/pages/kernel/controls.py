@@ -9,6 +9,7 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
+from smemviz.app.components.written import Written
 from smemviz.app.state import MOST_BANKS
 from smemviz.frontends.numba.constants import Constant
 from smemviz.frontends.numba.program import Program
@@ -211,9 +212,9 @@ def playback() -> Component:
     speeds = [{"value": str(n), "label": f"{n}/s"} for n in (1, 4, 12)]
     return html.Div(
         [
-            html.Output(id="position-text", className="position-text"),  # which the script writes
-            html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Playback")}),
-            html.Div(id="position", className="position"),  # the script's slider
+            Written(html.Output(id="position-text", className="position-text")),  # which the script writes
+            Written(html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Playback")})),
+            Written(html.Div(id="position", className="position")),  # the script's slider
             dmc.SegmentedControl(
                 id=control("speed"), data=speeds, value="4", size="xs", **{"aria-label": _("Requests per second")}
             ),
@@ -224,9 +225,8 @@ def playback() -> Component:
 
 def _button(to: str, label: str, title: str = "") -> Component:
     return html.Button(
-        id={"type": "go", "to": to},
         className=f"icon-button {to}",
         type="button",
         title=title or label,
-        **{"aria-label": label},
+        **{"aria-label": label, "data-go": to},
     )

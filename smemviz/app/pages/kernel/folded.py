@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.written import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.figures.drawing.style import LEFT, RIGHT
@@ -61,7 +62,7 @@ def _panel(name: str) -> Component:
     return html.Section(
         html.Details(
             [
-                html.Summary(html.H2(title, id=f"{name}-title")),
+                Written(html.Summary(html.H2(title, id=f"{name}-title"))),
                 html.P(id=f"{name}-note", className="note"),
                 download(title),
                 scroller(html.Div(graph(name)), label=title),

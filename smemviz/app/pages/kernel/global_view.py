@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE
@@ -13,6 +13,7 @@ from smemviz.app.components.graph import download, graph, panel
 from smemviz.app.components.launches import Filling, Query, launch_name
 from smemviz.app.components.links import pick_of
 from smemviz.app.components.rich import rich
+from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.controls import choice, scope_switch
 from smemviz.app.pages.kernel.look_view import looked_at
@@ -30,10 +31,10 @@ GLOBAL_PROPERTIES = (
     "global-memory.hidden",
     "global-memory.open",
     "site-traffic-panel.hidden",
-    "site-traffic-title.children",
-    "site-facts.children",
+    "site-traffic-title.html",
+    "site-facts.html",
     "site-traffic-note.children",
-    "site-peers.children",
+    "site-peers.html",
     "spread-area.hidden",
     "spread.figure",
     "spread.style",
@@ -47,7 +48,7 @@ GLOBAL_PROPERTIES = (
 def global_memory() -> Component:
     """Lay out what is shown of global memory, folded until a request to it is looked at."""
     elements = panel(FIGURES["elements"].title, "elements", choice("elements", _("Global array")), scope_switch())
-    head = html.Summary(html.H2(_("Global memory"), id="global-memory-title"))
+    head = Written(html.Summary(html.H2(_("Global memory"), id="global-memory-title")))
     return html.Details([head, site_panel(), elements], id="global-memory", className="folded", open=False, hidden=True)
 
 
@@ -55,10 +56,10 @@ def site_panel() -> Component:
     """Lay out what is said of all requests of a global site."""
     return html.Section(
         [
-            html.H2(id="site-traffic-title"),
-            html.Dl(id="site-facts", className="facts"),
+            Written(html.H2(id="site-traffic-title")),
+            Written(html.Dl(id="site-facts", className="facts")),
             html.P(id="site-traffic-note", className="note"),
-            html.P(id="site-peers"),
+            Written(html.P(id="site-peers")),
             html.Div(
                 [
                     html.Div(graph("spread")),
@@ -117,10 +118,10 @@ def _site(shown: Shown, asked: Asked, query: Query) -> Filling:
     figure = FIGURES["spread"].draw(asked)
     return {
         "site-traffic-panel.hidden": False,
-        "site-traffic-title.children": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
-        "site-facts.children": _facts(launch, site, asked.hardware),
+        "site-traffic-title.html": rich("All requests of {site}", site=html.Code(launch.sites[site].source)),
+        "site-facts.html": _facts(launch, site, asked.hardware),
         "site-traffic-note.children": used_of(traffic),
-        "site-peers.children": _peers(shown, launch, query),
+        "site-peers.html": _peers(shown, launch, query),
         "spread-area.hidden": len(traffic.spread.nonzero()[0]) < 2,
         "spread.figure": figure,
         "spread.style": {"height": figure.layout.height},
@@ -138,7 +139,7 @@ def _peers(shown: Shown, launch: Launch, query: Query) -> list[Component | str]:
     rest = [(name, value) for name, value in query.items() if name not in ("kernel", "launch")]
     picks = [("launch", pick_of(query["file"], one.kernel, nth)) for one, nth in named]
     names = listed(launch_name(*firsts[id(one)]) for one in peers)
-    link = dcc.Link(_("side by side with {names}", names=names), href=f"{COMPARE}?{urlencode(rest + picks)}")
+    link = html.A(_("side by side with {names}", names=names), href=f"{COMPARE}?{urlencode(rest + picks)}")
     return rich("The same accesses in another order: {link}", link=link)
 
 

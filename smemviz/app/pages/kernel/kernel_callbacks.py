@@ -17,12 +17,11 @@ from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.kernel import follow, suggest_panel
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
-from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES, view_folded
-from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, closed_global, view_global
-from smemviz.app.pages.kernel.kernel_page import kernel_page
-from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES, view_look
+from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES
+from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, closed_global
+from smemviz.app.pages.kernel.kernel_page import folded, kernel_page, looked, touched
+from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES
 from smemviz.app.pages.kernel.measured import measured_panels
-from smemviz.app.pages.kernel.pictures import Pictures
 from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, view_run
 from smemviz.app.pages.kernel.why_panel import WHY_PROPERTIES, view_why
 from smemviz.app.state import RunState
@@ -44,9 +43,6 @@ def register(app: Dash, services: Services) -> None:
 
 
 def _add_callbacks(app: Dash, library: Library) -> None:
-    pictures = Pictures()
-    looked, touched, folded = (pictures.cached(view) for view in (view_look, view_global, view_folded))
-
     @app.callback(  # type: ignore[untyped-decorator]
         outputs(_PROPERTIES),
         Input("run", "data"),

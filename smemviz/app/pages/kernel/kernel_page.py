@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.graph import panel, picture_panel
 from smemviz.app.components.launches import Filling, Query
+from smemviz.app.components.written import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.controls import (
     choice,
@@ -29,6 +30,7 @@ from smemviz.app.pages.kernel.measured.hardware_panel import hardware_panel
 from smemviz.app.pages.kernel.measured.measured_panels import view_measured
 from smemviz.app.pages.kernel.measured.published_panel import published_panel
 from smemviz.app.pages.kernel.measured.timing_panel import timing_panel
+from smemviz.app.pages.kernel.pictures import Pictures
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.pages.kernel.suggest_panel import suggest_panel
 from smemviz.app.pages.kernel.why_panel import view_why, why_panel
@@ -44,6 +46,8 @@ _WARPS_NOTE = N_(
     "A number is the worst degree of a warp's requests, for global memory the most sectors of one. The stronger the "
     "colour, the higher the degree."
 )
+_PICTURES = Pictures()
+looked, touched, folded = (_PICTURES.cached(view) for view in (view_look, view_global, view_folded))
 
 
 def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query, *, follow: bool = False) -> Component:
@@ -73,10 +77,10 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     refused = bool(state.constants) and looked_at(library, run, look) is None
     drawn = own if refused and looked_at(library, own, look) is not None else run
     measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
-    later = view_why(library, drawn, look) | view_folded(library, drawn, look)
+    later = view_why(library, drawn, look) | folded(library, drawn, look)
     closed = closed_global(library, drawn, look)
-    later |= view_global(library, drawn, look) if closed is None else closed
-    shown = view_run(library, drawn) | view_look(library, drawn, look) | later | measured
+    later |= touched(library, drawn, look) if closed is None else closed
+    shown = view_run(library, drawn) | looked(library, drawn, look) | later | measured
     if drawn is not run:
         shown |= view_run(library, run, shown["shown-run.data"]["title"], own=True)
     return shown | {"drawn-run.data": drawn}
@@ -110,14 +114,9 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
         dcc.Store(id="measured-last"),
         dcc.Store(id="version"),  # of a file that is followed
         dcc.Store(id="knobs-of", data=knob_kinds(program)),
-        html.Nav(id="kernels", className="kernels", **{"aria-label": _("Kernels of this file")}),
-        dcc.Loading(
-            _title(),
-            delay_show=250,
-            overlay_style={"visibility": "visible", "opacity": 0.5},
-            custom_spinner=html.Span(className="spinner"),
-        ),
-        html.Div(id="notices", role="status", className="notices"),
+        Written(html.Nav(id="kernels", className="kernels", **{"aria-label": _("Kernels of this file")})),
+        _title(),
+        Written(html.Div(id="notices", role="status", className="notices")),
         html.Div(
             [
                 html.Div([*lead, _source(), _constants(program, hardware)], className="left opening"),
@@ -147,7 +146,7 @@ def _title() -> Component:
         [
             html.Div(
                 [
-                    html.P(id="eyebrow", className="eyebrow"),
+                    Written(html.P(id="eyebrow", className="eyebrow")),
                     choice("launch", _("Launch of this kernel")),
                     html.P(id="origin", className="origin"),
                 ],
@@ -164,8 +163,8 @@ def _source() -> Component:
     keys = html.P(_("↑ ↓ go from access to access"), className="note keys")
     return html.Section(
         [
-            html.Div([html.H2(_("Source"), id="source-title"), keys], className="panel-head"),
-            scroller(html.Ol(id="source", className="source"), titled="source-title"),
+            Written(html.Div([html.H2(_("Source"), id="source-title"), keys], className="panel-head")),
+            scroller(Written(html.Ol(id="source", className="source")), titled="source-title"),
         ],
         className="panel source-panel",
         id="source-panel",
@@ -176,7 +175,7 @@ def _constants(program: Program, hardware: Hardware) -> Component:
     reset = html.Button(_("Reset"), id="reset", className="text-button", type="button")
     return html.Section(
         [
-            html.Div([html.H2(_("Constants"), id="knobs-title"), reset], className="panel-head"),
+            html.Div([Written(html.H2(_("Constants"), id="knobs-title")), reset], className="panel-head"),
             knobs(program),
             html.Div([hardware_select(hardware), source_switch()], className="fields"),
         ],
@@ -194,7 +193,7 @@ def _played() -> list[Component]:
     return [
         html.Div(pictures, className="pictures"),
         html.Section(
-            [html.H2(_("Playback"), className="visually-hidden"), choice("block", _("Block")), playback()],
+            [Written(html.H2(_("Playback"), className="visually-hidden")), choice("block", _("Block")), playback()],
             className="panel playback-panel",
         ),
     ]
@@ -203,8 +202,8 @@ def _played() -> list[Component]:
 def _facts() -> Component:
     return html.Section(
         [
-            html.H2(_("Launch"), id="facts-title"),
-            html.Dl(id="facts", className="facts"),
+            Written(html.H2(_("Launch"), id="facts-title")),
+            Written(html.Dl(id="facts", className="facts")),
             html.P(id="facts-note", className="note"),
         ],
         className="panel facts-panel",

@@ -58,7 +58,7 @@ def view_look(library: Library, run_query: Query, look_query: Query) -> Filling:
     names = [array.name for array in launch.shared_arrays]
     looked = look_at(now, look.elements)
     drawn = look.banks or hardware.banks
-    block = played_block(launch, now.block, hardware, banks=drawn, view=look.view)
+    block = played_block(now, hardware, banks=drawn, view=look.view)
     group = next(group for group in shown.groups() if any(one is launch for one, _ in group))
     nth, numbers = next(n for one, n in group if one is launch), [n for _, n in group]
     return {

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE, KERNEL
 from smemviz.app.components.facts import fact
+from smemviz.app.components.frames import notice
 from smemviz.app.components.launches import (
     Filling,
     Query,
@@ -26,7 +26,7 @@ from smemviz.app.components.launches import (
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.controls import knob_note
-from smemviz.app.pages.kernel.source_view import refused_source, source_view
+from smemviz.app.pages.kernel.source_view import line_badges, refused_source, source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
 from smemviz.errors import LaunchError, PlaceError, SmemvizError
@@ -43,13 +43,13 @@ from smemviz.wording.labels import finding_name
 from smemviz.wording.sentences import described_where, facts, findings_of, headline_of, origin, rule
 
 RUN_PROPERTIES = (
-    "kernels.children",
-    "eyebrow.children",
+    "kernels.html",
+    "eyebrow.html",
     "headline.children",
     "origin.children",
-    "notices.children",
-    "source.children",
-    "facts.children",
+    "notices.html",
+    "source.html",
+    "facts.html",
     "facts-note.children",
     "shown-run.data",
     "results.className",
@@ -74,18 +74,19 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
     hardware = hardware_of(shown, state)
     found = findings_of(shown.recording, launch)
     return {
-        "kernels.children": [
+        "kernels.html": [
             *_kernel_links(shown, launch, query, hardware),
             *_twin_link(library, launch.kernel, query),
         ],
-        "eyebrow.children": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
+        "eyebrow.html": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
         "headline.children": headline_of(shown.recording, launch, hardware),
         "origin.children": _origin(shown, launch, hardware),
-        "notices.children": _notices(shown, launch, found, query),
-        "source.children": source_view(shown.recording, launch, summarize(launch, hardware), found),
-        "facts.children": _facts(launch, hardware),
+        "notices.html": _notices(shown, launch, found, query),
+        "source.html": source_view(shown.recording, launch, summarize(launch, hardware), found),
+        "facts.html": _facts(launch, hardware),
         "facts-note.children": _("From the {origin}; {rule}.", origin=shown.origin, rule=rule(hardware, [launch])),
-        "shown-run.data": _shown_run(shown, launch.kernel, hardware),
+        "shown-run.data": _shown_run(shown, launch.kernel, hardware)
+        | (_in_editor(shown, launch, hardware, state.file) if library.is_text(state.file) else {}),
         "results.className": "columns",
     }
 
@@ -96,11 +97,11 @@ def _around(shown: Shown, query: Query, state: RunState, before: str | None, err
     filling: Filling = {"shown-run.data": _shown_run(shown, before or "", hardware)}
     links = _kernel_links(shown, None, query, hardware)
     if links:
-        filling["kernels.children"] = links
+        filling["kernels.html"] = links
     kernel = shown.program.kernels.get(state.kernel or next(iter(shown.refused()), ""))
     if kernel is not None and kernel.name != before and isinstance(error, LaunchError):
-        filling["source.children"] = refused_source(shown.program.file, shown.program.source, kernel.name, error.line)
-        filling["eyebrow.children"] = [Path(shown.program.file).name, " · ", html.Strong(kernel.name)]
+        filling["source.html"] = refused_source(shown.program.file, shown.program.source, kernel.name, error.line)
+        filling["eyebrow.html"] = [Path(shown.program.file).name, " · ", html.Strong(kernel.name)]
         filling["results.className"] = "columns stale refused" if before else "columns nothing refused"
     return filling
 
@@ -121,7 +122,7 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
         worst, nth = worst_of(shown, group, hardware)
         current = any((other.kernel, number) == here for other, number in group)
         links.append(
-            dcc.Link(
+            html.A(
                 [html.Span(group_name(group)), launch_badge(shown, worst, hardware)],
                 href=f"{page}?" + urlencode(rest | launch_query(worst, nth)),
                 className="kernel-link current" if current else "kernel-link",
@@ -130,13 +131,13 @@ def _kernel_links(shown: Shown, launch: Launch | None, query: Query, hardware: H
     for kernel in shown.refused():
         current = launch is None and kernel == query.get("kernel")
         links.append(
-            dcc.Link(
+            html.A(
                 [html.Span(kernel), refused_badge()],
                 href=f"{page}?" + urlencode(rest | {"kernel": kernel}),
                 className="kernel-link current" if current else "kernel-link",
             )
         )
-    return [*links, dcc.Link(_("Compare"), href=f"{COMPARE}?{urlencode(rest)}", className="compare-link")]
+    return [*links, html.A(_("Compare"), href=f"{COMPARE}?{urlencode(rest)}", className="compare-link")]
 
 
 def _twin_link(library: Library, kernel: str, query: Query) -> list[Component]:
@@ -148,7 +149,7 @@ def _twin_link(library: Library, kernel: str, query: Query) -> list[Component]:
     rest = {name: query[name] for name in query if name == "cc" or name in known}
     text = _("The same in CUDA C++") if is_cuda_file(other) else _("The same in Python")
     href = f"{KERNEL}?{urlencode({'file': other, 'kernel': kernel, **rest})}"
-    return [dcc.Link(text, href=href, className="twin-link compare-link")]
+    return [html.A(text, href=href, className="twin-link compare-link")]
 
 
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:
@@ -168,7 +169,7 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
             "{n:,} requests were counted but not logged; pictures show the logged blocks.",
             launch.missing,
         )
-        notices.append(dmc.Alert(text, title=_("Not every request is logged"), color="yellow", variant="light"))
+        notices.append(notice(text, _("Not every request is logged")))
     found: dict[tuple[str, int, str, str], Finding] = {}
     for finding in findings:
         where = described_where(finding, shown.recording)
@@ -179,7 +180,7 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
         access = access_of(shown.recording, launch, found[kind, line, where, message])
         if access is not None:
             said += [" ", _access_link(access, query)]
-        notices.append(dmc.Alert(said, title=capital(finding_name(kind)), color="blue" if harmless else "orange"))
+        notices.append(notice(said, capital(finding_name(kind)), kind="plain" if harmless else "wrong"))
     return notices
 
 
@@ -188,7 +189,7 @@ def _access_link(access: tuple[int, int, int | None], query: Query) -> Component
     names = zip(("site", "block", "warp"), access, strict=True)
     named = {name: str(value) for name, value in names if value is not None}
     href = f"{page_of(query.get('file', ''))}?{urlencode(query | named)}"
-    return dcc.Link(_("Show the access"), href=href, className="access-link")
+    return html.A(_("Show the access"), href=href, className="access-link")
 
 
 def _described(line: int, where: str, message: str) -> list[Component | str]:
@@ -208,7 +209,7 @@ def refusal(error: SmemvizError, before: str | None, source: str = "", file: str
     return {
         "headline.children": _("This cannot be launched") if launched else _("This cannot be run"),
         "origin.children": "",
-        "notices.children": _refusal(error, _still_there(before, own) if before else "", source, file),
+        "notices.html": _refusal(error, _still_there(before, own) if before else "", source, file),
         "results.className": "columns stale" if before else "columns nothing",
     }
 
@@ -232,7 +233,12 @@ def _refusal(error: SmemvizError, still_there: str, source: str, file: str) -> C
         said += [html.Br(), html.Code(line)]
     if still_there:
         said.append(html.P(still_there))
-    return dmc.Alert(said, color="red", id="error", className="refusal")
+    return notice(said, kind="wrong refusal", id="error")
+
+
+def _in_editor(shown: Shown, launch: Launch, hardware: Hardware, file: str) -> dict[str, Any]:
+    """Return what the editor shows at the lines of a text that was written in it."""
+    return {"file": file, "badges": line_badges(shown.recording, launch, summarize(launch, hardware))}
 
 
 def _facts(launch: Launch, hardware: Hardware) -> list[Component]:

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, String, Token  # type: ignore[import-untyped]
 
+from smemviz.app.english import as_html
 from smemviz.frontends.cuda import is_cuda_file
 from smemviz.frontends.listing import Span, functions, listing
 from smemviz.i18n import _
@@ -66,6 +67,24 @@ def _file_view(
             kinds = tuple(mistakes.get(number, ()))
             shown.append(_line(number, lines[number - 1], classes[number - 1], launch.sites, here, rows, kinds))
     return shown
+
+
+def line_badges(recording: Recording, launch: Launch, rows: tuple[SiteSummary, ...]) -> dict[int, str]:
+    """Return short badges of the lines of a recording's own file as HTML, in each line the worst first."""
+    badges: dict[int, str] = {}
+    for i, row in sorted(enumerate(rows), key=lambda numbered: -(numbered[1].excess or 0)):
+        site = launch.sites[i]
+        if recording.file_of(launch, site) == recording.file:
+            badges[site.line] = badges.get(site.line, "") + as_html(_short_badge(i, site, row))
+    return badges
+
+
+def _short_badge(i: int, site: Site, row: SiteSummary) -> Component:
+    badge, (_kind, *costs) = _badge(i, site, row), badge_parts(site, row)
+    said = f"{site.source}: {badge.title}"
+    badge.children, badge.title = costs[0], said
+    setattr(badge, "aria-label", said)
+    return badge
 
 
 def refused_source(file: str, source: str, kernel: str, line: int) -> list[Component]:
@@ -142,8 +161,7 @@ def _badge(i: int, site: Site, row: SiteSummary) -> Component:
     return html.Button(
         [html.Span(site.source, className="badge-source notranslate"), html.Span(short)],
         title=said,
-        id={"type": "site", "index": i},
         className=f"badge {state}",
         type="button",
-        **{"aria-pressed": "false"},
+        **{"aria-pressed": "false", "data-site": str(i)},
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import dash_mantine_components as dmc
 from dash import Dash, Input, ctx, dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.components.connect import fill
-from smemviz.app.components.frames import job_head, scroller
+from smemviz.app.components.frames import job_head, notice, scroller
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
+from smemviz.app.components.written import Written
 from smemviz.app.library import Library
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Facts, Suggester
@@ -26,8 +26,8 @@ PROPERTIES = (
     "suggest-panel.hidden",
     "suggest.disabled",
     "cancel-suggest.hidden",
-    "suggest-status.children",
-    "suggestions.children",
+    "suggest-status.html",
+    "suggestions.html",
     "suggest-poll.disabled",
 )
 _HEAD = (N_("change"), N_("wavefronts now"), N_("predicted"), N_("counted"), N_("time"))
@@ -38,8 +38,8 @@ def suggest_panel() -> Component:
     return html.Section(
         [
             job_head(_("Another layout"), "suggest-title", (_("Suggest"), "suggest"), "cancel-suggest"),
-            html.Div(id="suggest-status", role="status", className="measure-status"),
-            html.Div(id="suggestions", className="suggestions"),
+            Written(html.Div(id="suggest-status", role="status", className="measure-status")),
+            Written(html.Div(id="suggestions", className="suggestions")),
             dcc.Interval(id="suggest-poll", interval=POLL_MILLISECONDS, disabled=True),
         ],
         id="suggest-panel",
@@ -69,15 +69,15 @@ def view_suggest(library: Library, suggester: Suggester, query: Query, *, busy: 
     elif busy:
         status = [html.Span(_("Something else is being measured; try again when that is done."))]
     elif problem := suggester.problem(shown, launch.kernel):
-        status = [dmc.Alert(translated(problem), title=_("Nothing can be suggested"), color="red")]
+        status = [notice(translated(problem), _("Nothing can be suggested"), kind="wrong")]
     facts = suggester.found(shown, path, launch.kernel)
     launches = [one for one in shown.recording.launches if one.kernel == launch.kernel]
     return {
         "suggest-panel.hidden": False,
         "suggest.disabled": running is not None or not library.local,
         "cancel-suggest.hidden": running is None,
-        "suggest-status.children": status,
-        "suggestions.children": _found(facts, launches) if facts else [_nothing_yet()],
+        "suggest-status.html": status,
+        "suggestions.html": _found(facts, launches) if facts else [_nothing_yet()],
         "suggest-poll.disabled": running is None,
     }
 
@@ -94,9 +94,10 @@ def _found(facts: Facts, launches: Sequence[Launch]) -> list[Component]:
     rows = suggested_rows(facts, launches)
     parts: list[Component] = []
     if rows:
-        # One component for all rows: each one on the page costs the browser time at every step.
-        body = [[row.change, row.now, row.predicted, row.counted, row.time] for row in rows]
-        table = dmc.Table(data={"head": list(map(_, _HEAD)), "body": body}, verticalSpacing=6, className="suggested")
+        head = html.Thead(html.Tr([html.Th(_(name), scope="col") for name in _HEAD]))
+        cells = ((row.change, row.now, row.predicted, row.counted, row.time) for row in rows)
+        body = html.Tbody([html.Tr(list(map(html.Td, of_row))) for of_row in cells])
+        table = html.Table([head, body], className="table suggested")
         parts.append(scroller(table, titled="suggest-title"))
     parts += [html.P(_noted(note), className="note") for row in rows for note in row.notes]
     parts += [html.P(_noted(note)) for note in refused_notes(facts, launches[0].kernel)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.links import access_query
 from smemviz.app.components.rich import rich
+from smemviz.app.components.written import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.frontends.numba.sites.loaded import loaded_sites
@@ -24,12 +25,12 @@ from smemviz.recordings.spelling import spelling_of
 from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.grammar import capital
 
-WHY_PROPERTIES = ("why.children",)
+WHY_PROPERTIES = ("why.html",)
 
 
 def why_panel() -> Component:
     """Lay out where it is said, below the headline."""
-    return html.Div(id="why", className="why")
+    return Written(html.Div(id="why", className="why"))
 
 
 def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
@@ -52,7 +53,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
         )
         for i in np.unique(launch.requests.site[now.rows]).tolist()
     ]
-    return {"why.children": each}
+    return {"why.html": each}
 
 
 def _paragraphs(said: Explained, link: Component | None) -> list[Component]:
@@ -71,7 +72,7 @@ def _on_every_gpu(run: Query, look: Query, launch: Launch, site: int, block: int
     now = request_view(launch, block, site=site)
     requests = launch.requests
     named = {name: str(getattr(requests, name)[now.row]) for name in ("site", "block", "warp", "step")}
-    return dcc.Link(_("On every GPU"), href=f"{GPUS}?{access_query(run, look | named)}", className="on-gpus")
+    return html.A(_("On every GPU"), href=f"{GPUS}?{access_query(run, look | named)}", className="on-gpus")
 
 
 class _Same:

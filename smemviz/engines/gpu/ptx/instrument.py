@@ -5,15 +5,19 @@ launch by one more parameter. While it counts, a thread keeps for each access th
 worked the class out for, and how many requests of that class it has led since: where the same lanes stand at the same
 distances, moved together by whole words or sectors, the class is the same. What it has led is added to the counts when
 the class changes, and when the thread ends.
+
+No report branches where the lanes of a request could part: they would not all meet again where those of the clean
+kernel do, and what they do together would be written as several requests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from smemviz.engines.gpu.ptx import reports
+from smemviz.engines.gpu.ptx.rows import call, leader, row, told
 from smemviz.engines.gpu.ptx.text import EntryText, head, variables
 from smemviz.engines.gpu.request_classes import ServedAs, served_as, shape_of_counts
 from smemviz.engines.lockstep.ptx.code.module import (
@@ -38,8 +42,21 @@ _LAUNCH = "smemviz_launch"
 
 _REGISTERS = {
     "pred": ("p", "q", "on", "shared", "global", "chosen"),
-    "b32": ("present", "mask", "group", "leader", "lane", "moved", "other", "low", "class", "at", "some", "epoch"),
-    "b64": ("launch", "counters", "address", "far", "value", "counter", "workspace"),
+    "b32": ("mask", "group", "leader", "lane", "moved", "other", "low", "class", "at", "some", "epoch"),
+    "b64": (
+        "launch",
+        "counters",
+        "address",
+        "far",
+        "value",
+        "counter",
+        "workspace",
+        "log",
+        "rows",
+        "cursor",
+        "used",
+        "warp",
+    ),
 }
 
 
@@ -142,16 +159,14 @@ class _Rewrite:
             yield "mov.b64 %s_workspace, {%s_low, %s_some};"
         for number, variable in enumerate(self._kernel.shared):
             yield f"mov.u64 %s_address, {variable.name};"
-            yield from _call("base", [("b64", "%s_launch"), ("b32", str(number)), ("b64", "%s_address")])
+            yield from call("base", [("b64", "%s_launch"), ("b32", str(number)), ("b64", "%s_address")])
         if self._mode == "count":
-            yield from _call("counters", [("b64", "%s_launch")], ("b64", "%s_counters"))
+            yield from call("counters", [("b64", "%s_launch")], ("b64", "%s_counters"))
             for number in range(len(self._kept)):
                 yield f"mov.b32 %s_mask{number}, 0;"
                 yield f"mov.b32 %s_led{number}, 0;"
         else:
-            yield from _call("chosen", [("b64", "%s_launch")], ("b32", "%s_some"))
-            yield "setp.ne.u32 %s_chosen, %s_some, 0;"
-            yield "mov.b32 %s_epoch, 0;"
+            yield from told()
 
     def _body(self) -> Iterator[str]:
         labels = self._text.labels_at()
@@ -198,12 +213,10 @@ class _Rewrite:
         return f"$s_{self._labels}"
 
     def _only_if_chosen(self, lines: Iterable[str]) -> Iterator[str]:
-        """Report where the warp is chosen; then its lanes go on together, as they would without the report."""
+        """Report where the warp is chosen."""
         after = self._label()
-        yield f"@!%s_chosen bra {after};"
-        yield "activemask.b32 %s_present;"
+        yield f"@!%s_chosen bra.uni {after};"
         yield from lines
-        yield "bar.warp.sync %s_present;"
         yield f"{after}:"
 
     # -- one access
@@ -278,17 +291,7 @@ class _Rewrite:
     def _written(self, access: Access, site: Site, number: int) -> Iterator[str]:
         value = self._value(access.value, site) if site.space == "shared" else []
         yield from value or ["mov.b64 %s_value, 0;"]
-        yield from _call(
-            "write",
-            [
-                ("b64", "%s_launch"),
-                ("b32", str(number | (reports.HAS_VALUES if value else 0))),
-                ("b32", "%s_epoch"),
-                ("b32", "%s_group"),
-                ("b64", "%s_address"),
-                ("b64", "%s_value"),
-            ],
-        )
+        yield from row(str(number | (reports.HAS_VALUES if value else 0)))
 
     def _value(self, value: Operand | None, site: Site) -> list[str]:
         """Put what is stored into 64 bits; nothing where that is not known."""
@@ -310,8 +313,7 @@ class _Rewrite:
         space: Space = site.space
         same, kept = self._label(), self._what_is_kept(number, space)
         whole = served.piece_bytes if served else SECTOR_BYTES if space == "global" else 1
-        yield "brev.b32 %s_leader, %s_group;"
-        yield "clz.b32 %s_leader, %s_leader;"
+        yield from leader()
         yield f"setp.eq.b32 %s_p, %s_mask{kept}, %s_group;"
         if space == "shared":
             yield "cvt.u32.u64 %s_at, %s_address;"
@@ -356,11 +358,11 @@ class _Rewrite:
 
     def _class_of(self, space: Space, served: ServedAs | None) -> Iterator[str]:
         if space == "global":
-            return _call("sectors", [("b32", "%s_group"), ("b64", "%s_address")], ("b32", "%s_class"))
+            return call("sectors", [("b32", "%s_group"), ("b64", "%s_address")], ("b32", "%s_class"))
         if served is None:  # its wavefronts are not told
             return iter(["mov.b32 %s_class, 0;"])
         name = reports.class_name(served).removeprefix("smemviz_")
-        return _call(name, [("b32", "%s_group"), ("b32", "%s_at")], ("b32", "%s_class"))
+        return call(name, [("b32", "%s_group"), ("b32", "%s_at")], ("b32", "%s_class"))
 
     def _add(self, kept: int) -> Iterator[str]:
         """Add what a thread has led to the counts."""
@@ -373,19 +375,3 @@ class _Rewrite:
 def _kept_registers(number: int, space: Space) -> Iterator[str]:
     yield f".reg .b32 %s_mask{number}, %s_led{number}, %s_class{number};"
     yield f".reg .b{32 if space == 'shared' else 64} %s_near{number};"
-
-
-def _call(name: str, given: Sequence[tuple[str, str]], result: tuple[str, str] | None = None) -> Iterator[str]:
-    """Give a call of one of the functions of ``reports``, with the types of what it passes."""
-    yield "{"
-    for number, (kind, _) in enumerate(given):
-        yield f".param .{kind} s_{number};"
-    if result:
-        yield f".param .{result[0]} s_result;"
-    for number, (kind, value) in enumerate(given):
-        yield f"st.param.{kind} [s_{number}], {value};"
-    names = ", ".join(f"s_{number}" for number in range(len(given)))
-    yield f"call {'(s_result), ' if result else ''}smemviz_{name}, ({names});"
-    if result:
-        yield f"ld.param.{result[0]} {result[1]}, [s_result];"
-    yield "}"

@@ -86,9 +86,9 @@ def record(
         chosen[:] = False
         chosen[numbers] = True
     arrays = (*passes.shared_arrays(), *given.arrays(entry.line))
-    requests = passes.write(chosen.ravel(), min(total, room), arrays)
+    requests, whole = passes.write(chosen.ravel(), min(total, room), arrays)
     clean(card, entry, configuration, given)
-    return ready.launch(configuration, requests, totals if total > len(requests) else None, arrays)
+    return ready.launch(configuration, requests, None if whole and total == len(requests) else totals, arrays)
 
 
 def clean(card: Card, entry: Entry, configuration: Configuration, given: Given[Any]) -> None:
@@ -124,10 +124,13 @@ class Passes:
         self._run("count", {"counts": counts, "copies": shape[0], "stride": shape[1] * shape[2]})
         return request_classes.totals(sites, counts.data.view(np.int64)[: math.prod(shape)].reshape(shape))
 
-    def write(self, chosen: NDArray[np.bool_], rows: int, arrays: Sequence[ArrayInfo]) -> Requests:
-        """Return the requests of the chosen warps, or of the first of them that have room in so many rows."""
+    def write(self, chosen: NDArray[np.bool_], rows: int, arrays: Sequence[ArrayInfo]) -> tuple[Requests, bool]:
+        """Return the requests of the chosen warps, or of the first of them that have room in so many rows.
+
+        Beside them, whether they are those of every warp.
+        """
         if rows == 0:
-            return Requests.empty()
+            return Requests.empty(), False
         log = self._card.reserve(rows * ROW_BYTES, 0xFF)  # a lane that is off leaves -1
         used = self._write(chosen, rows, log)
         if used.sum() > rows:
@@ -136,7 +139,7 @@ class Passes:
             used = self._write(chosen, rows, log)
         written = min(int(used.sum()), rows)
         words = log.data.view(np.int64)[: written * ROW_WORDS].reshape(written, ROW_WORDS)
-        return requests_of(words, self.warps, self._ready.sites, arrays)
+        return requests_of(words, self.warps, self._ready.sites, arrays), bool(chosen.all())
 
     def shared_arrays(self) -> tuple[ArrayInfo, ...]:
         """Return the shared arrays where the card has them; a pass must have been made."""

@@ -18,7 +18,6 @@ from smemviz.engines.gpu.recorder import device, not_run
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.lockstep.launching import Place
-from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch as launch_in_lockstep
@@ -53,12 +52,13 @@ class Recorder:
         configuration: Configuration,
         args: Sequence[Any],
         place: Place,
+        *,
         progress: Progress | None = None,
         log_bytes: int = LOG_BYTES,
-        limits: Limits = DEFAULT_LIMITS,
         number: int = 0,
         logged: Blocks | None = None,
         recorded: bool = True,
+        **_limits: Any,
     ) -> tuple[Launch | None, tuple[Finding, ...]]:
         """Make one launch, unless it would do harm; the arguments are as for lockstep's, which has ``limits``."""
         if not recorded:

@@ -1,7 +1,6 @@
 """What a rewritten kernel calls to report an access: functions in CUDA C++, compiled to PTX by NVRTC.
 
-A request is written by its warp together: the first lane takes the next row of the log, every lane writes its address
-there. It is counted as one of its class, ``request_classes``, which is worked out as the probes of Numba kernels do.
+A request is counted as one of its class, ``request_classes``, which is worked out as the probes of Numba kernels do.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ LAUNCH = ("counts", "copies", "stride", "bases", "chosen", "used", "cursor", "ro
 _OPTIONS = ("--gpu-architecture=compute_75", "--std=c++17", "-default-device", "-rdc=true")
 _OUTSIDE = re.compile(r"^(?:\.(?:version|target|address_size)|\s*//)[^\n]*\n", re.MULTILINE)
 
-_CONSTANTS = {"SITE": SITE, "EPOCH": EPOCH, "WARP": WARP, "STEP": STEP, "ROW_WORDS": ROW_WORDS}
-_CONSTANTS |= {"DEGREES": DEGREES, "WAVEFRONTS": WAVEFRONTS, "SECTOR_BYTES": SECTOR_BYTES}
+_CONSTANTS = {"DEGREES": DEGREES, "WAVEFRONTS": WAVEFRONTS, "SECTOR_BYTES": SECTOR_BYTES}
 _DEFINES = "".join(f"#define {name} {value}\n" for name, value in _CONSTANTS.items())
 
 _TEXT = """
@@ -66,26 +64,7 @@ extern "C" void smemviz_base(const Launch *launch, unsigned number, word address
     if (thread() == 0) launch->bases[number] = address;
 }
 
-extern "C" void
-smemviz_write(const Launch *launch, unsigned site, unsigned epoch, unsigned mask, word address, word value) {
-    unsigned leader = first(mask), step = 0;
-    word row = 0;
-    if (lane() == leader) {
-        row = atomicAdd(launch->cursor, 1ull);
-        step = atomicAdd(launch->used + warp(), 1u);
-    }
-    row = __shfl_sync(mask, row, leader);
-    if (row >= launch->rows) return;
-    word *log = launch->log + row * ROW_WORDS;
-    log[lane()] = address;
-    log[32 + lane()] = value;
-    if (lane() == leader) {
-        log[SITE] = site;
-        log[EPOCH] = epoch;
-        log[WARP] = warp();
-        log[STEP] = step;
-    }
-}
+extern "C" word smemviz_warp(const Launch *launch) { return warp(); }
 
 // The largest of the values, 0 to 63, that some of the lanes of a mask hold.
 static unsigned largest(unsigned mask, unsigned lanes, unsigned value) {

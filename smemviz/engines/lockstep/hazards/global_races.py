@@ -203,7 +203,7 @@ class GlobalRaces:
         slots = np.array([early, late]) - 1 - self._first
         apart = int(slots[0]) // self._slots != int(slots[1]) // self._slots
         who, whom = (self._findings.who(int(slot), with_block=apart) for slot in slots)
-        what = what_was_done(watched.element(cell, second.array), first, who, second, whom)
+        what = what_was_done(watched.element(cell, second.array, self._findings.spelling), first, who, second, whom)
         message = said("{what}, the same value: it does no harm that nothing orders them.", what=what)
         self._findings.add(key, BENIGN_RACE, second.line, slots, message)
 
@@ -237,7 +237,7 @@ class GlobalRaces:
             here &= ~(in_warp & (then <= both))
         apart = ~same
         if self._messages is not None:
-            apart &= ~self._messages.told(others_blocks, then, blocks)
+            apart &= ~self._messages.heard_from(others_blocks, then, blocks)
         return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here & same | apart))
 
     def _worst_of_each(
@@ -268,7 +268,7 @@ class GlobalRaces:
         slots = np.array([early, late]) - self._first
         race = Race(
             what_was_done(
-                watched.element(cell, second.array),
+                watched.element(cell, second.array, findings.spelling),
                 first,
                 findings.who(int(slots[0]), with_block=apart),
                 second,

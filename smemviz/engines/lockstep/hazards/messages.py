@@ -32,7 +32,9 @@ class Messages:
         if returns:
             self._heard[blocks] = number
 
-    def told(self, others: NDArray[np.int64], then: NDArray[np.int32], blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def heard_from(
+        self, others: NDArray[np.int64], then: NDArray[np.int32], blocks: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
         """Tell which blocks have heard from other blocks that these were done with executions ``then``."""
         heard = self._heard[blocks]
         last = (then <= self._tells[others]) & (self._sent[others] <= heard)

@@ -20,6 +20,7 @@ from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.model.hardware.operations import Effect, effect_of
 from smemviz.recordings.data import ArrayInfo, Site
+from smemviz.recordings.spelling import Spelling
 
 Threads = NDArray[np.signedinteger[Any]]  # the number of a thread in the launch and 1, so that 0 is nobody
 Numbers = NDArray[np.int32]  # of site executions
@@ -80,7 +81,7 @@ class Watched:
             numbers = [self._numbers[effect]]
             if effect != "store":
                 numbers = [np.zeros(len(self.contents), np.int32) for _ in range(2)]
-            self._marks[effect] = tuple((self._nobody(), kept) for kept in numbers)
+            self._marks[effect] = tuple((self._nobody(), executions) for executions in numbers)
         return self._marks[effect]
 
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
@@ -170,8 +171,8 @@ class Watched:
 
     def _hand_over(self, cells: NDArray[np.int64], owners: Threads) -> None:
         """Mark what the owners of cells did to them."""
-        for effect, kept in self._numbers.items():
-            numbers = kept.take(cells)
+        for effect, executions in self._numbers.items():
+            numbers = executions.take(cells)
             if numbers.any():
                 self.shared.add(effect)
                 for mark, by in self.marks(effect):
@@ -197,18 +198,18 @@ class Watched:
     def stored_too(self, cells: NDArray[np.int64], threads: Threads, then: Numbers) -> NDArray[np.bool_]:
         """Tell which threads took part in the execution that stored in cells, all of them the same value."""
         number, stored, storing = self._last_store
-        told = then == number
-        if told.any():
+        took_part = then == number
+        if took_part.any():
             most = int(max(threads.max(), storing.max())) + 1
-            told[told] = np.isin(cells[told] * most + threads[told], stored * most + storing)
-        return np.asarray(told)
+            took_part[took_part] = np.isin(cells[took_part] * most + threads[took_part], stored * most + storing)
+        return np.asarray(took_part)
 
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
         """Take the marks of loads or updates off cells of several threads."""
         for mark, _ in self.marks(effect):
             mark[cells] = 0
 
-    def element(self, cell: int, names: str) -> str:
+    def element(self, cell: int, names: str, spelling: Spelling) -> str:
         """Return the element that a cell belongs to, as in ``out[3, 5]``; of several arrays, one that a site names."""
         address = self.start + cell * self.nbytes
         there = [array for array in self.arrays if 0 <= address - array.address < array.nbytes]
@@ -217,7 +218,7 @@ class Watched:
         rest, index = address - array.address, [0] * len(array.shape)
         for axis in sorted(range(len(array.shape)), key=lambda one: -array.strides[one]):
             index[axis], rest = divmod(rest, array.strides[axis]) if array.strides[axis] > 0 else (0, rest)
-        return f"{array.name}[{', '.join(map(str, index))}]"
+        return spelling.element(array.name, index)
 
 
 def watched_memories(

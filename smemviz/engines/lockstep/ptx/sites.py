@@ -81,7 +81,7 @@ class SiteMap:
     def _site(self, place: Place, space: Space, op: str, width: int, dtype: str, kernel: str) -> Site:
         place = self._own(place)
         text = self._sources.file(place.file)
-        access = text.access(place.line) if text else None
+        access = text.access(place.line, stores=op == "store") if text else None
         if text is None or access is None:
             line, column = self.line_of(self._fallback)
             return Site(line, column, line, column, "", "", space, op, width, dtype, kernel)

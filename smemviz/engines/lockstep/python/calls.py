@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from smemviz.engines.lockstep.dispatch import Dispatcher
@@ -43,11 +44,26 @@ def _call(frame: Frame, node: ast.Call) -> Value:
 def _conversion(frame: Frame, node: ast.Call) -> Value:
     """Convert by a type's name: ``int32(x)``, ``np.float32(x)``, ``float(x)``."""
     target = frame.names.constant(node.func)
+    if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
+        return _named_tuple(frame, node, target)
+    if isinstance(target, FunctionType):
+        what = said("{code} is a plain function; put @cuda.jit(device=True) before it", code=short(node.func))
+        raise frame.wrong(node, what)
     dtype = None if isinstance(target, str) else as_dtype(target)
     if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
         known = (*names.CALLS, *names.ARRAYS)
         raise frame.unknown(node, f"{short(node.func)}(...)", frame.canonical(node.func), known)
     return rules.apply(names.conversion(target, dtype), frame, node, [frame.value(node.args[0])])
+
+
+def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:
+    given = dict(zip(target._fields, expressions.values(frame, node.args), strict=False))
+    given |= {k.arg: frame.value(k.value) for k in node.keywords if k.arg}
+    if set(given) != set(target._fields) or len(node.args) + len(node.keywords) != len(target._fields):
+        names = ", ".join(target._fields)
+        what = said("{function} takes ({names}); the call does not fit", function=short(node.func), names=names)
+        raise frame.wrong(node, what)
+    return target(**given)
 
 
 def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]:

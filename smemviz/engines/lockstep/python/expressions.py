@@ -43,7 +43,9 @@ def _name(frame: Frame, node: ast.Name) -> Value:
     except KeyError:
         near = neighbour(node.id, frame.names.locals)
         if near is None:
-            raise frame.wrong(node, said("the name {name} is not known", name=node.id)) from None
+            raise frame.wrong(
+                node, said("the name {name} is not known, for Numba as well; define it or import it", name=node.id)
+            ) from None
         what = said("the name {name} is not known; did you mean {near}?", name=node.id, near=near)
         raise frame.wrong(node, what) from None
     return _host_value(frame, node, value)
@@ -63,8 +65,8 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         return _host_value(frame, node, value.value)
     if isinstance(value, DeviceArray):
         return kernel_view(ast.unparse(node), value)
-    if value is None:
-        return None
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
         return arrays.constant_view(frame.machine, ast.unparse(node), value)
     raise frame.refuse(node, ast.unparse(node))

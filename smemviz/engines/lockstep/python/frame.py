@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.nearest import neighbour
+from smemviz.engines.lockstep.nearest import is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
@@ -48,13 +48,14 @@ class Versions:
 
     ``kept`` says, for a name in the syntax tree, under which one and in which type; ``parameters`` for arguments.
     ``moves`` are made where a branch, or a turn of a loop, ends; ``choices`` are the types of ``a if b else c`` and the
-    like, ``returned`` that of what the function returns.
+    like, ``decided`` what Numba knows of such a condition, ``returned`` the type of what the function returns.
     """
 
     kept: Mapping[ast.AST, tuple[str, Callable[[Value], Value]]] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     moves: Mapping[tuple[ast.AST, str], tuple[Move, ...]] = field(default_factory=dict)
     choices: Mapping[ast.AST, Callable[[Value], Value]] = field(default_factory=dict)
+    decided: Mapping[ast.AST, bool] = field(default_factory=dict)
     returned: Callable[[Value], Value] | None = None
 
 
@@ -165,6 +166,10 @@ class Frame:
     def unknown(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> UnsupportedError:
         """Return the error for ``what``, whose ``name`` is none of those known: it may be misspelt."""
         near = neighbour(name, known)
+        called = node.func if isinstance(node, ast.Call) else node
+        declared = isinstance(called, ast.Name) and name.startswith("cuda.")  # by cuda.declare_device
+        if near is None and not declared and is_none_of_numba(name):
+            return self.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
         if near is None:
             return self.refuse(node, what)
         return self.wrong(node, said("{what} is not known; did you mean {near}?", what=what, near=near))

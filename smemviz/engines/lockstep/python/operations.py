@@ -33,6 +33,8 @@ def apply(frame: Frame, node: ast.AST, op: type[ast.AST], left: Value, right: Va
     except NotAScalarError as error:
         if op is ast.Add and isinstance(left, tuple) and isinstance(right, tuple):
             return bounded(frame, node, left + right)
+        if op is ast.Mult and isinstance(left, tuple) and type(right) is int:
+            return bounded(frame, node, left * min(right, _MOST_ITEMS + 1))
         raise frame.refuse(
             node, said("arithmetic with {what} ({code})", what=error.args[0], code=short(node))
         ) from None
@@ -88,12 +90,28 @@ def _comparison(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, rig
         return absent if isinstance(op, ast.NotIn) else unary(ast.Not, absent)
     if isinstance(op, ast.In | ast.NotIn):
         raise frame.refuse(node, f"'in' ({short(node)})")
+    if isinstance(left, str) and isinstance(right, str) and isinstance(op, ast.Eq | ast.NotEq):
+        return (left == right) == isinstance(op, ast.Eq)
+    if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(op, ast.Eq | ast.NotEq):
+        return _order(frame, node, op, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
         equal: Value = len(left) == len(right)
         for a, b in zip(left, right, strict=False):
             equal = both(equal, _comparison(frame, node, ast.Eq(), a, b))
         return equal if isinstance(op, ast.Eq) else unary(ast.Not, equal)
     return apply(frame, node, type(op), left, right)
+
+
+def _order(frame: Frame, node: ast.Compare, op: ast.cmpop, left: tuple[Value, ...], right: tuple[Value, ...]) -> Value:
+    """Compare two tuples item by item: the first ones that differ decide."""
+    if not left or not right:
+        return apply(frame, node, type(op), len(left), len(right))
+    equal = _comparison(frame, node, ast.Eq(), left[0], right[0])
+    rest = _order(frame, node, op, left[1:], right[1:])
+    first = _comparison(frame, node, op, left[0], right[0])
+    if not isinstance(equal, np.ndarray):
+        return rest if equal else first
+    return frame.merged(node, equal, rest, first)
 
 
 def both(one: Value, other: Value) -> Value:
@@ -131,6 +149,7 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     outer = frame.mask
     test = truth(frame.value(node.test))
+    test = frame.versions.decided.get(node, test)
     if not isinstance(test, np.ndarray):
         return frame.chosen(node, frame.value(node.body if test else node.orelse))
     then, other = outer.narrow(test), outer.narrow(~test)

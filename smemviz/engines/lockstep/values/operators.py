@@ -96,6 +96,7 @@ _SYMBOLS: dict[type[ast.AST], str] = {
 }
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _MOST_SQUARED = 0x10000
+_LARGE = 2.0**500
 _rules: dict[tuple[type[ast.AST], Dtype, Dtype], Rule] = {}
 
 
@@ -235,11 +236,13 @@ def _multiplied_off(a: Any, x: Any, y: Any) -> Any:
     """Return ``a - x * y`` for ``x * y`` close to ``a``, the product not rounded."""
     if dtype_of(a) == FLOAT32:
         return (np.float64(a) - np.float64(x) * np.float64(y)).astype(FLOAT32)
-    # Dekker's product: x * y == high + low, each half of x and y exact in 26 bits.
+    # Dekker's product: x * y == high + low, each half of x and y exact in 26 bits, which is made room for above.
+    scale = np.where(np.isfinite(y) & (np.abs(y) > _LARGE), 1 / _LARGE, 1.0)
+    a, y = a * scale, y * scale
     high = x * y
     (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
     low = ((x_high * y_high - high) + x_high * y_low + x_low * y_high) + x_low * y_low
-    return (a - high) - low
+    return ((a - high) - low) / scale
 
 
 def _halves(x: Any) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from smemviz.engines.sandbox.kernels import HostFunction, Kernel
 from smemviz.engines.sandbox.language import expressions
 from smemviz.engines.sandbox.language.exceptions import ReturnSignal
 from smemviz.engines.sandbox.language.host import Host
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.functions import Function, defined
 from smemviz.messages import said
 
 
@@ -42,7 +42,7 @@ def define(host: Host, node: ast.FunctionDef) -> None:
     if call and call.args:
         raise host.refuse(said("a signature in cuda.jit"))
     options = {keyword.arg or "**": host.value(keyword.value) for keyword in (call.keywords if call else ())}
-    definition = Function(node.name, host.file, host.source, host.tree, node, host.globals)
+    definition = defined(Function(node.name, host.file, host.source, host.tree, node, host.globals))
     host.names[node.name] = Kernel(definition, bool(host.guarded(bool, options.get("device", False))))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,10 @@ from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, Site
 from smemviz.frontends.numba.sites.visit import Visit
 from smemviz.messages import said
 
+_ATOMICS = (
+    *("add", "sub", "and_", "or_", "xor", "inc", "dec", "exch", "max", "min", "nanmax", "nanmin", "cas"),
+    "compare_and_swap",
+)
 _MAX_CALL_DEPTH = 32
 _MAX_TUPLE_DEPTH = 8
 _REFUSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Yield, ast.Await)
@@ -133,6 +138,10 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
     if isinstance(receiver, ArrayRef):
         return _method(visit, node, receiver, arguments)
     callee = visit.names.callee(node.func)
+    fields = getattr(visit.names.constant(node.func), "_fields", ())
+    if fields and callee is None:
+        given = dict(zip(fields, arguments, strict=False)) | keywords
+        return TupleRef(tuple(given.get(name) for name in fields), tuple(fields))
     if callee is None:
         return _known(visit, node, name, arguments)
     return _device_function(visit, node, callee, arguments, keywords)
@@ -199,6 +208,12 @@ def _atomic(visit: Visit, node: ast.Call, operation: str, used: bool) -> Ref:
     indices = 1
     if operation != "compare_and_swap" and values:
         indices = len(values[0].items) if isinstance(values[0], TupleRef) else 1
+    if operation not in _ATOMICS:
+        code, near = ast.unparse(node.func), difflib.get_close_matches(operation, _ATOMICS, n=1)
+        what = said("{code} is not known; Numba has {names}", code=code, names=", ".join(_ATOMICS))
+        if near:
+            what = said("{what} is not known; did you mean {near}?", what=code, near=f"cuda.atomic.{near[0]}")
+        raise visit.unsupported(node, what)
     _whole_element(visit, node, array, indices)
     assert isinstance(array, ArrayRef)
     operation = {"compare_and_swap": "cas"}.get(operation, operation.strip("_"))
@@ -223,7 +238,17 @@ def _hinted(visit: Visit, node: ast.Call, op: str) -> Ref:
 
 def _whole_element(visit: Visit, node: ast.Call, array: Ref, indices: int) -> None:
     if not isinstance(array, ArrayRef):
-        text = ast.unparse(node.args[0]) if node.args else ast.unparse(node)
+        first = node.args[0] if node.args else node
+        text = ast.unparse(first)
+        if isinstance(first, ast.Subscript) and isinstance(visit.value(first.value), ArrayRef):
+            what = said(
+                "{element} is an element and no array, for Numba as well; write {call}({array}, {index}, ...)",
+                element=text,
+                call=ast.unparse(node.func),
+                array=ast.unparse(first.value),
+                index=ast.unparse(first.slice),
+            )
+            raise visit.unsupported(node, what)
         raise visit.unsupported(node, said("it is not known which array {code} is", code=text))
     if indices != array.ndim:
         raise elements.wrong_indices(visit, node, indices, array)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.rich import translated
+from smemviz.app.components.written import Written
 from smemviz.app.library import Shown
 from smemviz.i18n import N_, _, ngettext
 from smemviz.model.counting.summary import SiteSummary, summarize
@@ -19,17 +19,11 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest_basis
 from smemviz.recordings.data import Launch, Site, SiteHardware
 from smemviz.wording.grammar import clauses, sentences
-from smemviz.wording.labels import count
+from smemviz.wording.labels import count, verdict_name
 from smemviz.wording.sentences import access_kind, origin
 
 # A verdict is told by its word and its symbol; colour only helps.
 SYMBOLS = {"agrees": "✓", "explained": "∴", "inflated": "↑", "unexplained": "?"}
-VERDICTS = {
-    "agrees": N_("agrees"),
-    "explained": N_("explained"),
-    "inflated": N_("inflated"),
-    "unexplained": N_("unexplained"),
-}
 _COUNTED: Mapping[str, Callable[[int], str]] = {
     "agrees": lambda n: ngettext("{n} agrees", "{n} agree", n),
     "explained": lambda n: ngettext("{n} explained", "{n} explained", n),
@@ -46,7 +40,10 @@ _RULES: Mapping[BasisKind, str] = {
 def hardware_panel() -> Component:
     """Lay out the panel."""
     return html.Section(
-        [html.H2(_("Recorded, model, hardware"), id="hardware-title"), html.Div(id="hardware-body")],
+        [
+            Written(html.H2(_("Recorded, model, hardware"), id="hardware-title")),
+            Written(html.Div(id="hardware-body")),
+        ],
         className="panel measured-panel",
     )
 
@@ -117,7 +114,7 @@ def _site(site: Site, row: SiteSummary, found: SiteHardware | None) -> Component
         return html.Tbody(numbers)
     said = [
         html.Span(
-            [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), _(VERDICTS[found.verdict])],
+            [html.Span(f"{SYMBOLS[found.verdict]} ", **{"aria-hidden": "true"}), verdict_name(found.verdict)],
             className=f"verdict {found.verdict}",
         ),
         html.Span(translated(found.because)),
@@ -163,14 +160,9 @@ def _sources(shown: Shown, verified: Launch, counted_for: Hardware) -> str:
 def _counters(launch: Launch) -> list[Component]:
     if not launch.counters:
         return []
-    rows = [[f"{value:,.0f}", name] for name, value in launch.counters.items()]
-    # One component for all rows: each one on the page costs the browser time at every step.
-    table = dmc.Table(
-        data={"head": [_("count"), _("metric")], "body": rows},
-        withRowBorders=False,
-        verticalSpacing=2,
-        className="counters",
-    )
+    rows = [html.Tr([html.Td(f"{value:,.0f}"), html.Td(name)]) for name, value in launch.counters.items()]
+    head = html.Thead(html.Tr([_head(_("count")), _head(_("metric"))]))
+    table = html.Table([head, html.Tbody(rows)], className="table counters")
     return [
         html.Details(
             [

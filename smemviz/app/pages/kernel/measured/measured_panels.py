@@ -17,7 +17,7 @@ from smemviz.app.state import LookState, RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
 
-_PROPERTIES = ("timing-body.children", "hardware-body.children", *PUBLISHED)
+_PROPERTIES = ("timing-body.children", "hardware-body.html", *PUBLISHED)
 
 
 def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: str) -> Filling:
@@ -31,7 +31,7 @@ def view_measured(library: Library, stopwatch: Stopwatch, query: Query, theme: s
     look = LookState.read({"theme": theme})
     return {
         "timing-body.children": view_timing(stopwatch, shown, launch, look.theme, library.kernel_file(state.file)),
-        "hardware-body.children": view_hardware(shown, launch, hardware_of(shown, state)),
+        "hardware-body.html": view_hardware(shown, launch, hardware_of(shown, state)),
         **view_published(shown),
     }
 

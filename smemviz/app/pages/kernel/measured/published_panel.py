@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Filling
+from smemviz.app.components.written import Written
 from smemviz.app.library import Shown
 from smemviz.app.pages.kernel.measured.scopes import scopes
 from smemviz.i18n import _, pgettext
@@ -16,13 +17,16 @@ from smemviz.recordings.recording import Recording
 from smemviz.views.published_findings import Published, published
 from smemviz.wording.sentences import origin
 
-PROPERTIES = ("published-body.children", "published.hidden")
+PROPERTIES = ("published-body.html", "published.hidden")
 
 
 def published_panel() -> Component:
     """Lay out the panel; it is hidden until there is something in it."""
     return html.Section(
-        [html.H2(_("Published figures beside ours"), id="published-title"), html.Div(id="published-body")],
+        [
+            Written(html.H2(_("Published figures beside ours"), id="published-title")),
+            Written(html.Div(id="published-body")),
+        ],
         className="panel measured-panel",
         id="published",
         hidden=True,

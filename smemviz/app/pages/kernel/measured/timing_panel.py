@@ -6,16 +6,16 @@ import shlex
 from datetime import datetime
 from pathlib import Path
 
-import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import MATMUL
 from smemviz.app.components.facts import fact
-from smemviz.app.components.frames import job_head
+from smemviz.app.components.frames import job_head, notice
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich, translated
+from smemviz.app.components.written import Written
 from smemviz.app.library import Library, Shown
 from smemviz.app.pages.kernel.measured.swept import swept
 from smemviz.app.state import RunState
@@ -35,7 +35,7 @@ JOB_PROPERTIES = (
     "measure-area.hidden",
     "measure.disabled",
     "cancel-measure.hidden",
-    "measure-status.children",
+    "measure-status.html",
     "poll.disabled",
 )
 _BANDS = N_(
@@ -51,7 +51,7 @@ def timing_panel() -> Component:
             job_head(
                 _("Time"), "timing-title", (_("Measure"), "measure"), "cancel-measure", id="measure-area", hidden=True
             ),
-            html.Div(id="measure-status", role="status", className="measure-status"),
+            Written(html.Div(id="measure-status", role="status", className="measure-status")),
             html.Div(id="timing-body"),
             dcc.Interval(id="poll", interval=POLL_MILLISECONDS, disabled=True),
         ],
@@ -73,7 +73,7 @@ def view_timing(
     picture = graph("times", still=False)
     picture.figure = times(one.time, theme=theme)
     picture.style = {"height": picture.figure.layout.height}
-    return [
+    said = [
         html.Dl(_facts(one), className="facts"),
         html.H3(_("Does it matter?")),
         html.P(
@@ -82,12 +82,13 @@ def view_timing(
             className="impact",
         ),
         html.P(judged.basis, className="note"),
-        download(_("Times")),
-        picture,
+    ]
+    notes = [
         html.P(_(_BANDS), className="note"),
         html.P(_origin(one), id="timing-origin", className="note origin-note"),
         *(html.P(rich("Note: {note}.", note=translated(note)), className="note") for note in one.time.notes),
     ]
+    return [Written(html.Div(said)), download(_("Times")), picture, Written(html.Div(notes))]
 
 
 def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
@@ -108,12 +109,12 @@ def view_job(stopwatch: Stopwatch, library: Library, query: Query) -> Filling:
             html.Progress(value=str(running.done), max=str(launches), **{"aria-label": _("Launches measured")}),
         ]
     elif problem := stopwatch.problem(shown):
-        status = [dmc.Alert(translated(problem), title=_("It could not be measured"), color="red")]
+        status = [notice(translated(problem), _("It could not be measured"), kind="wrong")]
     return {
         "measure-area.hidden": False,
         "measure.disabled": running is not None,
         "cancel-measure.hidden": running is None,
-        "measure-status.children": status,
+        "measure-status.html": status,
         "poll.disabled": running is None,
     }
 
@@ -178,12 +179,10 @@ def _of_sweep(sweep: Sweep, point: Point) -> list[Component]:
         driver=sweep.device.driver,
         day=day(date),
         time=date,
-        link=dcc.Link(_("Every kernel at this size"), href=f"{MATMUL}?SIZE={point.size.name}&TILE={point.tile}"),
+        link=html.A(_("Every kernel at this size"), href=f"{MATMUL}?SIZE={point.size.name}&TILE={point.tile}"),
     )
-    return [
-        html.Dl([*_median(time), _samples(time)], className="facts"),
-        html.P(said, id="timing-origin", className="note origin-note"),
-    ]
+    facts = html.Dl([*_median(time), _samples(time)], className="facts")
+    return [Written(html.Div([facts, html.P(said, id="timing-origin", className="note origin-note")]))]
 
 
 def _no_time(shown: Shown) -> list[Component]:
@@ -196,4 +195,4 @@ def _no_time(shown: Shown) -> list[Component]:
         why=why,
         command=html.Code(line),
     )
-    return [html.P(said, className="not-measured")]
+    return [Written(html.P(said, className="not-measured"))]

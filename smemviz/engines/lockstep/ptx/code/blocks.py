@@ -2,7 +2,8 @@
 
 Of all threads that can run, those at the lowest block go first. In this order a block comes after every block that
 leads to it without going round a loop, and the blocks of a loop stand together, so that threads that leave a branch or
-a loop early wait for the others at its immediate post-dominator.
+a loop early wait for the others at its immediate post-dominator. Where threads may go back to the head of a loop while
+others are still further on in it, they do so by way of an empty block at its end, and wait there.
 """
 
 from __future__ import annotations
@@ -74,46 +75,70 @@ def _targets(
 
 
 def _renumbered(blocks: list[Block]) -> list[Block]:
-    order = list(_ordered(range(len(blocks)), {i: block.successors for i, block in enumerate(blocks)}))
-    number = {old: new for new, old in enumerate(order)} | {len(blocks): len(blocks)}
+    """Return the blocks in order, and among them the empty ones by which threads go back."""
+    found = _Order({i: block.successors for i, block in enumerate(blocks)})
+    number = {old: new for new, old in enumerate(found.order)} | {len(blocks): len(found.order)}
+
+    def at(old: int, target: int) -> int:
+        return number[found.back.get((old, target), target)]
+
     return [
         Block(
             blocks[old].body,
             blocks[old].end,
-            number[blocks[old].following],
-            tuple(number[target] for target in blocks[old].targets),
+            at(old, blocks[old].following),
+            tuple(at(old, target) for target in blocks[old].targets),
         )
-        for old in order
+        if old >= 0
+        else Block((), None, number[~old], ())
+        for old in found.order
     ]
 
 
-def _ordered(nodes: Collection[int], successors: Mapping[int, Collection[int]]) -> Iterator[int]:
-    """Give nodes so that each comes after those that lead to it, the nodes of each loop together, its head first."""
-    inside = set(nodes)
-    edges = {node: [next_ for next_ in successors[node] if next_ in inside] for node in nodes}
-    loops = _strongly_connected(edges)
-    of = {node: index for index, loop in enumerate(loops) for node in loop}
-    entering = dict.fromkeys(range(len(loops)), 0)
-    out: dict[int, list[int]] = {index: [] for index in range(len(loops))}
-    for node, nexts in edges.items():
-        for next_ in nexts:
-            if of[node] != of[next_]:
-                entering[of[next_]] += 1
-                out[of[node]].append(of[next_])
-    ready = [(min(loops[index]), index) for index, count in entering.items() if count == 0]
-    heapq.heapify(ready)
-    while ready:
-        _, index = heapq.heappop(ready)
-        loop = loops[index]
+class _Order:
+    """Nodes so that each comes after those that lead to it, the nodes of each loop together, its head first.
+
+    ``~head`` stands for the way back to a head at the end of its loop, and ``back`` has the edges that take it.
+    """
+
+    def __init__(self, successors: Mapping[int, Collection[int]]) -> None:
+        self.back: dict[tuple[int, int], int] = {}
+        self.order = list(self._ordered(range(len(successors)), successors))
+
+    def _ordered(self, nodes: Collection[int], successors: Mapping[int, Collection[int]]) -> Iterator[int]:
+        inside = set(nodes)
+        edges = {node: [next_ for next_ in successors[node] if next_ in inside] for node in nodes}
+        loops = _strongly_connected(edges)
+        of = {node: index for index, loop in enumerate(loops) for node in loop}
+        entering = dict.fromkeys(range(len(loops)), 0)
+        out: dict[int, list[int]] = {index: [] for index in range(len(loops))}
+        for node, nexts in edges.items():
+            for next_ in nexts:
+                if of[node] != of[next_]:
+                    entering[of[next_]] += 1
+                    out[of[node]].append(of[next_])
+        ready = [(min(loops[index]), index) for index, count in entering.items() if count == 0]
+        heapq.heapify(ready)
+        while ready:
+            _, index = heapq.heappop(ready)
+            yield from self._loop(loops[index], edges)
+            for next_ in out[index]:
+                entering[next_] -= 1
+                if entering[next_] == 0:
+                    heapq.heappush(ready, (min(loops[next_]), next_))
+
+    def _loop(self, loop: list[int], edges: Mapping[int, Collection[int]]) -> Iterator[int]:
         head = min(loop)
         yield head
-        if len(loop) > 1:
-            inner = {node: [n for n in edges[node] if n != head] for node in loop if node != head}
-            yield from _ordered([node for node in sorted(loop) if node != head], inner)
-        for next_ in out[index]:
-            entering[next_] -= 1
-            if entering[next_] == 0:
-                heapq.heappush(ready, (min(loops[next_]), next_))
+        if len(loop) == 1:
+            return
+        inner = {node: [n for n in edges[node] if n != head] for node in loop if node != head}
+        order = list(self._ordered(sorted(inner), inner))
+        yield from order
+        ends = [node for node in loop if head in edges[node]]
+        if ends != [order[-1]]:
+            self.back |= {(node, head): ~head for node in ends}
+            yield ~head
 
 
 def _strongly_connected(edges: Mapping[int, Sequence[int]]) -> list[list[int]]:

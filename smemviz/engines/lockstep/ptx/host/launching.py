@@ -15,7 +15,7 @@ from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, check_threads
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
@@ -32,9 +32,8 @@ from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
-from smemviz.errors import LaunchError, UnsupportedError
+from smemviz.errors import UnsupportedError
 from smemviz.frontends.cuda.sources import Sources
-from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch, Requests, Totals
 from smemviz.recordings.spelling import CPP
@@ -111,14 +110,14 @@ def launch(
         UnsupportedError: for an instruction that is not executed in lockstep, at the line that it comes from.
     """
     ready = prepare(entry, configuration, place)
-    _check_threads(place, configuration, limits.threads)
+    check_threads(place, configuration, limits.threads)
     kernel, layout, sites = ready.kernel, ready.layout, ready.sites
     given = given_arguments(entry, kernel, args, place, GlobalMemory())
     memory, symbols = _memory(kernel, kernel.module, given)
     symbols |= layout.symbols
     cooperative = entry.is_cooperative
     if cooperative:
-        _check_threads(place, configuration, MOST_COOPERATING, together=True)
+        check_threads(place, configuration, MOST_COOPERATING, "this_grid()")
     workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
     blocks = math.prod(configuration.grid)
     warps = -(-math.prod(configuration.block) // WARP_SIZE)
@@ -211,26 +210,6 @@ def _memory(kernel: Kernel, module: Module, given: Given[GlobalMemory]) -> tuple
         for at, name in allocation.pointers.items():
             allocation.views[8][at // 8] = symbols.get(name, 0)
     return memory, symbols
-
-
-def _check_threads(place: Place, configuration: Configuration, most: int, *, together: bool = False) -> None:
-    threads = math.prod(configuration.grid) * math.prod(configuration.block)
-    if threads <= most:
-        return
-    what = said(
-        "the launch has {threads:,} threads; lockstep runs {most:,} at most. Make the grid smaller.",
-        threads=threads,
-        most=most,
-    )
-    if together:
-        what = said(
-            "the launch has {threads:,} threads; lockstep runs {most:,} at most together, as {code} wants it. "
-            "Make the grid smaller.",
-            threads=threads,
-            most=most,
-            code="this_grid()",
-        )
-    raise LaunchError(*place, what)
 
 
 def unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from smemviz.engines.host import Configuration, configuration
 from smemviz.engines.limits import LOG_BYTES
-from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch
 from smemviz.engines.recorder import Progress, Recorder
-from smemviz.engines.selection import Blocks, Picker
+from smemviz.engines.selection import Picker
 from smemviz.errors import InputError, LaunchError, RefusedLaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
@@ -25,24 +24,7 @@ from smemviz.frontends.cuda.values import UnreadableError, value_of
 from smemviz.messages import said
 from smemviz.recordings.data import Finding, Launch
 
-
-class Make(Protocol):
-    """Makes one launch, as ``launch`` does."""
-
-    def __call__(
-        self,
-        entry: Entry,
-        configuration: Configuration,
-        args: Sequence[Any],
-        place: Place,
-        progress: Progress | None = None,
-        log_bytes: int = LOG_BYTES,
-        limits: Limits = DEFAULT_LIMITS,
-        number: int = 0,
-        logged: Blocks | None = None,
-        recorded: bool = True,
-    ) -> tuple[Launch | None, tuple[Finding, ...]]:
-        """Make one launch and return what it did, and its mistakes."""
+Make = Callable[..., tuple[Launch | None, tuple[Finding, ...]]]  # makes one launch, as ``launch`` does
 
 
 def checked_view(view: str) -> View:
@@ -93,9 +75,9 @@ def run(
                 configuration(place, (one.grid, one.block, 0, one.dynamic_shared)),
                 arguments,
                 place,
-                progress,
-                seen.log_bytes,
-                limits,
+                progress=progress,
+                log_bytes=seen.log_bytes,
+                limits=limits,
                 number=len(seen.launches),
                 logged=seen.picker.selection.blocks,
                 recorded=recorded,

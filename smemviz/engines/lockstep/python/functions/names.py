@@ -100,7 +100,7 @@ def _abs(x: Value) -> Value:
 def _len(x: Value) -> Value:
     if isinstance(x, View) and x.ndim:
         return x.shape[0]
-    if isinstance(x, tuple):
+    if isinstance(x, tuple | str):
         return len(x)
     raise NotAScalarError(said("what has no length"))
 
@@ -128,10 +128,12 @@ def _divmod(x: Value, y: Value) -> Value:
     return binary(ast.FloorDiv, x, y), binary(ast.Mod, x, y)
 
 
-def _complex(real: Value, imaginary: Value = 0.0) -> Value:
+def _complex(real: Value, *imaginary: Value) -> Value:
     if dtype_of(real).kind == "c":
         return real
-    return ufuncs.complex_of(cast(real, FLOAT64), cast(imaginary, FLOAT64))
+    single = all(dtype_of(part) == FLOAT32 for part in (real, *imaginary))
+    part = FLOAT32 if single else FLOAT64
+    return ufuncs.complex_of(cast(real, part), cast(imaginary[0] if imaginary else 0.0, part))
 
 
 # -- cuda

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.memory import SharedMemory
+from smemviz.engines.lockstep.memory.memory import SharedMemory, View
 from smemviz.engines.lockstep.python.frame import Frame, Language, Move, Versions
 from smemviz.engines.lockstep.python.merging import CannotMergeError
 from smemviz.engines.lockstep.python.versions.kinds import UNKNOWN, Kind, convert, kind_of, unified
@@ -60,7 +60,8 @@ class Study(Machine):
         key = (id(tree), *(kind_of(value) for value in arguments.values()))
         found = self.studied.get(key)
         if found is None:
-            found = self.studied[key] = Visit(self, tree).all_of(arguments)
+            given = {name: _of_one_warp(value) for name, value in arguments.items()}
+            found = self.studied[key] = Visit(self, tree).all_of(given)
         return found
 
     def request(self, *_: Any, **__: Any) -> None:
@@ -74,6 +75,20 @@ class Study(Machine):
 
     def tick(self, *_: Any) -> None:
         """Count nothing."""
+
+
+def _of_one_warp(value: Any) -> Any:
+    """Return the first warp's part of an argument, which a function that is called has of all threads."""
+    if isinstance(value, np.ndarray):
+        return value[:WARP_SIZE] if value.ndim else value
+    if isinstance(value, View):
+        offset, valid = _of_one_warp(value.offset), _of_one_warp(value.valid)
+        shape = tuple(map(_of_one_warp, value.shape))
+        return replace(value, shape=shape, offset=offset, valid=valid, picked=(), whole=())
+    if isinstance(value, tuple):
+        items = map(_of_one_warp, value)
+        return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)
+    return value
 
 
 def _ignore(*_: Any) -> None:
@@ -92,6 +107,7 @@ class Visit(Frame):
         self.met: dict[tuple[ast.AST, str], dict[str, Kind]] = {}
         self.edges: dict[tuple[ast.AST, str], tuple[Names, tuple[ast.AST, str]]] = {}
         self.choices: dict[ast.AST, Kind] = {}
+        self.decided: dict[ast.AST, bool] = {}
         self.results: list[Value] = []
         self.left: list[dict[ast.AST, Names]] = []
         self.constants: frozenset[str] = frozenset()
@@ -131,6 +147,7 @@ class Visit(Frame):
             {name: slots[name][kind_of(value)] for name, value in arguments.items() if name in slots},
             moves,
             {node: partial(convert, kind=kind) for node, kind in self.choices.items()},
+            self.decided,
             None if returned is None else partial(convert, kind=returned),
         )
 

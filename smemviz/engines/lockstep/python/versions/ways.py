@@ -203,6 +203,7 @@ def _conditional(visit: Visit, node: ast.IfExp) -> Value:
     taken = _decided(visit, node.test)
     visit.value(node.test)
     if taken is not None:
+        visit.decided[node] = taken
         return visit.value(node.body if taken else node.orelse)
     return visit.choice(node, [visit.value(node.body), visit.value(node.orelse)])
 

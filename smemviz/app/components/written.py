@@ -1,0 +1,46 @@
+"""What Dash need not know the inside of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash.development.base_component import Component
+
+from smemviz.app.english import as_html
+from smemviz.app.markup import tag_of
+
+
+class Written(Component):  # type: ignore[misc]
+    """An element of Dash's html whose content reaches the browser as HTML, which ``assets/written.js`` places.
+
+    Every component that a page has takes time at every change of any. This is one, whatever is in it: a list, or a
+    table of a hundred cells, is not in the way of the pictures. A callback puts components into its ``html``; nothing
+    within them can be connected.
+    """
+
+    _namespace = "smemviz_components"
+    _type = "Written"
+    _prop_names = ("children", "id")
+    _valid_wildcard_attributes = ()
+
+    def __init__(self, element: Component) -> None:
+        self.__dict__.update(element.to_plotly_json()["props"])
+        self.tag = tag_of(element)
+
+    @property
+    def html(self) -> Any:
+        """What is in it, as components."""
+        return getattr(self, "children", None)
+
+    @html.setter
+    def html(self, content: Any) -> None:
+        self.children = content
+
+    def to_plotly_json(self) -> dict[str, Any]:
+        """Return what is sent."""
+        attributes = {name: value for name, value in vars(self).items() if name != "children"}
+        return {
+            "props": attributes | {"html": as_html(self.html)},
+            "type": self._type,
+            "namespace": self._namespace,
+        }

@@ -1,0 +1,138 @@
+"""Points measured by the processes of a Dask cluster: one somewhere else, or one of this machine with a process a GPU.
+
+Which process takes a point is for Dask's scheduler, which gives those of a process that died to another.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from smemviz.errors import InputError, MissingError
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed.deploy.spec import SpecCluster
+
+LOCAL = "local"
+_ANSWER_SECONDS = 10
+_START_SECONDS = 60
+_SAME = ("python", "distributed", "smemviz")  # whose versions have to be those of this process
+_ALONE = threading.Lock()  # of a process: what is timed on its GPU, no other point may disturb
+
+Result = TypeVar("Result")
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Client]:
+    """Connect to the scheduler at an address, or start processes here for as long as they are needed.
+
+    Raises:
+        MissingError: when Dask is not installed, nothing answers there, or what answers is of another version.
+        InputError: when that is no address.
+    """
+    if find_spec("distributed") is None:
+        raise MissingError("--dask needs Dask; pip install 'smemviz[dask]'")
+    from distributed import Client
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is said here
+    if address == LOCAL:
+        with _processes_here(gpus()) as here, Client(here) as client:
+            yield client
+        return
+    try:
+        client = Client(address, timeout=_ANSWER_SECONDS)
+    except OSError:  # also a time-out
+        raise MissingError(f"no Dask scheduler answers at {address}") from None
+    except ValueError as error:
+        raise InputError(f"{address!r} is no address of a Dask scheduler: {error}; write tcp://HOST:8786") from None
+    with client:
+        _require_workers(client, address)
+        yield client
+
+
+def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
+    """Yield what ``work`` makes of points, as it comes.
+
+    A point is taken from ``points`` when a process is free for it, so that what came before may say what comes next.
+
+    Raises:
+        MissingError: when process after process died of the same point, or all are gone.
+        SmemvizError: what ``work`` raises.
+    """
+    from distributed import KilledWorker, as_completed
+    from distributed.client import FutureCancelledError
+
+    waiting = iter(points)
+    at_once = len(client.scheduler_info(n_workers=-1)["workers"])
+    coming = as_completed([_submit(client, work, point) for point in islice(waiting, at_once)])
+    for done in coming:
+        try:
+            result: Result = done.result()
+        except KilledWorker as error:
+            raise MissingError(f"{error.allowed_failures + 1} processes of the cluster died of one point") from None
+        except FutureCancelledError:
+            raise MissingError("the cluster has gone") from None
+        done.release()
+        yield result
+        coming.update(_submit(client, work, point) for point in islice(waiting, 1))
+
+
+def gpus() -> tuple[str, ...]:
+    """Return the GPUs of this machine that may be used, by the names that ``CUDA_VISIBLE_DEVICES`` has for them."""
+    from smemviz.engines.backend import chosen
+
+    if chosen("auto") != "gpu":
+        return ()
+    from numba import cuda
+
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return tuple(named.split(",") if named else map(str, range(len(cuda.gpus))))[: len(cuda.gpus)]
+
+
+@contextmanager
+def _processes_here(gpus: tuple[str, ...]) -> Iterator[SpecCluster]:
+    """Start a process for each GPU, which sees no other, as it learns before anything loads the driver; else a core."""
+    from distributed import Nanny, Scheduler
+    from distributed.deploy.spec import SpecCluster
+
+    environments = [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus] or [{}] * (os.cpu_count() or 1)
+    shared, quiet = {"host": "127.0.0.1", "dashboard": False}, {"silence_logs": logging.CRITICAL}
+    with SpecCluster(
+        scheduler={"cls": Scheduler, "options": {**shared, "port": 0, "dashboard_address": "127.0.0.1:0"}},
+        workers={
+            number: {"cls": Nanny, "options": {**shared, **quiet, "nthreads": 1, "memory_limit": 0, "env": environment}}
+            for number, environment in enumerate(environments)
+        },
+        **quiet,
+    ) as here:
+        yield here
+
+
+def _require_workers(client: Client, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_START_SECONDS)
+    except TimeoutError:
+        raise MissingError(f"the Dask scheduler at {address} has no workers") from None
+    versions = client.get_versions(packages=["smemviz"])
+    own = versions["client"]["packages"]
+    for worker, told in versions["workers"].items():
+        for name in _SAME:
+            there = told["packages"].get(name)
+            if there != own[name]:
+                raise MissingError(f"the worker {worker} has {name} {there or 'not at all'}; here it is {own[name]}")
+
+
+def _submit(client: Client, work: Callable[..., Any], point: tuple[Any, ...]) -> Any:
+    return client.submit(_alone, work, *point, pure=False)
+
+
+def _alone(work: Callable[..., Result], *point: Any) -> Result:
+    with _ALONE:
+        return work(*point)

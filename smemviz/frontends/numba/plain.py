@@ -1,0 +1,191 @@
+"""Rewriting what Numba rewrites before it compiles: ``match``, lambdas, functions in a kernel, methods of arrays.
+
+``match`` becomes ``if`` and ``elif``. A function defined in a kernel becomes a device function, whose first parameters
+are the variables of the kernel that it reads; as in Numba, it gets what they hold where it is called.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from smemviz.frontends.numba.methods import METHODS, PREFIX
+
+_Function = ast.FunctionDef
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A function without what is rewritten, those that were defined in it, and the methods of arrays that it calls."""
+
+    node: _Function
+    inner: tuple[_Function, ...] = ()
+    methods: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=256)
+def plain(function: _Function) -> Plain:
+    """Return a function rewritten; itself where there is nothing to rewrite."""
+    rewritten = (ast.Match, ast.Lambda, ast.FunctionDef)
+    nodes = [node for node in ast.walk(function) if node is not function]
+    if not any(isinstance(node, rewritten) or _method(node) for node in nodes):
+        return Plain(function)
+    made = _Plainer(copy.deepcopy(function)).made()
+    return Plain(ast.fix_missing_locations(made.node), tuple(map(ast.fix_missing_locations, made.inner)), made.methods)
+
+
+def _method(node: ast.AST) -> str:
+    """Return the name of a method of arrays that is called, empty for anything else."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=[], keywords=[]) if PREFIX + name in METHODS:
+            return PREFIX + name
+    return ""
+
+
+class _Plainer(ast.NodeTransformer):
+    """Rewrites one function."""
+
+    def __init__(self, function: _Function) -> None:
+        self._function = function
+        self._inner: dict[str, _Function] = {}
+        self._stores = Counter(_stored(function))
+        self._methods: set[str] = set()
+
+    def made(self) -> Plain:
+        self._function.body = [new for old in self._function.body for new in self._statements(old)]
+        names = set(_parameters(self._function.args)) | set(_stored(self._function))
+        taken = {name: _free(inner) & names for name, inner in self._inner.items()}
+        grew = True
+        while grew:  # a function takes what those that it calls take
+            more = {
+                n: own.union(*(taken[one] for one in _free(self._inner[n]) & set(taken))) for n, own in taken.items()
+            }
+            grew, taken = more != taken, more
+        order = {name: sorted(own) for name, own in taken.items()}
+        for name, inner in self._inner.items():
+            _Captured(order).visit(inner)
+            front = inner.args.posonlyargs or inner.args.args
+            front[:0] = [ast.arg(one) for one in order[name]]
+        _Captured(order).visit(self._function)
+        return Plain(self._function, tuple(self._inner.values()), frozenset(self._methods))
+
+    def _statements(self, node: ast.stmt) -> list[ast.stmt]:
+        new = self.visit(node)
+        return new if isinstance(new, list) else [new]
+
+    def visit_FunctionDef(self, node: _Function) -> ast.AST:
+        if node.decorator_list or self._stores[node.name] or node.name in self._inner:
+            return node
+        return self._put(node.name, node, node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function) if self._stores[name] == 1:
+                return self._put(name, _named(name, function), node)
+        self.generic_visit(node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = _method(node)
+        if not name:
+            return node
+        assert isinstance(node.func, ast.Attribute)
+        self._methods.add(name)
+        function = ast.copy_location(ast.Name(name, ast.Load()), node)
+        return ast.copy_location(ast.Call(function, [node.func.value], []), node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        name = f"lambda_{node.lineno}_{node.col_offset}"
+        self._put(name, _named(name, node), node)
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+    def _put(self, name: str, function: _Function, at: ast.AST) -> ast.AST:
+        made = _Plainer(function).made()
+        self._methods |= made.methods
+        self._inner |= {one.name: one for one in (*made.inner, made.node)}
+        return ast.copy_location(ast.Pass(), at)
+
+    def visit_Match(self, node: ast.Match) -> ast.AST | list[ast.stmt]:
+        subject = f"match_{node.lineno}_{node.col_offset}"
+        rest: list[ast.stmt] = []
+        for case in reversed(node.cases):
+            try:
+                tests = _tests(case.pattern, subject)
+            except _NotPlainError:
+                return node
+            tests += [case.guard] if case.guard is not None else []
+            if not tests:
+                rest = case.body
+            else:
+                test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+                rest = [ast.copy_location(ast.If(test, case.body, rest), case.pattern)]
+        first = ast.copy_location(ast.Assign([ast.Name(subject, ast.Store())], node.subject), node)
+        ast.fix_missing_locations(first)
+        first.value = self.visit(first.value)
+        return [first, *(new for old in rest for new in self._statements(ast.fix_missing_locations(old)))]
+
+
+class _NotPlainError(Exception):
+    """A pattern that Numba does not compile."""
+
+
+def _tests(pattern: ast.pattern, subject: str) -> list[ast.expr]:
+    """Return the conditions under which a subject fits a pattern."""
+    name = ast.Name(subject, ast.Load())
+    match pattern:
+        case ast.MatchValue(value=value):
+            return [ast.copy_location(ast.Compare(name, [ast.Eq()], [value]), pattern)]
+        case ast.MatchSingleton(value=value):
+            return [ast.copy_location(ast.Compare(name, [ast.Is()], [ast.Constant(value)]), pattern)]
+        case ast.MatchOr(patterns=patterns):
+            ways = [_tests(one, subject) for one in patterns]
+            parts = [way[0] if len(way) == 1 else ast.BoolOp(ast.And(), way) for way in ways if way]
+            return [ast.copy_location(ast.BoolOp(ast.Or(), parts), pattern)] if len(parts) == len(ways) else []
+        case ast.MatchAs(pattern=inner, name=None | str() as target):
+            tests = [] if inner is None else _tests(inner, subject)
+            if target is None:
+                return tests
+            # Assigns, and holds whatever the value is.
+            taken = ast.Tuple([ast.NamedExpr(ast.Name(target, ast.Store()), name)], ast.Load())
+            holds = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), taken))
+            return [*tests, ast.copy_location(holds, pattern)]
+    raise _NotPlainError
+
+
+class _Captured(ast.NodeTransformer):
+    """Gives the calls of inner functions the variables that these take."""
+
+    def __init__(self, taken: dict[str, list[str]]) -> None:
+        self._taken = taken
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in self._taken:
+            names = [ast.copy_location(ast.Name(one, ast.Load()), node.func) for one in self._taken[node.func.id]]
+            node.args[:0] = names
+        return node
+
+
+def _named(name: str, node: ast.Lambda) -> _Function:
+    """Return a lambda as a function with a name."""
+    body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node)]
+    function = ast.FunctionDef(name=name, args=node.args, body=body, decorator_list=[])
+    return ast.copy_location(function, node)
+
+
+def _parameters(arguments: ast.arguments) -> list[str]:
+    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _stored(function: _Function) -> list[str]:
+    return [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def _free(function: _Function) -> set[str]:
+    """Return the names that a function reads and does not assign."""
+    own = set(_parameters(function.args)) | set(_stored(function))
+    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - own

@@ -1,0 +1,185 @@
+"""Points measured by a Dask cluster of processes of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smemviz.cli import cluster as cluster_module
+from smemviz.cli.cluster import _processes_here, _require_workers, cluster, results
+from smemviz.cli.main import main
+from smemviz.errors import KernelFileError, MissingError
+from smemviz.paths import kernels_dir
+
+TILE = f"{kernels_dir() / 'transpose.py'}:tile"
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+
+def suggested(*options: str) -> list[str]:
+    return ["suggest", TILE, "--engine", "lockstep", *options]
+
+
+def test_without_dask_one_line_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster_module, "find_spec", lambda name: None)
+    assert main(suggested("--dask", "local")) == 3
+    assert capsys.readouterr().err == "smemviz: --dask needs Dask; pip install 'smemviz[dask]'\n"
+
+
+def test_an_address_at_which_nothing_answers_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster_module, "_ANSWER_SECONDS", 0.1)
+    assert main(suggested("--dask", "tcp://127.0.0.1:1")) == 3
+    assert capsys.readouterr().err == "smemviz: no Dask scheduler answers at tcp://127.0.0.1:1\n"
+
+
+def test_what_is_no_address_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(suggested("--dask", "smoke://signals")) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "smemviz: 'smoke://signals' is no address of a Dask scheduler: unknown address scheme 'smoke'"
+    )
+    assert said.endswith("; write tcp://HOST:8786\n")
+
+
+class Workers:
+    """Stand in for a cluster whose workers have these versions."""
+
+    def __init__(self, **there: str | None) -> None:
+        own: dict[str, str | None] = {"python": "3.12", "distributed": "2026.1", "smemviz": "1.0"}
+        self._told = {"client": {"packages": own}, "workers": {"tcp://there:1": {"packages": own | there}}}
+
+    def wait_for_workers(self, count: int, timeout: int) -> None:
+        if not self._told["workers"]:
+            raise TimeoutError
+
+    def get_versions(self, packages: list[str]) -> Any:
+        return self._told
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "said"),
+    [
+        ("smemviz", "0.9", "the worker tcp://there:1 has smemviz 0.9; here it is 1.0"),
+        ("smemviz", None, "the worker tcp://there:1 has smemviz not at all; here it is 1.0"),
+        ("python", "3.11", "the worker tcp://there:1 has python 3.11; here it is 3.12"),
+    ],
+)
+def test_processes_of_other_versions_are_refused(name: str, version: str | None, said: str) -> None:
+    with pytest.raises(MissingError) as refused:
+        _require_workers(Workers(**{name: version}), "tcp://there")  # type: ignore[arg-type]
+    assert str(refused.value) == said
+
+
+def test_a_cluster_without_processes_is_refused() -> None:
+    workers = Workers()
+    workers._told["workers"] = {}
+    with pytest.raises(MissingError, match="the Dask scheduler at tcp://there has no workers"):
+        _require_workers(workers, "tcp://there")  # type: ignore[arg-type]
+
+
+def test_the_processes_of_a_machine_have_the_gpus_that_this_one_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = pytest.importorskip("numba.cuda")
+    monkeypatch.setattr("smemviz.engines.backend.chosen", lambda engine: "gpu")
+    monkeypatch.setattr(numba, "gpus", [object()] * 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert cluster_module.gpus() == ("0", "1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-4a,3,5")  # CUDA leaves out what follows a name it does not know
+    assert cluster_module.gpus() == ("GPU-4a", "3")
+    monkeypatch.setattr("smemviz.engines.backend.chosen", lambda engine: "lockstep")
+    assert cluster_module.gpus() == ()
+
+
+def gpu_of(point: int) -> tuple[int, str]:
+    time.sleep(0.3)
+    return point, os.environ["CUDA_VISIBLE_DEVICES"]
+
+
+def die_once(point: int, folder: Path) -> int:
+    """End the process the first time that the second point is worked on."""
+    if point == 1 and not (folder / "died").exists():
+        (folder / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return point
+
+
+def die(point: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse(point: int) -> None:
+    raise KernelFileError("mine.py", point, "does not do")
+
+
+@pytest.mark.exhaustive
+def test_each_process_has_a_gpu_of_its_own_and_points_come_as_they_are_done() -> None:
+    from distributed import Client
+
+    seen: list[tuple[int, str]] = []
+    known: list[int] = []
+
+    def points() -> Iterator[tuple[int]]:
+        for point in range(6):
+            known.append(len(seen))
+            yield (point,)
+
+    with _processes_here(("3", "GPU-4a")) as here, Client(here) as client:
+        for result in results(client, gpu_of, points()):
+            seen.append(result)
+    assert sorted(point for point, _ in seen) == list(range(6))
+    assert {gpu for _, gpu in seen} == {"3", "GPU-4a"}
+    assert known == [0, 0, 1, 2, 3, 4]  # a point is thought of when a process is free for it
+
+
+@pytest.mark.exhaustive
+def test_the_points_of_a_process_that_died_are_done_again(tmp_path: Path) -> None:
+    with cluster("local") as client:
+        assert sorted(results(client, die_once, ((point, tmp_path) for point in range(4)))) == [0, 1, 2, 3]
+        assert (tmp_path / "died").exists()
+        with pytest.raises(KernelFileError, match=r"^mine\.py:7: does not do$"):
+            list(results(client, refuse, [(7,)]))
+
+
+@pytest.mark.exhaustive
+def test_a_point_that_every_process_dies_of_is_one_line() -> None:
+    with cluster("local") as client, pytest.raises(MissingError, match="4 processes of the cluster died of one point"):
+        list(results(client, die, [(1,)]))
+
+
+@pytest.mark.exhaustive
+def test_a_cluster_suggests_what_one_process_suggests(capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for options in ((), ("--dask", "local")):
+        assert main(suggested("--over", "TILE=16,32", "--json", *options)) == 0
+        points = json.loads(capsys.readouterr().out)["points"]
+        found.append(sorted(points, key=lambda one: one["constants"]["TILE"]))
+    assert found[0] == found[1]
+    assert [one["constants"]["TILE"] for one in found[0]] == [16, 32]
+
+
+@pytest.mark.exhaustive
+def test_each_choice_of_constants_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(suggested("--over", "TILE=8,32", "--json")) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert [one["constants"]["TILE"] for one in points] == [8, 32]
+
+
+def test_a_difference_is_for_one_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(suggested("--over", "TILE=8,32", "-o", str(tmp_path / "better.patch"))) == 2
+    assert capsys.readouterr().err.startswith("smemviz: a difference is for one choice of constants")
+
+
+@pytest.mark.parametrize("text", ["TILE", "TILE=", "TILE=8,,16"])
+def test_several_values_are_read_as_one_is(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(suggested("--over", text))
+    assert "is not NAME=VALUE" in capsys.readouterr().err

@@ -1,0 +1,77 @@
+"""Every construct either runs in lockstep or is refused in one line that says why and what to do."""
+
+import ast
+
+import pytest
+from helpers.constructs import Construct, arguments, constructs
+from helpers.lockstep_text import START, body, launch_text, result
+
+from smemviz.errors import SmemvizError
+from smemviz.frontends.numba.plain import plain
+
+ALL = constructs()
+
+
+def said_of(one: Construct) -> str:
+    """Return with which sentence lockstep refuses a construct, empty where it runs."""
+    try:
+        launch_text(one.text, *arguments(), block=8)
+    except SmemvizError as error:
+        return str(error).partition(": ")[2]
+    return ""
+
+
+@pytest.mark.parametrize("first", range(0, len(ALL), 20))
+def test_a_construct_runs_or_is_refused_in_one_line(first):
+    some = ALL[first : first + 20]
+    assert {one.name: said_of(one) for one in some} == {one.name: one.says for one in some}
+    assert all("\n" not in one.says for one in some)
+
+
+def test_what_numba_compiles_is_not_said_to_be_refused_by_numba():
+    assert [one.name for one in ALL if one.numba and ("Numba compiles none" in one.says or "as well" in one.says)] == []
+
+
+def test_an_inner_function_takes_what_its_variables_hold_where_it_is_called():
+    text = "k = 1\nf = lambda x: x + k\nk = i * 10\nout[i] = f(2)"
+    assert list(result("i = cuda.grid(1)\n" + text)[:3]) == [2, 12, 22]
+
+
+def test_inner_functions_call_each_other_and_store():
+    text = """
+        def put(j, x):
+            out[j] = twice(x) + k
+        def twice(x):
+            return 2 * x
+        i = cuda.grid(1)
+        k = 5
+        put(i, i)
+    """
+    assert list(result(text, n=32)[:3]) == [5, 7, 9]
+
+
+def test_the_site_in_an_inner_function_is_where_it_is_written():
+    launch, _ = body("def f(j):\n    out[j] = 1\nf(cuda.grid(1))", arguments()[2], block=8)
+    (site,) = launch.sites
+    assert (site.line, site.source, site.function, len(site.calls)) == (START + 3, "out[j]", "f", 1)
+
+
+def test_a_match_ends_with_the_first_case_that_fits():
+    text = """
+        i = cuda.grid(1)
+        match i % 5:
+            case 0 | 1:
+                out[i] = 10
+            case k if k > 3:
+                out[i] = k
+            case 2:
+                out[i] = 20
+            case _:
+                out[i] = 30
+    """
+    assert list(result(text)[:6]) == [10, 10, 20, 30, 4, 10]
+
+
+def test_a_function_without_anything_to_rewrite_is_left_alone():
+    function = ast.parse("def f(x):\n    return x").body[0]
+    assert plain(function).node is function

@@ -1,0 +1,70 @@
+"""What runs gave is found by the other processes of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from smemviz.engines.sandbox import Supervisor, run_text
+from smemviz.engines.sandbox import results as results_module
+from smemviz.engines.sandbox.results import Result, Results
+from smemviz.recordings.recording import packed
+
+TEXT = """from numba import cuda
+import numpy as np
+
+STRIDE = 1
+
+
+@cuda.jit
+def store(a):
+    a[cuda.threadIdx.x * STRIDE] = 1
+
+
+def main():
+    print("stride", STRIDE)
+    store[1, 32](np.zeros(256, np.int32))
+"""
+
+
+def run_here(worker: None, source: str, constants: Mapping[str, object], file: str) -> Result:
+    """Stand in for a process that runs a text."""
+    ran = run_text(source, constants, file=file)
+    return Result(ran.printed, packed(ran.recording, file))
+
+
+def test_a_run_of_one_process_is_not_run_again_in_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = Supervisor(results=Results(tmp_path)), Supervisor(results=Results(tmp_path))
+    monkeypatch.setattr(one, "_take", lambda: None)
+    monkeypatch.setattr(one, "_drop", lambda worker: None)
+    monkeypatch.setattr(one, "warm", lambda: None)
+    monkeypatch.setattr(one, "_ask", run_here)
+    first = one.run(TEXT, {"STRIDE": 2}, "mine.py")
+    monkeypatch.setattr(other, "_take", None)  # so that it can start nothing
+    again = other.run(TEXT, {"STRIDE": 2}, "mine.py")
+    assert again.printed == first.printed == "stride 2\n"
+    assert again.recording.constants == {"STRIDE": 2}
+    assert (
+        again.recording.launches[0].requests.addresses.tolist()
+        == first.recording.launches[0].requests.addresses.tolist()
+    )
+    with pytest.raises(TypeError):  # other constants are another run
+        other.run(TEXT, {"STRIDE": 4}, "mine.py")
+
+
+def test_the_latest_results_are_kept_as_long_as_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results_module, "_MOST_BYTES", 2500)
+    results = Results(tmp_path)
+    for n in range(4):
+        results.write(Result("", bytes(1000)), n)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert results.read(3) == Result("", bytes(1000))
+
+
+def test_a_folder_that_was_taken_away_costs_nobody_an_answer(tmp_path: Path) -> None:
+    results = Results(tmp_path / "results")
+    (tmp_path / "results").rmdir()
+    results.write(Result("", b"1"), 1)
+    assert results.read(1) is None

@@ -1,0 +1,215 @@
+"""Scripts with CuPy's raw kernels, in lockstep without CuPy and without a GPU."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import smemviz
+from smemviz.engines.gpu.ptx.cupy import watched_cupy
+from smemviz.engines.lockstep.ptx.host.launching import launch
+from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
+from smemviz.engines.recorder import Recorder
+from smemviz.errors import LaunchError, UnsupportedError
+from smemviz.frontends.reading import read_program
+from smemviz.recordings.recording import Recording
+
+TURN = '''\
+import numpy as np
+import cupy as cp
+
+turn = cp.RawKernel(r"""
+extern "C" __global__
+void turn(const float* x, float* y, int n) {
+    __shared__ float tile[32][32];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    tile[ty][tx] = x[ty * n + tx];
+    __syncthreads();
+    y[ty * n + tx] = tile[tx][ty];
+}
+""", "turn")
+
+x = cp.arange(1024, dtype=cp.float32).reshape(32, 32)
+y = cp.zeros((32, 32), dtype=cp.float32)
+turn((1,), (32, 32), (x, y, 32))
+np.testing.assert_array_equal(cp.asnumpy(y), np.arange(1024, dtype=np.float32).reshape(32, 32).T)
+assert type(y.get()) is np.ndarray
+'''
+
+
+def recorded(folder: Path, text: str) -> Recording:
+    path = folder / "script.py"
+    path.write_text(dedent(text))
+    return smemviz.run(path, engine="lockstep")
+
+
+def script(body: str, code: str = "out[threadIdx.x] = n;", parameters: str = "float *out, int n") -> str:
+    kernel = f'extern \\"C\\" __global__ void k({parameters}) {{ {code} }}'
+    return f'import cupy\nk = cupy.RawKernel("{kernel}", "k")\nout = cupy.zeros(32, cupy.float32)\n{body}\n'
+
+
+def test_a_kernel_is_recorded_at_its_lines_in_the_script(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, TURN)
+    (launch,) = recording.launches
+    assert (launch.kernel, launch.line, launch.file) == ("turn", 6, "")
+    assert recording.source == TURN
+    sites = [(site.line, site.column, site.source) for site in launch.sites]
+    assert sites == [
+        (9, 19, "x[ty * n + tx]"),
+        (9, 4, "tile[ty][tx]"),
+        (11, 21, "tile[tx][ty]"),
+        (11, 4, "y[ty * n + tx]"),
+    ]
+    for line, column, source in sites:
+        assert TURN.split("\n")[line - 1][column:].startswith(source)
+    assert [row.wavefronts for row in launch.summary()] == [None, 32, 1024, None]
+    assert "cupy" not in sys.modules
+
+
+def test_modules_have_templates_macros_and_several_kernels(tmp_path: Path) -> None:
+    recording = recorded(
+        tmp_path,
+        '''\
+        import cupy as cp
+        from cupy.cuda import Stream
+        module = cp.RawModule(code=r"""
+        template <typename T> __global__ void scale(T *a, T by) { a[threadIdx.x] *= by * FACTOR; }
+        extern "C" { __global__ void two(int *a) { a[threadIdx.x] = 2; } }
+        """, options=("-std=c++11", "-D", "FACTOR=2"), name_expressions=["scale<float>"])
+        a = cp.ones(32, cp.float32)
+        with Stream(non_blocking=True) as stream:
+            module.get_function("scale<float>")((1,), (32,), (a, cp.float32(3)))
+            stream.synchronize()
+        b = cp.empty(32, dtype="int32")
+        module.get_function("two")((1,), (32,), args=(b,))
+        cp.cuda.Device(0).synchronize()
+        assert float(a.sum()) == 6 * 32 and int(b.sum()) == 64
+        cp.random.seed(1); one = cp.random.rand(4); cp.random.seed(1)
+        assert (one == cp.random.rand(4)).all()
+        ''',
+    )
+    assert [(one.kernel, one.line) for one in recording.launches] == [("scale<float>", 4), ("two", 5)]
+    assert recording.findings == ()
+
+
+def test_a_text_that_the_script_puts_together_is_a_file_of_its_own(tmp_path: Path) -> None:
+    text = script("k((1,), (32,), (out, 5))", code="out[threadIdx.x] = n + NUMBER;").replace("NUMBER", '" + "7" + "')
+    (launch,) = recorded(tmp_path, text).launches
+    assert launch.file.endswith("k.cu")
+    recording = recorded(tmp_path, text)
+    assert "out[threadIdx.x] = n + 7;" in recording.sources[launch.file]
+    assert [site.source for site in launch.sites] == ["out[threadIdx.x]"]
+
+
+def test_mistakes_are_found_as_in_any_kernel(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, script("k((1,), (33,), (out, 5))"))
+    (found,) = recording.findings
+    assert (found.kind, found.line) == ("out_of_bounds", 1)
+    assert recording.file_of_finding(found).endswith("k.cu")  # its quotes are escaped, so that it is not as written
+
+
+@pytest.mark.parametrize(
+    ("body", "parameters", "what"),
+    [
+        ("k((1,), (32,), (out, 2.5))", "float *out, float n", r"n is a float32, and CuPy passes 2.5 as float64; write"),
+        ("k((1,), (32,), (out, 2))", "float *out, float n", "n is a float32, and CuPy passes 2 as int64; write"),
+        ("k((1,), (32,), (out, cupy.int32(2)))", "float *out, long long n", "n is a int64, and CuPy passes 2 as int32"),
+        ("k((1,), (32,), (out,))", "float *out, int n", "k takes 2 arguments"),
+        ("k((1,), (32,), (out[::2], 2))", "float *out, int n", "the array is not contiguous; copy it first"),
+    ],
+)
+def test_what_the_kernel_would_read_wrongly_is_refused(tmp_path: Path, body: str, parameters: str, what: str) -> None:
+    with pytest.raises(LaunchError, match=what) as failed:
+        recorded(tmp_path, script(body, parameters=parameters))
+    assert failed.value.line == 4
+
+
+def test_a_kernel_that_cupy_does_not_find_is_refused(tmp_path: Path) -> None:
+    text = script("k((1,), (32,), (out, 5))").replace('extern \\"C\\" ', "")
+    with pytest.raises(
+        LaunchError, match='CuPy finds no k, which C\\+\\+ gives another name; write extern "C" before it'
+    ):
+        recorded(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("cupy.fft.fft(out)", "cupy.fft is not known where there is no GPU; run it on one"),
+        ("cupy.cuda.Graph()", "cupy.cuda.Graph is not known where there is no GPU"),
+        ("cupy.RawModule(path='a.cubin')", "a RawModule of a compiled file runs on a GPU only; give it code"),
+    ],
+)
+def test_what_is_not_known_is_refused_at_its_line(tmp_path: Path, body: str, what: str) -> None:
+    with pytest.raises(UnsupportedError, match=what) as failed:
+        recorded(tmp_path, script(body))
+    assert failed.value.line == 4
+
+
+def test_parts_of_one_array_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="two arguments are parts of one array"):
+        recorded(tmp_path, script("k((1,), (8,), (out[:16], out[8:24]))", parameters="float *out, float *b"))
+
+
+class Array(np.ndarray):
+    """An array of a CuPy that there is none of."""
+
+    def get(self, order: str) -> np.ndarray:
+        assert order == "A"
+        return np.array(self, order="A", subok=False)
+
+
+class RealKernel:
+    """A kernel of it; ``made`` are the launches."""
+
+    made: ClassVar[list[str]] = []
+
+    def __init__(self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc") -> None:
+        self.name = name
+        self.attributes = {"num_regs": 8}
+
+    def __call__(self, grid: object, block: object, args: tuple[object, ...], *, shared_mem: int = 0) -> None:
+        assert all(type(one) is not np.ndarray for one in args)
+        self.made.append(f"{self.name} {grid} {block} {shared_mem}")
+
+
+class RealModule:
+    def __init__(self, code: str | None = None, *, path: str | None = None, options: tuple[str, ...] = ()) -> None:
+        self.options = options
+
+    def get_function(self, name: str) -> RealKernel:
+        return RealKernel("", name)
+
+
+def test_on_a_gpu_each_launch_is_recorded_from_copies_and_then_made_by_cupy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = ModuleType("cupy")
+    real.__dict__.update(ndarray=Array, RawKernel=RealKernel, RawModule=RealModule)
+    monkeypatch.setitem(sys.modules, "cupy", real)
+    monkeypatch.setattr(RealKernel, "made", [])
+    path = tmp_path / "script.py"
+    path.write_text(TURN)
+    recorder = Recorder()
+    x, y = np.ones((32, 32), np.float32).view(Array), np.zeros((32, 32), np.float32).view(Array)
+    code = TURN.split('r"""')[1].split('"""')[0]
+    with watched_cupy(RawKernels(read_program(path), recorder, launch, 1), recorder):
+        kernel = real.RawKernel(code, "turn")
+        assert kernel.attributes == {"num_regs": 8}
+        kernel((1,), (32, 32), (x, y, 32))
+        real.RawModule(code=code).get_function("turn")((1,), (32, 32), (x, y, 32), shared_mem=64)
+        kernel((1,), (32, 32), (x, y[:, ::2], 32))  # not recorded, for its elements are apart
+    assert real.RawKernel is RealKernel
+    assert not y.any()
+    assert [(one.kernel, one.line, one.dynamic_shared) for one in recorder.launches] == [
+        ("turn", 6, 0),
+        ("turn", 6, 64),
+    ]
+    assert RealKernel.made == ["turn (1,) (32, 32) 0", "turn (1,) (32, 32) 64", "turn (1,) (32, 32) 0"]
+    assert "whose elements do not follow each other; copy it first" in recorder.findings[0].message
