@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE, KERNEL
