@@ -17,6 +17,7 @@ from helpers.pseudo import forgotten, pseudo
 from smemviz.figures.banks import banks
 from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 from smemviz.figures.degrees import degrees
+from smemviz.figures.drawing.cells import BADGES
 from smemviz.figures.drawing.style import FONT, font, mono
 from smemviz.figures.drawing.text import CHARACTERS, LANES, characters
 from smemviz.figures.elements import accessed, described_counts, look_at, touched_elements
@@ -166,7 +167,7 @@ def read(shown: list[Any]) -> list[Any]:
             found += [
                 go.Figure(traces, one.layout),
                 *strings(one.layout.meta),
-                *strings([t.meta for t in traces if t.meta != LANES]),
+                *strings([t.meta for t in traces if t.meta not in (LANES, BADGES)]),
             ]
             # Of the source, what stands beside the lines: the badge after the access.
             found += [text.rpartition("\N{NO-BREAK SPACE}" * 2)[2] for text in badges(one)]
