@@ -235,7 +235,8 @@ def _bare_app() -> Dash:
     def drawn(pad: int) -> go.Figure:
         recording = smemviz.run(kernels_dir() / "square.py", constants={"IPAD": pad}, engine="lockstep")
         now = request_view(recording["set_row_read_col_pad"])
-        return FIGURES["tile"].draw(Asked(recording, Hardware.of(recording), "light", now))
+        array = recording["set_row_read_col_pad"].shared_arrays[0].name
+        return FIGURES["tile"].draw(Asked(recording, Hardware.of(recording), "light", now, array=array))
 
     app.callback(Output("tile-figure", "figure"), Input("pad", "value"))(lambda pad: drawn(int(pad)))
     return app
