@@ -116,6 +116,17 @@
     next.delete("REQUEST");
   }
 
+  // A field that offers a list shows all of it, but for what is being typed.
+  window.dashMantineFunctions = window.dashMantineFunctions || {};
+  window.dashMantineFunctions.allOrAlike = ({ options, search }) =>
+    options.some(({ value }) => value === search) ? options : options.filter(({ value }) => value.includes(search));
+
+  // What is set is seen, though it is folded.
+  function unfold({ at, name, side, type }) {
+    const field = document.getElementById(JSON.stringify({ at, name, side, type }));
+    if (field) field.closest("details").open = true;
+  }
+
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.smemviz_lab = {
     fill(run, ids, values, rows, buttons, defaults) {
@@ -125,6 +136,7 @@
       const count = (side) => setup(side, defaults).accesses.length;
       const next = ids.map((id) => valueOf(id, defaults));
       ticked = shared;
+      ids.filter(({ name }, i) => NUMBERS.includes(name) && next[i] !== "").forEach(unfold);
       const hidden = ({ side, name, at }) =>
         ({ compare: !lone, add: count(side) >= defaults.most, remove: count(side) < 2 || at >= count(side) })[name] || false;
       return [
@@ -171,13 +183,13 @@
       visitQuery(next);
     },
 
-    press(clicks, defaults) {
+    press(clicks, defaults, cheapest) {
       const hit = triggered().find(({ value }) => value);
       if (!hit) return;
       const { side, name, at } = hit.id;
       const next = query();
       const here = setup(side, defaults);
-      if (name === "compare") next.set("B", setup("A", defaults).array);
+      if (name === "compare") next.set("B", cheapest || setup("A", defaults).array);
       if (name === "close") ["B", "B-access", "B-cc"].forEach((one) => next.delete(one));
       if (name === "swap") {
         const [a, b] = [setup("A", defaults), setup("B", defaults)];

@@ -45,16 +45,16 @@ class Shot:
 
 
 SHOTS = (
-    Shot("kernel", "/kernel?file=square&kernel=set_row_read_col&site=1&warp=3", "#tile .cartesianlayer", height=1000),
-    Shot("compare", "/compare?file=square", ".compare", height=1000),
+    Shot("kernel", "/kernel?file=square&kernel=set_row_read_col&site=1&warp=3", "#tile svg", height=1000),
+    Shot("compare", "/compare?file=square", "#compare-tiles .heatmaplayer image", height=900),
     Shot(
         "matmul", "/matmul", "#roofline .cartesianlayer", "section:has(#roofline-title)", "section:has(#roofline-title)"
     ),
-    Shot("layouts", "/lab?B=32x32+float32%3B+pad%3D1", "#lab-B-results", height=1000),
+    Shot("layouts", "/lab?B=32x32+float32%3B+pad%3D1", "#lab-B-tile .heatmaplayer image", height=900),
     Shot("gpus", "/gpus", "#gpus-table tr", height=760),
     Shot("lesson", "/learn/columns?COLUMNS=32&ANSWER=32", "#learn-0-figure .cartesianlayer", height=860),
     Shot("editor", "/editor", ".cm-content", width=1440),
-    Shot("korean", "/kernel?file=square&kernel=set_row_read_col&lang=ko", "#tile .cartesianlayer", height=760),
+    Shot("korean", "/kernel?file=square&kernel=set_row_read_col&lang=ko", "#tile svg", height=760),
     Shot("chinese", "/learn/columns?COLUMNS=32&ANSWER=32&lang=zh-Hans", "#learn-0-figure .cartesianlayer", height=760),
 )
 
@@ -106,7 +106,7 @@ def taken(page: Page, shot: Shot) -> bytes:
         page.get_by_role("button", name=shot.before).first.click()
     page.wait_for_load_state("networkidle")
     page.evaluate("document.fonts.ready")
-    page.wait_for_timeout(1500)  # figures are drawn after their data has come
+    page.wait_for_timeout(2500)  # figures are drawn after their data has come
     if not shot.first:
         return page.screenshot()
     start, end = (page.locator(one).bounding_box() for one in (shot.first, shot.last))

@@ -34,6 +34,8 @@ from smemviz.recordings.recording import Recording, numbered
 _MOST_BYTES = 1 << 30  # of all runs together
 COMPILED = "@compiled"  # after the name of a file of CUDA C++: its other view
 
+_OTHER = {".py": ".cu", ".cu": ".py"}
+
 Helpers = tuple[tuple[str, str], ...]  # path and SHA-256 of each module that a kernel file imports
 RunKey = tuple[str, str, tuple[tuple[str, ConstantValue], ...]]
 _Run = tuple[RunKey, Helpers, bool]  # whether it is trusted
@@ -144,13 +146,28 @@ class Library:
 
         Where others reach the server no CUDA C++ is compiled, and so nothing leads to it.
         """
-        name = file.removesuffix(COMPILED)
-        other = name.removesuffix(".cu") if name.endswith(".cu") else f"{name}.cu"
+        other = _other_language(file.removesuffix(COMPILED))
         if other not in self._paths or self.is_text(file):
             return None
         if is_cuda_file(other) and not (self.local and nvrtc.available()):
             return None
         return other if kernel in self.program(other).kernels else None
+
+    def family(self, file: str) -> tuple[str, ...]:
+        """Return the names of a file and of all that has the same kernels: its other view, and the other language."""
+        name = file.removesuffix(COMPILED)
+        both = (
+            (name, _other_language(name))
+            if any(self.twin(file, one) for one in self.program(file).kernels)
+            else (name,)
+        )
+        names = (each for one in both for each in (one, one + COMPILED))
+        return tuple(each for each in names if each in self._paths)
+
+    @property
+    def every_file(self) -> tuple[str, ...]:
+        """The names of all files, those that only a twin leads to as well."""
+        return tuple(self._paths)
 
     def program(self, file: str) -> Program:
         """Read the kernel file of this name, or the source in the recording of this name, which is not trusted.
@@ -352,11 +369,20 @@ def _names(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def _of_the_gallery_too(named: Mapping[str, Path]) -> dict[str, Path]:
-    """Return the files in CUDA C++ that lie beside files of the gallery, which are the same kernels."""
+    """Return the files in the other language that lie beside files of the gallery, which are the same kernels."""
     folder = kernels_dir().resolve()
-    files = {f"{name}.cu": path.with_suffix(".cu") for name, path in named.items() if path.parent == folder}
-    found = {name: path for name, path in files.items() if path.is_file() and name not in named}
-    return found | {name + COMPILED: path for name, path in found.items()}
+    found: dict[str, Path] = {}
+    for name, path in named.items():
+        other = path.with_suffix(_OTHER.get(path.suffix, ""))
+        if path.parent == folder and not name.endswith(COMPILED) and other.is_file() and other not in named.values():
+            twin = _other_language(name)
+            found |= {twin: other} | ({twin + COMPILED: other} if is_cuda_file(other.name) else {})
+    return found
+
+
+def _other_language(name: str) -> str:
+    """Return the name that a file's twin has: ``square.cu`` for ``square``, and the reverse."""
+    return name.removesuffix(".cu") if name.endswith(".cu") else f"{name}.cu"
 
 
 def is_same(one: Launch, other: Launch) -> bool:

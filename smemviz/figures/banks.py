@@ -27,20 +27,20 @@ def banks(
     """Draw the present request: a column per bank, a row per wavefront, in each cell a lane (``L5``) above its word."""
     colours = THEMES[theme]
     where = bank_layout(now.launch, hardware, banks)
-    served = bank_service(now, where, hardware)
+    service = bank_service(now, where, hardware)
     if now.row is None:
         return empty(colours, _("No request of this block was logged."))
-    if not len(served.lane):
+    if not len(service.lane):
         return empty(colours, _("This request goes to global memory: no bank of shared memory is involved."))
-    if served.reason is not None:
-        return empty(colours, served.reason)
-    return draw_banks(served, where.banks, colours, says=present(now, hardware))
+    if service.reason is not None:
+        return empty(colours, service.reason)
+    return draw_banks(service, where.banks, colours, says=present(now, hardware))
 
 
-def draw_banks(served: BankService, banks: int, colours: Theme, *, says: str, width: int = PLOT_WIDTH) -> go.Figure:
+def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str, width: int = PLOT_WIDTH) -> go.Figure:
     """Draw a request that was served by so many banks, and ``says`` so, in a plot at least ``width`` pixels wide."""
-    rows = min(served.wavefronts, _MOST_WAVEFRONTS)
-    lanes, words, hover = _texts(served, rows, banks)
+    rows = min(service.wavefronts, _MOST_WAVEFRONTS)
+    lanes, words, hover = _texts(service, rows, banks)
     busy = lanes != ""
     crowded = np.broadcast_to(busy.sum(axis=0) > 1, busy.shape)
     z = np.where(busy, np.arange(banks), banks).astype(float)
@@ -67,8 +67,8 @@ def draw_banks(served: BankService, banks: int, colours: Theme, *, says: str, wi
         here, kind = np.where(chosen, text, ""), None if line else LANES
         texts.append(cell_text(x, lines[line::2], here, size=size, colour=colour, weight=weight, meta=kind))
     title = _("wavefront")
-    if rows < served.wavefronts:
-        title = _("wavefront (first {shown} of {wavefronts})", shown=rows, wavefronts=served.wavefronts)
+    if rows < service.wavefronts:
+        title = _("wavefront (first {shown} of {wavefronts})", shown=rows, wavefronts=service.wavefronts)
     every = 4 if banks > 8 else 1
     return go.Figure(
         [cells(z, palette, hover=hover, x=x, y=y, ygap=2), *texts],
@@ -102,7 +102,7 @@ def _ticks(rows: int) -> list[int]:
 
 
 def _texts(
-    served: BankService, rows: int, banks: int
+    service: BankService, rows: int, banks: int
 ) -> tuple[NDArray[np.object_], NDArray[np.object_], NDArray[np.object_]]:
     """Write lanes, words and hover text of every cell; empty texts where a bank has nothing to do."""
     shape = (rows, banks)
@@ -112,7 +112,7 @@ def _texts(
         [[f"<b>{place.format(bank=b, wavefront=w)}</b><br>{idle}" for b in range(banks)] for w in range(1, rows + 1)],
         dtype=object,
     )
-    for w, b, who, of in served.cells():
+    for w, b, who, of in service.cells():
         if w >= rows:
             break
         word = lane_ranges(of)

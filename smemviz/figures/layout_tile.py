@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.banks import draw_banks
+from smemviz.figures.drawing.projected import relabel
 from smemviz.figures.drawing.style import THEMES, ThemeName
 from smemviz.figures.tile import draw_grid
 from smemviz.i18n import _, pgettext
@@ -17,7 +18,8 @@ from smemviz.model.layout.layouts import Layout
 from smemviz.views.grid import Grid
 from smemviz.views.layout_lab import Pictured, element_said, request_said
 
-_WIDTH = 410  # pixels between the margins; two set-ups stand side by side
+_WIDTH = 362  # pixels between the margins; two set-ups stand side by side
+_TALL, _LOW, _TYPE = 600, 470, 11  # pixels of a picture that is drawn lower, so that it is seen at once
 
 LabView = Literal["index", "banks"]
 
@@ -49,12 +51,23 @@ def lab_tile(shown: Pictured, *, view: LabView = "index", theme: ThemeName = "li
         "says": request_said(shown),
     }
     named = view == "banks"
-    return draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, named=named, width=width)
+    return _low(
+        draw_grid(grid, shown.served(), shown.setup.where, THEMES[theme], hover, **words, named=named, width=width)
+    )
 
 
 def lab_banks(shown: Pictured, *, theme: ThemeName = "light", width: int = _WIDTH) -> go.Figure:
     """Draw a column per bank and a row per wavefront, in each cell the lanes above their word; as wide as the tile."""
-    return draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme], says=request_said(shown), width=width)
+    says = request_said(shown)
+    return _low(draw_banks(shown.served(), shown.setup.where.banks, THEMES[theme], says=says, width=width))
+
+
+def _low(figure: go.Figure) -> go.Figure:
+    """Draw a picture of many rows lower; words then have no room below their lanes, nor has every lane."""
+    if figure.layout.height <= _TALL:
+        return figure
+    relabel(figure, _WIDTH, _LOW - figure.layout.margin.t - figure.layout.margin.b, _TYPE)
+    return figure.update_layout(height=_LOW)
 
 
 def _by_index(shown: Pictured) -> Grid:

@@ -47,11 +47,12 @@ def tile(
     banks: int | None = None,
     hardware: Hardware = H200,
     theme: ThemeName = "light",
+    width: int = PLOT_WIDTH,
 ) -> go.Figure:
     """Draw one shared array at a moment of a block; the physical view draws all of shared memory.
 
     ``banks`` draws it for another number of banks than the hardware has, counted from the first byte of the first
-    array.
+    array. The plot is at least ``width`` pixels wide.
     """
     colours = THEMES[theme]
     arrays = now.launch.shared_arrays
@@ -61,7 +62,11 @@ def tile(
     where = bank_layout(now.launch, hardware, banks)
     grid = physical(now, arrays, where) if view == "physical" else declared(now, chosen, where)
     served = bank_service(now, where, hardware)
-    return draw_grid(grid, served, where, colours, _hover, says=present(now, hardware), named=view == "physical")
+    conflicting = _("lane in conflict") if width < PLOT_WIDTH else ""
+    return draw_grid(
+        grid, served, where, colours, _hover,
+        says=present(now, hardware), named=view == "physical", conflicting=conflicting, width=width,
+    )  # fmt: skip
 
 
 def _window(lanes: NDArray[np.object_]) -> tuple[slice, slice]:

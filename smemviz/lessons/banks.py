@@ -37,10 +37,10 @@ def _one_then_all(element: int, layout: Layout) -> Access:
 
 def _pictures(shown: Pictured, said: str, theme: ThemeName) -> tuple[Panel, ...]:
     """Draw the array, and the banks by wavefront, of a request."""
-    served = _("Each column is a bank, each row a wavefront. {said}", said=said)
+    caption = _("Each column is a bank, each row a wavefront. {said}", said=said)
     return (
         Panel(_("Tile"), lab_tile(shown, theme=theme, width=PLOT_WIDTH), said),
-        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme, width=PLOT_WIDTH), served),
+        Panel(_("Banks by wavefront"), lab_banks(shown, theme=theme, width=PLOT_WIDTH), caption),
     )
 
 
@@ -51,8 +51,8 @@ def _bank(values: Values) -> Stage:
     row, columns = int(values["ROW"]), int(values["COLUMNS"])
     layout = Layout((4, columns), "int32")
     shown = _request(layout, _one_then_all(row * columns + _COLUMN, layout))
-    served = shown.served()
-    word, bank, banks = int(served.word[0]), int(served.bank[0]), shown.setup.where.banks
+    service = shown.served()
+    word, bank, banks = int(service.word[0]), int(service.bank[0]), shown.setup.where.banks
     element = code(f"tile[{row}, {_COLUMN}]")
 
     def hint(given: str) -> str:
@@ -166,9 +166,9 @@ ROW = Lesson(
 def _column(values: Values) -> Stage:
     columns = int(values["COLUMNS"])
     shown = _request(Layout((32, columns), "float32"), Access("column"))
-    served, found = shown.served(), shown.lanes()
-    right, banks = found.wavefronts, np.unique(served.bank)
-    first = [int(bank) for bank in served.bank[:4]]
+    service, found = shown.served(), shown.lanes()
+    right, banks = found.wavefronts, np.unique(service.bank)
+    first = [int(bank) for bank in service.bank[:4]]
 
     def hint(given: str) -> str:
         number = int(given)
@@ -226,10 +226,10 @@ def _share(values: Values) -> Stage:
     share, columns = int(values["SHARE"]), int(values["COLUMNS"])
     row = "i" if share == 1 else f"i // {share}"
     shown = _request(Layout((max(8, WARP // share), columns), "float32"), Access(f"lane // {share}, 0"))
-    served, found = shown.served(), shown.lanes()
-    word, bank = int(served.word[_ASKED]), int(served.bank[_ASKED])
-    colliding = _lanes(served.lane, (served.bank == bank) & (served.word != word))
-    same_word = _lanes(served.lane, served.word == word)
+    service, found = shown.served(), shown.lanes()
+    word, bank = int(service.word[_ASKED]), int(service.bank[_ASKED])
+    colliding = _lanes(service.lane, (service.bank == bank) & (service.word != word))
+    same_word = _lanes(service.lane, service.word == word)
 
     def hint(given: str) -> str:
         lanes = lanes_of(given)
@@ -241,7 +241,7 @@ def _share(values: Values) -> Stage:
                          lane=lane, asked=_ASKED)  # fmt: skip
             if lane not in colliding:
                 return _("Lane {lane} is in bank {other}, lane {asked} in bank {bank}.",
-                         lane=lane, other=int(served.bank[lane]), asked=_ASKED, bank=bank)  # fmt: skip
+                         lane=lane, other=int(service.bank[lane]), asked=_ASKED, bank=bank)  # fmt: skip
         if not lanes:
             return _(
                 "Some do. Lane {asked} is in bank {bank}: who else wants another word of it?", asked=_ASKED, bank=bank

@@ -40,10 +40,10 @@ def cost(seen: Seen) -> tuple[int, int]:
 def pictures(seen: Seen, said: str, theme: ThemeName, view: View = "declared") -> tuple[Panel, ...]:
     """Draw the shared array with the lanes of a request, and the banks that serve it."""
     array = seen.launch.sites[seen.site].array
-    served = _("Each column is a bank, each row a wavefront. {said}", said=said)
+    caption = _("Each column is a bank, each row a wavefront. {said}", said=said)
     return (
         Panel(_("Tile"), tile(seen.request, array, view=view, theme=theme), said),
-        Panel(_("Banks by wavefront"), banks(seen.request, theme=theme), served),
+        Panel(_("Banks by wavefront"), banks(seen.request, theme=theme), caption),
     )
 
 
@@ -131,11 +131,11 @@ def _column_cost(rows: int, pad: int) -> _Pad:
     return _Pad(totals.wavefronts, totals.ideal, _colliding(picture(setup).served()))
 
 
-def _colliding(served: BankService) -> tuple[int, int, int] | None:
+def _colliding(service: BankService) -> tuple[int, int, int] | None:
     """Return the first two lanes that ask one bank for different words, and the bank; None where there are none."""
-    pairs = ((a, b) for b in range(len(served.lane)) for a in range(b))
-    found = ((a, b) for a, b in pairs if served.bank[a] == served.bank[b] and served.word[a] != served.word[b])
-    return next(((int(served.lane[a]), int(served.lane[b]), int(served.bank[a])) for a, b in found), None)
+    pairs = ((a, b) for b in range(len(service.lane)) for a in range(b))
+    found = ((a, b) for a, b in pairs if service.bank[a] == service.bank[b] and service.word[a] != service.word[b])
+    return next(((int(service.lane[a]), int(service.lane[b]), int(service.bank[a])) for a, b in found), None)
 
 
 def _rectangle(values: Values) -> Stage:

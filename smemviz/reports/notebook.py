@@ -99,23 +99,23 @@ def _picture(recording: Recording, now: RequestView, hardware: Hardware) -> str:
     if now.row is None:
         return ""
     where = bank_layout(now.launch, hardware)
-    served = bank_service(now, where, hardware)
+    service = bank_service(now, where, hardware)
     site = now.launch.sites[now.launch.requests.site[now.row]]
     place = f"{recording.file_of(now.launch, site)}:{site.line}"
     title = _("{kernel}: {headline}", kernel=now.launch.kernel, headline=headline(now.launch, hardware))
     said = _("{place}, {site}: {request}.", place=place, site=site.source, request=present(now, hardware))
     text = f"<p><b>{escape(title)}</b><br>{escape(said)}</p>"
-    if not served.wavefronts:
+    if not service.wavefronts:
         return text
-    return text + _svg(served, where.banks, sentences(_("{sentence}.", sentence=title), said))
+    return text + _svg(service, where.banks, sentences(_("{sentence}.", sentence=title), said))
 
 
-def _svg(served: BankService, banks: int, label: str) -> str:
+def _svg(service: BankService, banks: int, label: str) -> str:
     """Draw the first wavefronts; a cell has its lane, ``7``, or ``0+`` for lanes 0 and others."""
-    rows = min(served.wavefronts, _MOST_ROWS)
+    rows = min(service.wavefronts, _MOST_ROWS)
     width, height = _LEFT + banks * _CELL, rows * _ROW + _BOTTOM
     cells = []
-    for wavefront, bank, lanes, _words in served.cells():
+    for wavefront, bank, lanes, _words in service.cells():
         if wavefront < rows:
             x, y = _LEFT + bank * _CELL, wavefront * _ROW
             said = f"{min(lanes)}+" if len(set(lanes)) > 1 else f"{lanes[0]}"
@@ -133,8 +133,8 @@ def _svg(served: BankService, banks: int, label: str) -> str:
         for bank in range(0, banks, 4)
     ]
     shown = _("lanes by bank (across) and wavefront (down)")
-    if rows < served.wavefronts:
-        total = served.wavefronts
+    if rows < service.wavefronts:
+        total = service.wavefronts
         shown = _("lanes by bank (across) and wavefront (down), the first {rows} of {total}", rows=rows, total=total)
     ticks.append(f'<text x="{_LEFT}" y="{height - 4}" class="note">{escape(shown)}</text>')
     return (

@@ -96,10 +96,10 @@ def witness(recording: Recording, launch: Launch, exceeding: Exceeding, hardware
     if row is None:
         return Witness(headline, ("none of the requests that exceed it was logged",), None, "", "", *source)
     if site.space == "shared":
-        served = explaining.served(row)
-        collide = bool(served.conflict.any())  # on 2.x a request of 16 bytes a lane is 2-way even where none do
-        details = _shared_request(explaining, row, served, collide)
-        picture = _draw(served, hardware.banks) if collide else None
+        service = explaining.service(row)
+        collide = bool(service.conflict.any())  # on 2.x a request of 16 bytes a lane is 2-way even where none do
+        details = _shared_request(explaining, row, service, collide)
+        picture = _draw(service, hardware.banks) if collide else None
         change = _change(explaining, row, exceeding)
     else:
         details, picture = _global_request(launch, site, row), None
@@ -130,15 +130,15 @@ def _where(launch: Launch, row: int) -> str:
     return f"block {requests.block[row]}, warp {requests.warp[row]}, step {requests.step[row]}: {lanes}"
 
 
-def _shared_request(explaining: Explaining, row: int, served: BankService, collide: bool) -> tuple[str, ...]:
+def _shared_request(explaining: Explaining, row: int, service: BankService, collide: bool) -> tuple[str, ...]:
     """Say who asks for what, at the bank that takes longest where lanes collide."""
     launch = explaining.launch
     site = launch.sites[launch.requests.site[row]]
-    ideal = served.wavefronts - int(explaining.cost(site, np.array([row]))[0])
-    took = f"{_where(launch, row)}, {count(served.wavefronts, 'wavefront')} where {ideal} would do"
+    ideal = service.wavefronts - int(explaining.cost(site, np.array([row]))[0])
+    took = f"{_where(launch, row)}, {count(service.wavefronts, 'wavefront')} where {ideal} would do"
     if not collide:
         return (took,)
-    bank, lanes, words = fullest(served)
+    bank, lanes, words = fullest(service)
     different = list(dict.fromkeys(words))
     asked = f"{'word' if len(different) == 1 else 'words'} {_briefly(different)}"
     return took, f"bank {bank}: lanes {lane_ranges(lanes)} ask for {asked}"
@@ -150,15 +150,15 @@ def _briefly(words: Sequence[int]) -> str:
     return ", ".join(texts if len(texts) <= _MOST_WORDS else [*texts[: _MOST_WORDS - 2], "...", texts[-1]])
 
 
-def _draw(served: BankService, banks: int) -> Drawing:
+def _draw(service: BankService, banks: int) -> Drawing:
     """Draw the phase whose fullest bank is the fullest of the request."""
-    bank, lanes, _ = fullest(served)
-    phase = served.phase[(served.bank == bank) & np.isin(served.lane, lanes) & served.conflict][0]
-    wavefronts = np.unique(served.wavefront[served.phase == phase])
+    bank, lanes, _ = fullest(service)
+    phase = service.phase[(service.bank == bank) & np.isin(service.lane, lanes) & service.conflict][0]
+    wavefronts = np.unique(service.wavefront[service.phase == phase])
     cells = []
     for wavefront in wavefronts[:_MOST_WAVEFRONTS]:
-        here = served.wavefront == wavefront
-        lanes_of = [np.unique(served.lane[here & (served.bank == b)]) for b in range(banks)]
+        here = service.wavefront == wavefront
+        lanes_of = [np.unique(service.lane[here & (service.bank == b)]) for b in range(banks)]
         cells.append(tuple("." if not len(on) else "*" if len(on) > 1 else str(on[0]) for on in lanes_of))
     return Drawing(int(wavefronts[0]) + 1, tuple(cells), len(wavefronts) - len(cells))
 

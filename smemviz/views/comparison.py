@@ -73,12 +73,26 @@ def compared(entries: Sequence[Entry]) -> tuple[Row, ...]:
     return tuple(_row(entry, measured, best) for entry in entries)
 
 
+def extremes(rows: Sequence[Row]) -> tuple[Row, Row]:
+    """Return two launches to look at: the slowest and the fastest, or those with the most and the fewest wavefronts.
+
+    Where there are only two, or all are alike, it is the first two.
+    """
+    timed = [row for row in rows if row.against_best is not None]
+    found = (timed, _against_best) if len(timed) > 1 else (rows, wavefronts)
+    most, least = max(found[0], key=found[1]), min(found[0], key=found[1])
+    return (rows[0], rows[1]) if len(rows) == 2 or most is least else (most, least)
+
+
+def _against_best(row: Row) -> float:
+    return row.against_best or 0
+
+
 def headline(rows: Sequence[Row]) -> str:
     """Say the one thing to know: the slowest against the fastest, or else the most wavefronts."""
     timed = [row for row in rows if row.against_best is not None and row.entry.measured]
     if len(timed) > 1:
-        slow = max(timed, key=lambda row: row.against_best or 0)
-        fast = min(timed, key=lambda row: row.against_best or 0)
+        slow, fast = max(timed, key=_against_best), min(timed, key=_against_best)
         return _(
             "{slow} takes {times:.2f} times as long as {fast}",
             slow=slow.entry.name,

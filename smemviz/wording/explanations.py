@@ -21,7 +21,7 @@ from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
 from smemviz.model.layout.search import LayoutFix, smallest_fix
 from smemviz.model.playback.bank_service import BankService, bank_layout, bank_service
 from smemviz.model.playback.request_view import request_view
-from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.data import ArrayInfo, Launch, Site
 from smemviz.recordings.spelling import PYTHON, Spelling
 from smemviz.wording.grammar import capital, clause, clauses, items, sentences
 from smemviz.wording.labels import count
@@ -118,6 +118,8 @@ class Explaining:
         pattern = self._known(number, find_patterns(offsets).patterns[0])
         array = self.array_of(row)
         steps = index_steps(self.launch.arrays[array], offsets[0]) if array is not None else None
+        if steps and array is not None and _is_row(self.launch.arrays[array], site):
+            steps = steps[:-1]
         asked, why = described(pattern, steps, site.width, self._spelling), self._why(site, row, pattern)
         if share is None:
             return capital(_("{pattern}: {reason}.", pattern=asked, reason=why))
@@ -137,9 +139,9 @@ class Explaining:
         unknown = unpredictable(site.op, site.dtype, self.hardware.cc)
         if unknown is not None:
             return clause(_(unknown))
-        return reason(pattern, site, self.served(row), int(self._counts(site, addresses).degree), self.hardware.cc)
+        return reason(pattern, site, self.service(row), int(self._counts(site, addresses).degree), self.hardware.cc)
 
-    def served(self, row: int) -> BankService:
+    def service(self, row: int) -> BankService:
         """Serve one request."""
         requests = self.launch.requests
         block, warp, step, site = (int(getattr(requests, name)[row]) for name in ("block", "warp", "step", "site"))
@@ -226,6 +228,11 @@ class Explaining:
                 smallest_fix(array, found, swizzles(array, found, hardware), None, hardware),
             )
         return self._fixes[index]
+
+
+def _is_row(array: ArrayInfo, site: Site) -> bool:
+    """Whether each lane takes a whole row, as the four numbers of a ``float4`` are."""
+    return site.width == array.shape[-1] * array.itemsize > array.itemsize
 
 
 def _worst_first(pattern: Pattern, cost: NDArray[np.int64]) -> tuple[int, bool, int]:

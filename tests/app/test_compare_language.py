@@ -80,8 +80,8 @@ def main():
 
 def names(library: Library) -> list[str]:
     """Return what the page shows that is no message: names of files and kernels, and pieces of their source."""
-    found = [*NAMES, *library.files]
-    for file in library.files:
+    found = [*NAMES, *library.every_file]
+    for file in library.every_file:
         found += library.program(file).kernels
         if file in SHOWN:
             launches = library.show(RunState(file)).recording.launches

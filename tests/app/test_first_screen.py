@@ -11,7 +11,14 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.browser
 
 SIZES = ((1440, 900), (1024, 768), (1920, 1080))
-KERNELS = ("file=square&kernel=set_row_read_col", "file=transpose&kernel=tile")
+KERNELS = (
+    "file=square&kernel=set_row_read_col",
+    "file=transpose&kernel=tile",
+    "file=square.cu&kernel=set_row_read_col",
+    "file=rectangle&kernel=set_row_read_col",
+    "file=reduce&kernel=neighbours_by_close_threads",
+    "file=matmul&kernel=tiled_swapped",
+)
 # The story in its order: what is so, why, what would help, where in the source, which cells, which banks.
 STORY = (
     "#headline",

@@ -130,7 +130,9 @@ def test_what_is_wrong_is_said_at_its_field_in_one_line(
 def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
     filling = view_lab(FLOATS | {"A": "32x32; pad=x"}, "light")
     assert filling["lab-headline.children"] == "B: no conflict, 64 wavefronts"
-    assert filling["lab-A-pictures.hidden"] is True
+    assert filling["lab-A-results.className"] == "panel lab-side old"
+    assert "lab-A-tile.figure" not in filling
+    assert filling["lab-B-results.className"] == "panel lab-side"
     assert filling["lab-B-pictures.hidden"] is False
 
 
@@ -293,8 +295,11 @@ def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(quiet
     page.get_by_role("link", name="Layouts").click()
     headline(page, "32-way conflict, 1,056 wavefronts where 64 would do")
     expect(page.locator("#lab-B")).to_be_hidden()
+    expect(page.locator("#lab-found")).to_contain_text("pad 1")
     page.get_by_role("button", name="Compare with another").click()
     second = page.get_by_role("region", name="Set-up B")
+    expect(second.get_by_label("Swizzle", exact=True)).to_have_value("xor 5 0 0")  # the cheapest
+    second.get_by_label("Swizzle", exact=True).fill("")
     second.get_by_label("Pad", exact=True).fill("1")
     headline(page, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts")
     assert query(page) == {"B": ["32x32 float32; pad=1"]}
@@ -353,6 +358,36 @@ def test_a_formula_that_makes_no_sense_is_said_at_its_field(quiet: Page) -> None
     headline(page, "No conflict, 64 wavefronts")
     expect(page.locator(".mantine-InputWrapper-error")).to_have_count(0)
     assert query(page)["A"] == ["32x32 float32; swizzle=column ^ row"]
+
+
+@pytest.mark.browser
+def test_the_picture_is_on_the_first_screen_beside_its_form(quiet: Page) -> None:
+    page = quiet
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto("/lab")
+    expect(page.locator("#lab-A-tile .heatmaplayer image").first).to_be_visible()
+    form, tile, banks = (page.locator(one).bounding_box() for one in ("#lab-A", "#lab-A-tile", "#lab-A-banks"))
+    assert form is not None
+    assert tile is not None
+    assert banks is not None
+    assert form["x"] + form["width"] <= tile["x"]
+    assert tile["x"] + tile["width"] <= banks["x"]
+    assert max(one["y"] + one["height"] for one in (tile, banks)) <= 900
+
+
+@pytest.mark.browser
+def test_the_field_of_a_pattern_offers_its_whole_list_and_what_is_set_is_unfolded(quiet: Page) -> None:
+    page = quiet
+    page.goto("/lab?A-access=column; steps=2")
+    first = page.get_by_role("group", name="access 1 of set-up A")
+    expect(first.get_by_label("Steps")).to_have_value("2")
+    expect(first.get_by_label("Steps")).to_be_visible()
+    first.get_by_label("Pattern 1").click()
+    for pattern in ("row", "column", "diagonal"):
+        expect(page.get_by_role("option", name=pattern, exact=True)).to_be_visible()
+    page.goto("/lab")
+    expect(page.get_by_label("Pattern 1").first).to_have_value("row")
+    expect(page.get_by_label("Steps").first).to_be_hidden()
 
 
 @pytest.mark.browser
@@ -415,7 +450,7 @@ def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(quiet: P
     page.locator("#gpus-origin a").click()
     expect(page.get_by_role("heading", name="Set-up A")).to_be_visible()
     page.goto("/kernel?file=square&kernel=set_row_read_col")
-    page.get_by_role("link", name="The same request on every GPU").click()
+    page.get_by_role("link", name="On every GPU").click()
     headline(page, "16 to 32 wavefronts, depending on the GPU")
     expect(page.locator("#gpus-origin")).to_contain_text("tile[tx, ty] in set_row_read_col, load by warp 0, step 1")
 

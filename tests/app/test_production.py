@@ -25,6 +25,9 @@ from smemviz.errors import InputError
 Start = Callable[[str, list[tuple[str, str]]], object]
 
 
+LARGE = 16 << 20  # bytes, more than the buffers of a connection hold
+
+
 class Slow:
     """An app that tells how much was sent to it; on ``/slow`` when it is told to go on."""
 
@@ -38,6 +41,8 @@ class Slow:
             self.asked.set()
             assert self.go.wait(LONGEST)
         start("200 OK", [("Content-Type", "text/plain")])
+        if environ["PATH_INFO"] == "/large":
+            return [bytes(LARGE)]
         return [f"{len(body)} bytes from {environ['REMOTE_ADDR']} by {environ['wsgi.url_scheme']}".encode()]
 
 
@@ -88,6 +93,21 @@ def test_who_asks_letter_by_letter_is_hung_up_on(running: Running, monkeypatch: 
     monkeypatch.setattr(production, "SECONDS", 0.5)
     with socket.create_connection(running[1]) as connection, pytest.raises(OSError):
         drip(connection)
+
+
+def test_who_does_not_take_an_answer_is_hung_up_on(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_connection(running[1]) as connection:
+        connection.sendall(POST.replace(b"POST /", b"POST /large"))
+        connection.recv(1)
+        monkeypatch.setattr(production, "SECONDS", 0.0)
+        end = time.monotonic() + LONGEST
+        while running[0]._server.active_channels:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+def test_who_takes_a_large_answer_gets_all_of_it(running: Running) -> None:
+    assert len(asked(running[1], POST.replace(b"POST /", b"POST /large"))) > LARGE
 
 
 def test_nobody_takes_the_connections_of_all(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ PAGES = {  # by path, what comes last
     "/?": ".thumbnail .main-svg",
     f"{TRANSPOSE}&site=1&warp=0&step=1&": "#elements .main-svg",
     "/kernel?file=mistakes&kernel=no_second_barrier&": "#tile svg",
-    "/compare?file=square&": "#compare-sectors .main-svg",
+    "/compare?file=square&": "#compare-wavefronts .main-svg",
     "/matmul?": "#roofline .main-svg",
     "/lab?B=32x32%20float32;%20pad=1&": "#lab-found table",
     "/gpus?": "#gpus-table table",

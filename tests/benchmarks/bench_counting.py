@@ -34,6 +34,11 @@ def main():
         print(f"    writing the log of one block {1e3 * writing:.1f} ms = {writing / clean:.1f} times as long")
         slow += [tile] if ratio > ALLOWED else []
         print(f"    smemviz run, whole process: {ours(tile):.1f} s; {peer(tile)}")
+        for view in ("source", "compiled"):
+            clean, counting = cuda_passes(tile, view)
+            ratio = counting / clean
+            times = f"clean {1e3 * clean:.3f} ms, counting {1e3 * counting:.1f} ms = {ratio:.1f} times as long"
+            print(f"    C++, {view} view: {times}")
     if slow:
         sys.exit(f"counting takes more than {ALLOWED} times the clean kernel for tiles of {slow}")
 
@@ -73,6 +78,57 @@ def passes(tile):
         for _ in range(REPEATS + 1):  # the first compiles
             clean = timed(lambda: (kernel[grid, block](*held.values), cuda.synchronize()))
             samples.append((clean, run(probe.COUNT, 1), run(probe.WRITE, 100_000)))
+    return tuple(statistics.median(column) for column in zip(*samples[1:], strict=True))
+
+
+def cuda_passes(tile, view):
+    """Return the seconds of the kernel that nvcc would make, and of the pass that counts, of the product in C++."""
+    from dataclasses import replace
+
+    from cuda.bindings import driver
+
+    from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
+    from smemviz.engines.gpu.ptx.passes import Kernel, Passes
+    from smemviz.engines.host import configuration
+    from smemviz.engines.lockstep.ptx.host.arguments import given_arguments
+    from smemviz.engines.lockstep.ptx.host.entry import Entry
+    from smemviz.engines.lockstep.ptx.host.launching import prepare
+    from smemviz.frontends.cuda import compile_program
+    from smemviz.frontends.reading import read_program
+
+    program = read_program("kernels/matmul.cu").with_constants({"M": SIZE, "K": SIZE, "N": SIZE, "TILE": tile})
+    place = (program.file, 1)
+    shape = configuration(place, ((SIZE // tile, SIZE // tile), (tile, tile), 0, 0))
+    rng = np.random.default_rng(0)
+    arrays = [rng.random((SIZE, SIZE), dtype=np.float32) for _ in range(3)]
+    taken = {}
+
+    class Timing(Gpu):
+        def run(self, kernel, configuration, parameters):
+            module = checked(driver.cuModuleLoadData(assembled(kernel.ptx)))
+            function = loaded(module, kernel.name, configuration)
+            checked(driver.cuCtxSynchronize())
+
+            def work():
+                start(function, configuration, parameters, 0, cooperative=False)
+                checked(driver.cuCtxSynchronize())
+
+            taken[kernel.name] = timed(work)
+            driver.cuModuleUnload(module)
+
+    samples = []
+    for _ in range(REPEATS + 1):
+        card = Timing()
+        for one in ("compiled", view):
+            seen = replace(program, view=one)
+            entry = Entry(seen, compile_program(seen, ["tiled"], one), "tiled")
+            ready = prepare(entry, shape, place)
+            given = given_arguments(entry, ready.kernel, arrays, place, card)
+            if one == "compiled":
+                card.run(Kernel(entry.compiled.ptx, entry.symbol, False), shape, list(given.parameters.values()))
+                clean = taken[entry.symbol]
+        Passes(card, ready, shape, given).count()
+        samples.append((clean, taken["smemviz_kernel"]))
     return tuple(statistics.median(column) for column in zip(*samples[1:], strict=True))
 
 

@@ -76,8 +76,8 @@ def test_it_ends_when_it_is_told_to_and_leaves_a_line_for_each_request() -> None
     (line,) = [json.loads(text) for text in out.splitlines() if text.startswith("{")]
     assert (line["path"], line["status"], line["visitor"]) == ("/assets/base.js", 200, "127.0.0.1")
     assert err == (
-        "smemviz: 127.0.0.1 is open to other machines; the gallery is served, every run within the editor's limits. "
-        "Nothing is measured, no revision read\n"
+        "smemviz: 127.0.0.1 can be opened to other machines by a proxy; the gallery is served, every run within the "
+        "editor's limits. Nothing is measured, no revision read\n"
     )
 
 

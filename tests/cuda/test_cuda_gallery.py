@@ -140,7 +140,7 @@ def test_files_of_both_languages_are_shown_together() -> None:
     library = Library([folder / "square.cu", folder / "square.py", folder / "reverse.cu"])
     assert library.files == ("square.cu", "square.cu@compiled", "square", "reverse.cu", "reverse.cu@compiled")
     assert library.twin("square", "set_row_read_col") == "square.cu"
-    assert library.twin("reverse.cu", "static_reverse") is None
+    assert library.twin("reverse.cu", "static_reverse") == "reverse"
 
 
 @pytest.mark.parametrize("name", FILES)

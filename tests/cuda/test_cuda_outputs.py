@@ -20,6 +20,7 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback.request_view import request_view
 from smemviz.paths import kernels_dir
 from smemviz.reports.html.playback import played_block
+from smemviz.wording.explanations import explain
 
 pytest_plugins = ["pytester"]
 
@@ -71,6 +72,20 @@ def test_pictures_name_elements_as_the_language_does(file: str, first: str) -> N
     assert {each["between"] for each in shown["globals"]} == {first[4:-2]}
     for figure, array in (("tile", "held"), ("sectors", "matrix"), ("elements", "matrix")):
         assert first.format(array) in json.dumps(FIGURES[figure].draw(asked).to_plotly_json(), default=list)
+
+
+def test_the_numbers_of_a_float4_are_no_columns() -> None:
+    text = """__global__ void k(float4 *out) {
+    __shared__ float4 t[4][32];
+    t[threadIdx.x / 32][threadIdx.x % 32] = out[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = t[threadIdx.x % 4][threadIdx.x / 4];
+}
+"""
+    launch = smemviz.cuda_cpp(text)["k"][1, 128](np.zeros((128, 4), np.float32)).launches[0]
+    said = {site.op: one.because for site, one in zip(launch.sites, explain(launch), strict=True) if site.array == "t"}
+    assert said["store"].startswith("Neighbouring lanes are 4 words apart, 1 column right: ")
+    assert "row" not in said["load"]
 
 
 def test_a_notebook_shows_the_table(square: Path) -> None:

@@ -421,14 +421,15 @@ def work(n):
 
 if __name__ == "__main__":
     kernel[1, 8](np.zeros(8))
-    with multiprocessing.get_context("fork").Pool(1) as pool:
+    with multiprocessing.get_context("METHOD").Pool(1) as pool:
         assert pool.map(work, [4, 2]) == [4, 2]
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_launches_in_forked_processes_are_recorded_too(tmp_path: Path) -> None:
-    recording = script(tmp_path, FORKED)
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_launches_in_child_processes_are_recorded_too(tmp_path: Path, method: str) -> None:
+    recording = script(tmp_path, FORKED.replace("METHOD", method))
     assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
     assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from helpers import captured
 
+import smemviz
 from smemviz.measure.ncu.counters import ProfiledLaunch
+from smemviz.measure.ncu.reconcile import reconcile
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.recordings.data import SiteHardware
 
@@ -239,3 +242,23 @@ def test_one_instruction_that_serves_two_sites_stands_at_the_first() -> None:
     rows = [row for site, row in zip(launch.sites, found.hardware, strict=True) if site.line == 13]
     assert [counts(row) for row in rows] == [(4, 6, 4, None), (0, 0, 0, None)]
     assert rows[0].because == ("1 LDS did the work of 2 accesses together: 4 requests and 6 wavefronts, as recorded")
+
+
+def test_loads_of_both_branches_that_became_one_are_explained(tmp_path: Path) -> None:
+    """Met on an H200: the same element, loaded by some lanes in one branch and by the others in another."""
+    path = tmp_path / "k.py"
+    path.write_text(
+        "import numpy as np\nfrom numba import cuda, int32\n\n@cuda.jit\ndef k(out):\n"
+        "    t = cuda.shared.array(32, int32)\n    i = cuda.threadIdx.x\n    t[i] = i\n    cuda.syncthreads()\n"
+        "    if i & 1:\n        x = t[31 - i]\n    else:\n        x = t[31 - i] + 7\n    out[i] = x\n\n"
+        "def main():\n    k[1, 32](np.zeros(32, np.int32))\n"
+    )
+    recording = smemviz.run(path, engine="lockstep")
+    launch = recording.launches[0]
+    loads = [number for number, site in enumerate(launch.sites) if site.op == "load"]
+    assert [launch.sites[number].line for number in loads] == [11, 13]
+    once = Instruction(path.as_posix(), 10, "LDS R0, [R1]", "LDS", "shared", "load", 4, 1, 32, 1, 1, 0)
+    found = reconcile(launch, ProfiledLaunch("k", (once,), {}), recording.source, recording.file, (9, 0))
+    said = "t[31 - i] is loaded once for all lanes of a warp: 2 -> 1 request, 1 wavefront"
+    assert [found.hardware[number].verdict for number in loads] == ["explained"] * 2
+    assert all(found.hardware[number].because.startswith(said) for number in loads)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 THREADS = 32
 _CONNECTIONS = 2000
 _OF_ONE = 1000  # of them, that one visitor may have; a class may be behind one address
+_ANSWER_SECONDS = 300.0  # for an answer to be taken in full
 _STOP_SECONDS = 30.0  # for answers that are being worked on when the server is told to stop
 _HEADERS = {"x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port"}
 
@@ -34,10 +35,13 @@ _HEADERS = {"x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwa
 class _Channel(HTTPChannel):  # type: ignore[misc]
     """A connection whose requests have to arrive in full within ``SECONDS``, however small the pieces.
 
+    Each piece of an answer has to be taken within as long; Waitress waits for who takes nothing at all.
+
     Who has too many already is hung up on; a proxy has those of all.
     """
 
     _began = 0.0  # when the first piece of what is arriving came
+    _answering = 0.0  # since when an answer waits to be taken
 
     def __init__(self, server: Any, connection: socket.socket, address: Any, *more: Any, **named: Any) -> None:
         super().__init__(server, connection, address, *more, **named)
@@ -55,6 +59,12 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
         if self.request is not None and time.monotonic() > self._began + SECONDS:
             self.will_close = True
         return bool(super().readable())
+
+    def has_stalled(self) -> bool:
+        """Tell whether an answer is taken too slowly."""
+        now = time.time()
+        self._answering = (self._answering or now) if self.total_outbufs_len else 0.0
+        return bool(self._answering) and now > min(self.last_activity + SECONDS, self._answering + _ANSWER_SECONDS)
 
     def is_at_work(self) -> bool:
         """Tell whether an answer is being made or sent."""
@@ -83,6 +93,7 @@ class Server:
         )
         self._server.channel_class = _Channel
         self._stopping = threading.Event()
+        self._looked = 0.0  # for clients that take nothing
 
     def stop(self, *_: object) -> None:
         """Take no more requests, and end when those that came are answered."""
@@ -105,6 +116,11 @@ class Server:
 
     def _loop(self, seconds: float) -> None:
         wasyncore.loop(timeout=seconds, use_poll=self._server.adj.asyncore_use_poll, map=self._server._map, count=1)
+        if time.monotonic() > self._looked + 1.0:
+            self._looked = time.monotonic()
+            for channel in list(self._server.active_channels.values()):
+                if channel.has_stalled():
+                    channel.handle_close()
 
     def _is_at_work(self) -> bool:
         return any(channel.is_at_work() for channel in list(self._server.active_channels.values()))

@@ -93,8 +93,9 @@ def say_what_is_off(host: str, paths: Sequence[Path], *, editor: bool, wanted: b
     """Say what others may do at this address, and what this system cannot hold them to."""
     served = "the files named here" if paths else "the gallery"
     served += " and the editor are" if editor else " are" if paths else " is"
+    reached = "can be opened to other machines by a proxy" if is_loopback(host) else "is open to other machines"
     lines = [
-        f"{host} is open to other machines; {served} served, every run within the editor's limits. Nothing is "
+        f"{host} {reached}; {served} served, every run within the editor's limits. Nothing is "
         "measured, no revision read"
     ]
     if wanted and not editor:

@@ -83,8 +83,10 @@ def _serve(count: int, listening: socket.socket, settings: Settings, url: str) -
 
     # They find modules where this process does, and not in the folder that it happens to stand in.
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # Of Python's threads one works at a time; a heap for each only holds on to memory.
+    heaps = {"MALLOC_ARENA_MAX": "2"}
     command = [sys.executable, "-P", "-m", "smemviz.wsgi"]
-    workers = Workers(command, count, listening, {**os.environ, **path, **settings.environment()})
+    workers = Workers(command, count, listening, {**heaps, **os.environ, **path, **settings.environment()})
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, workers.stop)
     workers.run(ready)

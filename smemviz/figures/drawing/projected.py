@@ -20,7 +20,7 @@ _CODE, _MOST_CODE, _CODE_LINE, _MONO = 20, 28, 1.25, 0.602  # letters and lines 
 _LETTER, _LINE = 0.56, 1.2  # of other texts, in font sizes
 _DRAWN_LINE = 18  # what a line of code takes of the y axis
 _KEY_LINE, _KEY_SYMBOL = 30, 56  # pixels of the key above: a row, and what is beside a name
-_LEFT, _RIGHT, _BOTTOM, _TOP, _TICK = 84, 20, 68, 14, 10
+_LEFT, _RIGHT, _BOTTOM, _TOP = 84, 20, 68, 14
 _MOST_STRETCHED = 2.6
 _TOO_TALL = 520  # pixels: pictures that are higher together stand side by side
 _LOWEST = 64  # pixels of a plot
@@ -36,11 +36,12 @@ class _Label:
     x: float
     y: float
     width: float
+    height: float
 
     def covers(self, other: _Label) -> bool:
         """Tell whether two texts touch."""
         beside = abs(self.x - other.x) < (self.width + other.width) / 2
-        return beside and abs(self.y - other.y) < TYPE * _LINE
+        return beside and abs(self.y - other.y) < self.height
 
 
 def slide(figures: Sequence[go.Figure]) -> tuple[list[go.Figure], bool]:
@@ -66,12 +67,10 @@ def projected(figure: go.Figure, width: int, height: int) -> go.Figure:
     natural = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
     across = width - margin["l"] - margin["r"]
     down = min(height - margin["t"] - margin["b"], round(natural * _MOST_STRETCHED))
-    drawn.data = [trace for trace in drawn.data if trace.meta != BADGES]
-    _project_labels(drawn, across, down)
+    relabel(drawn, across, down, TYPE)
     _project_bars(drawn, across)
     _project_axis(drawn.layout.xaxis, across, lambda text: characters(text) * _LETTER * TYPE + TYPE / 2)
     _project_axis(drawn.layout.yaxis, down, lambda _text: TYPE * _LINE)
-    drawn.update_yaxes(ticks="outside", ticklen=_TICK, tickcolor="rgba(0,0,0,0)")  # a label may reach out of its cell
     if characters(drawn.layout.yaxis.title.text or "") * _LETTER * TYPE > down:
         drawn.update_yaxes(title_text="")
     drawn.update_annotations(font_size=TYPE)
@@ -94,7 +93,7 @@ def _margins(figure: go.Figure, width: int) -> dict[str, Any]:
     if figure.layout.annotations:
         top += _KEY_LINE
     written = max((characters(text) for text in figure.layout.yaxis.ticktext or ()), default=0)
-    left = max(_LEFT, round(written * _LETTER * TYPE) + _TICK + 8)
+    left = max(_LEFT, round(written * _LETTER * TYPE) + TYPE)
     lines = max((text.count("<br>") for text in figure.layout.xaxis.ticktext or ()), default=0)
     return {"l": left, "r": _RIGHT, "t": top, "b": _BOTTOM + round(lines * TYPE * _LINE), "autoexpand": False}
 
@@ -119,20 +118,22 @@ def _project_axis(axis: Any, pixels: float, room: Callable[[str], float]) -> Non
         axis.nticks = min(axis.nticks or _EVERY[-1], max(2, int(pixels / room(longest) / 2)))
 
 
-def _project_labels(figure: go.Figure, width: float, height: float) -> None:
-    """Write the lanes large, those that have room, and not what the cells hold; bold ones go before others."""
+def relabel(figure: go.Figure, width: float, height: float, size: int) -> None:
+    """Write the lanes in that size, those that have room in the plot, and not what the cells hold; bold ones first."""
+    figure.data = [trace for trace in figure.data if trace.meta != BADGES]
     figure.update_traces(texttemplate=None, text=None, selector={"type": "heatmap"})
     texts = [i for i, trace in enumerate(figure.data) if trace.type == "scatter" and trace.mode == "text"]
     if any(figure.data[i].meta == LANES and figure.data[i].text is not None for i in texts):
         figure.data = [t for i, t in enumerate(figure.data) if i not in texts or t.meta == LANES]
         texts = [i for i, trace in enumerate(figure.data) if trace.type == "scatter" and trace.mode == "text"]
+    figure.update_yaxes(ticks="outside", ticklen=size // 2, tickcolor="rgba(0,0,0,0)")  # labels reach out of cells
     (left, right), (bottom, top) = figure.layout.xaxis.range, figure.layout.yaxis.range
     kept: list[_Label] = []
     for i in sorted(texts, key=lambda i: -(figure.data[i].textfont.weight or 400)):
         trace = figure.data[i]
         labels = [
             _Label(i, number, (x - left) / (right - left) * width, (round(y) - top) / (bottom - top) * height,
-                   characters(text) * _LETTER * TYPE + 4)
+                   characters(text) * _LETTER * size + 4, size * _LINE)
             for number, (x, y, text) in enumerate(zip(trace.x, trace.y, trace.text, strict=True))
         ]  # fmt: skip
         kept += [one for one in _thinned(labels) if not any(one.covers(other) for other in kept)]
@@ -142,7 +143,7 @@ def _project_labels(figure: go.Figure, width: float, height: float) -> None:
         trace.update(
             x=[trace.x[k] for k in here], y=[round(trace.y[k]) for k in here], text=[trace.text[k] for k in here]
         )
-        trace.textfont.update(size=TYPE, color=figure.layout.font.color)
+        trace.textfont.update(size=size, color=figure.layout.font.color)
 
 
 def _thinned(labels: list[_Label]) -> list[_Label]:

@@ -150,9 +150,8 @@ def _tests(pattern: ast.pattern, subject: str) -> list[ast.expr]:
             if target is None:
                 return tests
             # Assigns, and holds whatever the value is.
-            taken = ast.Tuple([ast.NamedExpr(ast.Name(target, ast.Store()), name)], ast.Load())
-            holds = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), taken))
-            return [*tests, ast.copy_location(holds, pattern)]
+            taken = ast.Compare(ast.NamedExpr(ast.Name(target, ast.Store()), name), [ast.Eq()], [name])
+            return [*tests, ast.copy_location(ast.BoolOp(ast.Or(), [taken, ast.Constant(True)]), pattern)]
     raise _NotPlainError
 
 

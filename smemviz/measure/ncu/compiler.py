@@ -1,9 +1,9 @@
 """What a compiler may do to the accesses of a thread, done to the requests that were recorded.
 
 Between two barriers no other thread may change what a thread has loaded or stored, so a load of the same element can
-be answered from a register and a store that is overwritten can be left out, or made once behind a loop or a branch for
-all lanes; neighbouring elements that lie in one aligned piece of 8 or 16 bytes can be moved by one wide instruction,
-and of an element no more is loaded than is used. Met on an H200 with ptxas 13.0, each of them.
+be answered from a register and a store that is overwritten can be left out, or both be made once for all lanes, outside
+a loop or a branch; neighbouring elements that lie in one aligned piece of 8 or 16 bytes can be moved by one wide
+instruction, and of an element no more is loaded than is used. Met on an H200 with ptxas 13.0, each of them.
 """
 
 from __future__ import annotations

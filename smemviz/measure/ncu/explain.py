@@ -90,8 +90,8 @@ class Unit:
         return self._joined(found, instructions)
 
     def _joined(self, found: CountsByWidth, instructions: Sequence[Instruction]) -> str | None:
-        """Say that the last store of each lane was made with those of the others, if that gives the counts."""
-        one = joined(self._streams[0]) if self.first.op == "store" else None
+        """Say that what each lane loads or stores last was made with that of the others, if that gives the counts."""
+        one = joined(self._streams[0])
         if one is None:
             return None
         columns = {one.width: np.stack(list(self._columns(one)))}

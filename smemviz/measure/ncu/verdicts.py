@@ -107,14 +107,19 @@ def changed(
 
 
 def joined(subject: Subject, found: CountsByWidth) -> str:
-    """Say that what each lane stores last became one request of its warp."""
+    """Say that what each lane loads or stores last became one request of its warp."""
     unit, after = unit_of(subject.space), total(found)
+    values = {
+        "source": subject.source,
+        "before": subject.requests,
+        "after": plural(after.requests, "request"),
+        "amount": plural(getattr(after, f"{unit}s"), unit),
+    }
+    if subject.op == "load":
+        return said("{source} is loaded once for all lanes of a warp: {before:,} -> {after}, {amount}", **values)
     return said(
         "{source} is stored once for all lanes of a warp, behind its loop or branch: {before:,} -> {after}, {amount}",
-        source=subject.source,
-        before=subject.requests,
-        after=plural(after.requests, "request"),
-        amount=plural(getattr(after, f"{unit}s"), unit),
+        **values,
     )
 
 

@@ -39,8 +39,8 @@ def count(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardware
     even so. ``degree`` is the most different words any bank delivers in one phase; an atomic serves the lanes of
     one word one after the other, so there it is the most lanes in one bank.
     """
-    served = serve(addresses, shared_rule(width, op, hardware))
-    return Counts(served.wavefronts, served.ideal, served.degree)
+    service = serve(addresses, shared_rule(width, op, hardware))
+    return Counts(service.wavefronts, service.ideal, service.degree)
 
 
 def wavefronts(

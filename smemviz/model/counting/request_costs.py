@@ -38,7 +38,7 @@ def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H
         if site.space == "global":
             costs.sectors[at] = sectors(addresses, site.width)
         elif unpredictable(site.op, site.dtype, hardware.cc) is None:
-            served = count(addresses, site.width, site.op, hardware)
-            costs.wavefronts[at], costs.ideal[at], costs.degree[at] = served
-            costs.excess[at] = served.wavefronts - served.ideal
+            counts = count(addresses, site.width, site.op, hardware)
+            costs.wavefronts[at], costs.ideal[at], costs.degree[at] = counts
+            costs.excess[at] = counts.wavefronts - counts.ideal
     return costs

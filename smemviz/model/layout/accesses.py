@@ -250,12 +250,12 @@ def lanes(
     element, width = all_elements[step, warp], access.bytes_per_lane(layout)
     check_predictable(access, layout, hardware.cc)
     address = addresses(element, width, layout)
-    served = count(address, width, access.op, hardware)
+    counts = count(address, width, access.op, hardware)
     wavefront = assign(address, width, access.op, hardware)
     word = address[:, None] // hardware.bank_bytes + np.arange(wavefront.shape[1])
     bank = np.where(wavefront < 0, -1, word % hardware.banks)
     row, column = (np.where(element < 0, -1, index) for index in np.divmod(element, layout.columns))
-    return Lanes(element, row, column, address, bank, wavefront, *(int(number) for number in served))
+    return Lanes(element, row, column, address, bank, wavefront, *(int(number) for number in counts))
 
 
 def _patch(access: Access) -> Patch | None:

@@ -130,5 +130,5 @@ def _steps(
 
 
 def _cost(access: Access, rule: Rule) -> Cost:
-    served = serve(access.addresses, rule)
-    return Cost(int(served.wavefronts.sum()), int(served.ideal.sum()), int(served.degree.max(initial=0)))
+    service = serve(access.addresses, rule)
+    return Cost(int(service.wavefronts.sum()), int(service.ideal.sum()), int(service.degree.max(initial=0)))

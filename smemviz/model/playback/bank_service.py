@@ -130,10 +130,10 @@ def serve_lanes(
     # An index out of bounds may lie before the first array: whole rows of any bank mode change no bank.
     row = where.banks * _WIDEST
     origin = where.origin - -(-max(where.origin - int(address.min(initial=where.origin)), 0) // row) * row
-    served = serve(np.where(addresses >= 0, addresses - origin, -1), rule, assign=True)
-    wavefront = served.assignment[lane, piece]
+    service = serve(np.where(addresses >= 0, addresses - origin, -1), rule, assign=True)
+    wavefront = service.assignment[lane, piece]
     phase = lane // rule.phase_lanes * words + piece // rule.phase_words
-    if served.ideal < len(np.unique(phase)):  # the phases of a wide load were served two by two
+    if service.ideal < len(np.unique(phase)):  # the phases of a wide load were served two by two
         phase = lane // (2 * rule.phase_lanes)
     crowded = _crowded(phase, bank, wavefront, where.banks)
     return BankService(width, lane, address, word, bank, wavefront, phase, crowded)

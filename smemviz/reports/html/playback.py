@@ -64,7 +64,7 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
         "sites": _explained(recording, launch, hardware),
         "arrays": _arrays(worst, where, cells),
         "globals": _globals(worst),
-        "shapes": shapes.served,
+        "shapes": shapes.played,
         "blocks": sorted(parts, key=lambda part: int(part["block"])),
         "first": worst.block,
         "left_out": len(launch.requests) - sum(len(part["warp"]) for part in parts),
@@ -91,7 +91,7 @@ def played_block(now: RequestView, hardware: Hardware, *, banks: int | None = No
         "sites": sites,
         "arrays": _arrays(now, where, _MOST_CELLS, view),
         "globals": _globals(now),
-        "shapes": shapes.served,
+        "shapes": shapes.played,
         "block": part,
         "left_out": max(len(rows) - _MOST_OF_BLOCK, 0),
     }
@@ -119,7 +119,7 @@ class _Shapes:
     """The different requests of a launch, each served when it is first met."""
 
     def __init__(self, launch: Launch, where: BankLayout, hardware: Hardware) -> None:
-        self.served: list[Played] = []
+        self.played: list[Played] = []
         self._launch, self._where, self._hardware = launch, where, hardware
         self._known: dict[tuple[int, int, bytes], int] = {}
 
@@ -133,20 +133,20 @@ class _Shapes:
         lanes = np.where(addresses >= 0, addresses - base, -1)
         key = (site, (base - (self._where.origin if shared else 0)) % row, lanes.tobytes())
         if key not in self._known:
-            self._known[key] = len(self.served)
-            self.served.append(self._serve(RequestView(self._launch, block, rows, i), lanes, base))
+            self._known[key] = len(self.played)
+            self.played.append(self._serve(RequestView(self._launch, block, rows, i), lanes, base))
         return self._known[key]
 
     def _serve(self, now: RequestView, lanes: NDArray[np.int64], base: int) -> Played:
         """Serve a request: per lane and word its place after ``base``, wavefront, and whether it is in conflict."""
-        served = bank_service(now, self._where, self._hardware)
-        columns = (served.lane, served.address - base, served.wavefront, served.conflict.astype(np.int64))
+        service = bank_service(now, self._where, self._hardware)
+        columns = (service.lane, service.address - base, service.wavefront, service.conflict.astype(np.int64))
         return {
             "said": cost(now, self._hardware),
             "lanes": lanes.tolist(),
-            "wavefronts": served.wavefronts,
-            "words": np.stack(columns, axis=1).tolist() if served.reason is None else [],
-            "reason": served.reason,
+            "wavefronts": service.wavefronts,
+            "words": np.stack(columns, axis=1).tolist() if service.reason is None else [],
+            "reason": service.reason,
         }
 
 

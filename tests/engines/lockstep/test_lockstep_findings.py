@@ -238,31 +238,31 @@ def test_arrays_that_need_too_much_memory_are_refused():
 # -- refusals, each with its exact text
 
 ENGINE = "is not executed in lockstep; run with engine gpu"
+NONE = ": Numba compiles none for CUDA; compute it otherwise"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = sorted(out)", f"sorted(...) {ENGINE}"),
+        ("x = sorted(out)", f"sorted(...){NONE}"),
         ("x = [1, 2]", "a list in a kernel is not followed; write a tuple or use cuda.local.array"),
         ("x = f'{1}'", "an f-string in a kernel is not followed; pass the parts to print one by one"),
         (
             "with out: pass",
             "a with statement in a kernel is not followed; Numba compiles none for CUDA; do it on the host",
         ),
-        ("x = cuda.nowhere(1)", f"cuda.nowhere(...) {ENGINE}"),
+        ("x = cuda.nowhere(1)", f"cuda.nowhere(...){NONE}"),
         ("x = cuda.nowhere.x", f"cuda.nowhere.x {ENGINE}"),
         ("x = out.__class__", f".__class__ (out.__class__) {ENGINE}"),
-        ("x = out.sum()", f".sum(...) (out.sum()) {ENGINE}"),
         ("x = np.dot(out, out)", f"np.dot(...) {ENGINE}"),
         ("x = open('a')", f"open(...) {ENGINE}"),
-        ("x = eval('1')", f"eval(...) {ENGINE}"),
-        ("x = getattr(out, 'base')", f"getattr(...) {ENGINE}"),
+        ("x = eval('1')", f"eval(...){NONE}"),
+        ("x = getattr(out, 'base')", f"getattr(...){NONE}"),
         ("x = out + 1", f"arithmetic with a view (out + 1) {ENGINE}"),
         ("x = 1 in out", f"'in' (1 in out) {ENGINE}"),
-        ("x = math.gcd(1, 2)", f"math.gcd(...) {ENGINE}"),
+        ("x = math.gcd(1, 2)", f"math.gcd(...){NONE}"),
         ("x = math", f"math {ENGINE}"),
-        ("x = cuda.syncthreads", f"cuda.syncthreads {ENGINE}"),
+        ("x = cuda.syncthreads", f"cuda.syncthreads{NONE}"),
         ("x = out[0.5]", "an index is an integer; out[0.5] has one of float64. Use int(...)."),
         ("x = 1.5 & 2", "Numba has no float64 & int64; convert one side"),
         ("x = ~1.5", "Numba has no ~ on float64; convert the operand"),

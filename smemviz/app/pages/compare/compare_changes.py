@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Query, hardware_of
 from smemviz.app.components.rich import translated
-from smemviz.app.library import Library
+from smemviz.app.library import COMPILED, Library
 from smemviz.app.state import RunState
 from smemviz.errors import InputError, SmemvizError
 from smemviz.frontends.numba.program import Program
@@ -32,9 +32,13 @@ from smemviz.reports.diff import (
     site_cells,
     verdict,
 )
+from smemviz.views import compiled
+from smemviz.views.comparison import Row
 
+_VIEWS = N_("What the compiler did to {kernel}")
+_COMPILED = N_("This is the PTX; what the GPU's assembler makes of it may merge more accesses, as verify shows.")
 _SETTING = re.compile(r"(_?[A-Z][A-Z0-9_]*)=(\S+)")
-_WORDS = ("access", "operation")
+_WORDS = ("access", "operation", "compiler")
 _HEADS = {
     "launch": N_("Launch"),
     "line": N_("Line"),
@@ -46,6 +50,8 @@ _HEADS = {
     "degree": N_("Degree"),
     "sectors": N_("Sectors"),
     "time": N_("Time"),
+    "bytes": N_("Bytes per lane"),
+    "compiler": N_("What the compiler did"),
 }
 _REVISION = re.compile(r"[\w.][\w./~^@{}-]*")
 
@@ -90,6 +96,20 @@ def view_changes(library: Library, query: Query) -> list[Component]:
         "A is {before}, B is {after} as this page shows it.", before=compared.before.name, after=compared.after.name
     )
     return [html.P(verdict(compared), className="worst"), html.P(sides, className="note"), *tables]
+
+
+def view_compiled(picks: Sequence[str], rows: Sequence[Row]) -> list[Component]:
+    """Hold the two views of each kernel against each other that is compared in both, access by access."""
+    known, found = dict(zip(picks, rows, strict=True)), []
+    for pick, row in known.items():
+        file, kernel = row.entry.file, row.entry.launch.kernel
+        other = known.get(f"{file}{COMPILED}{pick.removeprefix(file)}")
+        if other is not None:
+            made = compiled.rows(row.entry.launch, other.entry.launch, row.entry.hardware)
+            title = _(_VIEWS, kernel=kernel)
+            note = html.P(_(_COMPILED), className="note")
+            found += [html.H3(title), note, _table(title, compiled.HEADS, made)]
+    return found
 
 
 def _compared(library: Library, query: Query, against: Sequence[str]) -> Diff:

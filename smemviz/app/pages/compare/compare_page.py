@@ -17,10 +17,11 @@ from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import translated
 from smemviz.app.library import Library
 from smemviz.app.page import Address, Page, Services
-from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes
+from smemviz.app.pages.compare.compare_changes import changes_panel, view_changes, view_compiled
 from smemviz.app.pages.compare.compare_picks import PICKS, entries, offered, picked, queries
 from smemviz.app.pages.compare.compare_requests import side_by_side
 from smemviz.app.pages.compare.compare_table import compare_impact, compare_table
+from smemviz.app.pages.compare.compare_tiles import tiles
 from smemviz.app.state import LookState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import SmemvizError
@@ -38,6 +39,8 @@ _PROPERTIES = (
     "compare-origin.children",
     "compare-notices.children",
     *(f"{picture}.{name}" for picture in _PICTURES for name in ("figure", "style")),
+    "compare-tiles.children",
+    "compare-sectors-panel.hidden",
     "compare-requests.children",
     "compare-table.children",
     "compare-impact.children",
@@ -91,10 +94,12 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-headline.children": headline(rows),
         "compare-origin.children": _origin(rows),
         "compare-notices.children": [],
+        "compare-tiles.children": tiles(rows, look.theme),
+        "compare-sectors-panel.hidden": len(set(map(_bars, rows))) == 1,  # which tells nothing
         "compare-requests.children": side_by_side(rows, look.theme),
         "compare-table.children": compare_table(rows, queries(library, query, picks)),
         "compare-impact.children": compare_impact(rows),
-        "compare-changes.children": view_changes(library, query),
+        "compare-changes.children": [*view_compiled(picks, rows), *view_changes(library, query)],
         "against.value": query.get("against", ""),  # once, as the picks
         "compare-csv.href": f"{CSV_PATH}?{_csv_query(query)}",
         "compared-by-default.data": standard,
@@ -153,6 +158,7 @@ def _layout() -> list[Component]:
         ),
         html.Div(
             [
+                html.Div(id="compare-tiles", className="pair tiles"),
                 html.Div(
                     [
                         _picture(_("Wavefronts"), "compare-wavefronts"),
@@ -200,7 +206,13 @@ def _picture(title: str, identity: str, note: str = "") -> Component:
             html.P(note, className="note"),
         ],
         className="panel",
+        id=f"{identity}-panel",
     )
+
+
+def _bars(row: Row) -> tuple[tuple[int, int], ...]:
+    """Return what the bars of a launch's sectors show."""
+    return tuple((moved.sectors, moved.fewest) for moved in row.moved.values())
 
 
 def _origin(rows: tuple[Row, ...]) -> str:

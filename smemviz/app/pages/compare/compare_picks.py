@@ -73,16 +73,20 @@ def queries(library: Library, query: Query, picks: list[str]) -> list[Query]:
 
 
 def offered(library: Library, picks: list[str]) -> list[dict[str, object]]:
-    """Return what can be picked, by file: each kernel's first launch, and whatever is among the picks."""
+    """Return what can be picked, by file: each kernel's first launch, and whatever is among the picks.
+
+    Of a pick's file there is all that has the same kernels: its other view, and the other language.
+    """
     labels: dict[str, dict[str, str]] = {}
-    for file in library.files:
+    parsed = [_parse(library, pick) for pick in picks]
+    families = (one for file in dict.fromkeys(file for file, _, _ in parsed) for one in library.family(file))
+    for file in dict.fromkeys((*library.files, *families)):
         try:
             kernels = library.program(file).kernels
         except SmemvizError:  # its card in the gallery says why
             continue
         labels[file] = {pick_of(file, kernel, 0): f"{file}: {kernel}" for kernel in kernels}
-    for pick in picks:
-        file, kernel, number = _parse(library, pick)
+    for pick, (file, kernel, number) in zip(picks, parsed, strict=True):
         labels[file][pick] = f"{file}: {kernel}" + (f" ({number + 1})" if number else "")
     return [
         {"group": file, "items": [{"value": pick, "label": label} for pick, label in of_file.items()]}
@@ -91,7 +95,7 @@ def offered(library: Library, picks: list[str]) -> list[dict[str, object]]:
 
 
 def _parse(library: Library, pick: str) -> tuple[str, str, int]:
-    file = max((name for name in library.files if pick.startswith(f"{name}:")), key=len, default=None)
+    file = max((name for name in library.every_file if pick.startswith(f"{name}:")), key=len, default=None)
     kernel, _, number = pick.removeprefix(f"{file}:").partition(":")
     if file is None or not kernel or not (number or "0").isdecimal() or len(number) > _MOST_DIGITS:
         raise InputError(f"{pick}: names no launch; write FILE:KERNEL, with a file of the gallery")

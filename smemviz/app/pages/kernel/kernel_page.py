@@ -39,9 +39,13 @@ from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import ConstantError
 from smemviz.figures.registry import FIGURES
 from smemviz.frontends.numba.program import Program
-from smemviz.i18n import _
+from smemviz.i18n import N_, _
 from smemviz.model.hardware.hardware import H200, Hardware
 
+_WARPS_NOTE = N_(
+    "A number is the worst degree of a warp's requests, for global memory the most sectors of one. The stronger the "
+    "colour, the higher the degree."
+)
 _PICTURES = Pictures()
 looked, touched, folded = (_PICTURES.cached(view) for view in (view_look, view_global, view_folded))
 
@@ -119,7 +123,12 @@ def _layout(program: Program, hardware: Hardware, lead: Sequence[Component]) -> 
                 html.Div(_played(), className="right opening"),
                 html.Div([_facts(), timing_panel()], className="left"),
                 html.Div(
-                    [panel(FIGURES["warps"].title, "warps"), *folded_panels(), suggest_panel(), global_memory()],
+                    [
+                        panel(FIGURES["warps"].title, "warps", note=_(_WARPS_NOTE)),
+                        *folded_panels(),
+                        suggest_panel(),
+                        global_memory(),
+                    ],
                     className="right",
                 ),
             ],

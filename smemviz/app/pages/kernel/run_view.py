@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import COMPARE, KERNEL
@@ -23,8 +23,9 @@ from smemviz.app.components.launches import (
     refused_badge,
     worst_of,
 )
+from smemviz.app.components.links import pick_of
 from smemviz.app.components.rich import rich, translated
-from smemviz.app.library import Library, Shown
+from smemviz.app.library import COMPILED, Library, Shown
 from smemviz.app.pages.kernel.controls import knob_note
 from smemviz.app.pages.kernel.source_view import line_badges, refused_source, source_view
 from smemviz.app.state import RunState
@@ -77,6 +78,7 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         "kernels.html": [
             *_kernel_links(shown, launch, query, hardware),
             *_twin_link(library, launch.kernel, query),
+            *_views_link(launch.kernel, query),
         ],
         "eyebrow.html": [Path(shown.program.file).name, " · ", html.Strong(launch.kernel)],
         "headline.children": headline_of(shown.recording, launch, hardware),
@@ -150,6 +152,17 @@ def _twin_link(library: Library, kernel: str, query: Query) -> list[Component]:
     text = _("The same in CUDA C++") if is_cuda_file(other) else _("The same in Python")
     href = f"{KERNEL}?{urlencode({'file': other, 'kernel': kernel, **rest})}"
     return [html.A(text, href=href, className="twin-link compare-link")]
+
+
+def _views_link(kernel: str, query: Query) -> list[Component]:
+    """Link a kernel in CUDA C++, as it is written and as it is compiled, side by side."""
+    file = query.get("file", "").removesuffix(COMPILED)
+    if not is_cuda_file(file):
+        return []
+    picks = [("launch", pick_of(name, kernel, 0)) for name in (file, file + COMPILED)]
+    rest = [(name, value) for name, value in query.items() if name not in ("file", "kernel", "launch")]
+    href = f"{COMPARE}?{urlencode([('file', file), *picks, *rest])}"
+    return [dcc.Link(_("What the compiler did"), href=href, className="twin-link compare-link")]
 
 
 def _origin(shown: Shown, launch: Launch, hardware: Hardware) -> str:

@@ -63,7 +63,7 @@ def register(app: Dash, services: Services) -> None:
     clientside(
         "share", Input({"type": "lab", "side": "B", "name": "same", "at": ALL}, "checked"), defaults, initially=False
     )
-    clientside("press", Input(_BUTTONS, "n_clicks"), defaults, initially=False)
+    clientside("press", Input(_BUTTONS, "n_clicks"), defaults, State("lab-cheapest", "data"), initially=False)
     clientside(
         "show_look",
         Output(_LOOK, "value"),

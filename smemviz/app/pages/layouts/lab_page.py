@@ -55,9 +55,16 @@ def lab_page() -> Component:
                 className="kernels lab-presets",
                 **{"aria-label": _("Examples")},
             ),
-            html.Div([_form(side) for side in SIDES], className="lab-pair"),
-            _look(),
-            html.Div([_results(side) for side in SIDES], className="lab-pair"),
+            html.Div(
+                [
+                    html.Div([_form(side) for side in SIDES], className="lab-forms"),
+                    html.Div(
+                        [_look(), html.Div([_results(side) for side in SIDES], className="lab-pair")],
+                        className="lab-shown",
+                    ),
+                ],
+                className="lab-main",
+            ),
             _search(),
             dcc.Store(
                 id="lab-defaults",
@@ -70,6 +77,7 @@ def lab_page() -> Component:
                 },
             ),
             dcc.Store(id="lab-shown"),
+            dcc.Store(id="lab-cheapest"),
         ],
         id="lab-page",
     )
@@ -153,6 +161,7 @@ def _access(side: str, at: int) -> Component:
         dmc.Autocomplete(
             id=control(side, "pattern", at), label=_("Pattern {number}", number=at + 1),
             data=[*PATTERNS, *_FORMULAS], debounce=250, size="xs", className="lab-wide",
+            filter={"function": "allOrAlike"},
         ),
         dmc.Select(
             id=control(side, "op", at), label=_("Operation"), data=list(_OPERATIONS), allowDeselect=False, size="xs",
@@ -161,11 +170,21 @@ def _access(side: str, at: int) -> Component:
         dmc.Select(
             id=control(side, "width", at), label=_("Bytes a lane"), data=widths, allowDeselect=False, size="xs", w=92
         ),
-        *(dmc.NumberInput(id=control(side, field, at), label=_(label), **small) for field, label in _NARROW.items()),
         html.Button(
             "✕", id=button(side, "remove", at), className="text-button lab-remove", type="button",
             title=_("Remove access {number}", number=at + 1),
             **{"aria-label": _("Remove access {number} of {side}", number=at + 1, side=side)},
+        ),
+        html.Details(
+            [
+                html.Summary(_("More")),
+                html.Div(
+                    [dmc.NumberInput(id=control(side, field, at), label=_(label), **small)
+                     for field, label in _NARROW.items()],
+                    className="lab-access",
+                ),
+            ],
+            className="lab-more",
         ),
     ]  # fmt: skip
     return html.Div(
@@ -201,33 +220,23 @@ def _results(side: str) -> Component:
     tile = _("Tile of set-up {side}", side=side)
     banks = _("Banks by wavefront of set-up {side}", side=side)
     lanes = _("Lanes of set-up {side}", side=side)
+    pictures = [
+        html.Section(
+            [html.Div([html.H3(title), download(name)], className="panel-head"), _scroller(f"lab-{side}-{part}", name)]
+        )
+        for part, title, name in (("tile", _("Tile"), tile), ("banks", _("Banks by wavefront"), banks))
+    ]
     return html.Section(
         [
             html.H2(_("What {side} costs", side=side), id=f"lab-{side}-costs-title"),
-            html.P("", id=f"lab-{side}-array", className="note"),
-            scroller(id=f"lab-{side}-counts", label=_("Counts of set-up {side}", side=side)),
             html.P("", id=f"lab-{side}-said", className="lab-said"),
-            html.Div(
-                [
-                    html.Section(
-                        [
-                            html.Div([html.H3(_("Tile")), download(tile)], className="panel-head"),
-                            _scroller(f"lab-{side}-tile", tile),
-                            html.P(_(_TILE_NOTE), className="note"),
-                        ]
-                    ),
-                    html.Section(
-                        [
-                            html.Div([html.H3(_("Banks by wavefront")), download(banks)], className="panel-head"),
-                            _scroller(f"lab-{side}-banks", banks),
-                        ]
-                    ),
-                    html.Div(
-                        [html.H3(_("Lane by lane")), scroller(id=f"lab-{side}-lanes", label=lanes, extra="lab-lanes")],
-                    ),
-                ],
-                id=f"lab-{side}-pictures",
-                className="lab-pictures",
+            html.Div(pictures, id=f"lab-{side}-pictures", className="lab-pictures", hidden=True),
+            html.P(_(_TILE_NOTE), className="note"),
+            scroller(id=f"lab-{side}-counts", label=_("Counts of set-up {side}", side=side)),
+            html.P("", id=f"lab-{side}-array", className="note"),
+            html.Details(
+                [html.Summary(_("Lane by lane")), scroller(id=f"lab-{side}-lanes", label=lanes, extra="lab-lanes")],
+                className="details",
             ),
         ],
         id=f"lab-{side}-results",

@@ -43,6 +43,7 @@ _OF_SIDE = (
     "banks.style",
     "lanes.children",
     "pictures.hidden",
+    "results.className",
 )
 LAB_PROPERTIES = (
     "lab-headline.children",
@@ -51,7 +52,8 @@ LAB_PROPERTIES = (
     "lab-shown.data",
     *(f"lab-{side}-{name}" for side in SIDES for name in _OF_SIDE),
 )
-LAYOUTS_PROPERTIES = ("lab-found-said.children", "lab-found.children")
+LAYOUTS_PROPERTIES = ("lab-found-said.children", "lab-found.children", "lab-cheapest.data")
+_RESULTS = "panel lab-side"
 _WRONG = N_("This set-up cannot be counted: see the field that is marked.")
 
 
@@ -69,8 +71,8 @@ def view_lab(query: Query, theme: str) -> Filling:
     shown: Pictured | None = None
     for name, side in state.sides.items():
         if side.setup is None:
-            filling |= {f"lab-{name}-said.children": _(_WRONG), f"lab-{name}-pictures.hidden": True}
-            filling |= {f"lab-{name}-array.children": "", f"lab-{name}-counts.children": []}
+            # What stands there is of the last set-up that could be counted.
+            filling |= {f"lab-{name}-said.children": _(_WRONG), f"lab-{name}-results.className": f"{_RESULTS} old"}
             continue
         access, request = (shown.access, shown.request) if shown else (state.access, state.request)
         now = picture(side.setup, access, request)
@@ -90,11 +92,12 @@ def view_layouts(query: Query) -> Filling:
     """Search layouts for the first set-up."""
     setup = LabState.read(query).sides["A"].setup
     if setup is None:
-        return {"lab-found-said.children": _(_WRONG), "lab-found.children": []}
+        return {"lab-found-said.children": _(_WRONG), "lab-found.children": [], "lab-cheapest.data": None}
     rows = layout_rows(setup)
     heads = (_("layout"), *layout_heads(setup), _("in a kernel"))
     return {
         "lab-found-said.children": layouts_text(rows),
+        "lab-cheapest.data": rows[1 if len(rows) > 1 else 0].fix.layout.text,
         "lab-found.children": html.Table(
             [
                 html.Caption(_("Layouts, the one there is first"), className="visually-hidden"),
@@ -138,6 +141,7 @@ def _pictures(now: Pictured, view: LabView, theme: ThemeName) -> Filling:
         "banks.style": {"height": banks.layout.height},
         "lanes.children": _table(LANE_HEADS, lane_rows(now), _("The lanes that are on")),
         "pictures.hidden": False,
+        "results.className": _RESULTS,
     }
 
 

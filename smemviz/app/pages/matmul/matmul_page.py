@@ -41,6 +41,7 @@ def matmul_page() -> Component:
                 "products", _("Matrix multiplication"), _("The product of two matrices"), id="products-title"
             ),
             *(html.Div(id=f"products-{name}", role="status", className="notices") for name in ("notices", "refusal")),
+            _steps(),
             _controls(),
             html.Div(
                 [
@@ -57,7 +58,6 @@ def matmul_page() -> Component:
                         ],
                         className="pair",
                     ),
-                    _steps(),
                     _picture(_("Sweep over sizes"), "sweep", _(_SWEEP_NOTE)),
                     _section(_("Measured ceilings"), html.Div(id="ceilings-table"), identity="ceilings"),
                     _section(

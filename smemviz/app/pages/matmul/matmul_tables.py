@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from urllib.parse import urlencode
 
 from dash import dcc, html
@@ -27,6 +27,7 @@ _HEADS = (
     N_("Shared wavefronts"), N_("Excess"), N_("Operations per byte"), N_("Time"), "GFLOP/s", N_("Of cuBLAS"),
     N_("Nearest ceiling"), N_("Largest error"),
 )  # fmt: skip
+_SHOWN = ("Kernel", "Sectors loaded", "Shared wavefronts", "Excess", "Time", "Of cuBLAS")  # the others are folded
 _YARDSTICKS = {NUMPY: N_("NumPy on the host"), LOOPS: N_("three loops, one core of the host")}
 
 
@@ -35,10 +36,10 @@ def product_table(
 ) -> Component:
     """Show what is known of every kernel, and below them cuBLAS and the host; elements where any were counted."""
     elements = any(row.moved and row.moved.elements_loaded is not None for row in rows)
-    heads = [_(head) for head in _HEADS if elements or head != _ELEMENTS]
-    return _table(
+    heads = [head for head in _HEADS if elements or head != _ELEMENTS]
+    table = _table(
         _("Every kernel at this size"),
-        heads,
+        [_(head) for head in heads],
         [
             *([_link(row, state, linked), *_counted(row, elements), *_measured(row, sweep)] for row in rows),
             *(
@@ -46,7 +47,9 @@ def product_table(
                 for point in yardsticks
             ),
         ],
+        folded=[i for i, head in enumerate(heads) if head not in _SHOWN],
     )
+    return html.Div([html.Details(html.Summary(_("All columns")), className="details all-columns"), table])
 
 
 def skipped_note(points: Iterable[Point]) -> list[Component | str]:
@@ -170,13 +173,32 @@ def step_table(touched: Sequence[Loaded]) -> Component:
     return _table(_("What this step touches"), heads, rows, wide=True)
 
 
-def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], *, wide: bool = False) -> Component:
+def _table(
+    caption: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    wide: bool = False,
+    folded: Collection[int] = (),
+) -> Component:
+    """Make a table; ``folded`` columns are seen once the fold before it is open."""
+    kinds = ["folded" if i in folded else "" for i in range(len(heads))]
+    head, *others = kinds
+    named = [html.Th(text, scope="col", className=kind) for text, kind in zip(heads, kinds, strict=True)]
     return html.Table(
         [
             html.Caption(caption, className="visually-hidden"),
-            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
+            html.Thead(html.Tr(named)),
             html.Tbody(
-                [html.Tr([html.Th(first, scope="row"), *(html.Td(cell) for cell in cells)]) for first, *cells in rows]
+                [
+                    html.Tr(
+                        [
+                            html.Th(first, scope="row", className=head),
+                            *(html.Td(cell, className=kind) for cell, kind in zip(cells, others, strict=True)),
+                        ]
+                    )
+                    for first, *cells in rows
+                ]
             ),
         ],
         className="table told" if wide else "table compare",

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from multiprocessing import context
 from types import FunctionType
 from typing import Any
 
@@ -54,9 +55,21 @@ def stand_in(recorder: Recorder, find: Callable[[FunctionType], Function]) -> It
         stack.enter_context(replaced(module, _of_the_host(cuda)))
         stack.enter_context(replaced(kernels, launching))
         stack.enter_context(replaced(importlib.import_module("numba"), decorators(cuda)))
+        stack.enter_context(_forking())
         stack.callback(_tell_outer, recorder)
         stack.callback(_active.remove, recorder)
         _active.append(recorder)
+        yield
+
+
+@contextmanager
+def _forking() -> Iterator[None]:
+    """Fork the processes that a script would start anew, which would know nothing of the one they come from."""
+    with ExitStack() as stack:
+        for name in ("SpawnProcess", "ForkServerProcess"):
+            if hasattr(context, "ForkProcess") and hasattr(context, name):
+                start = {"_Popen": vars(context.ForkProcess)["_Popen"]}
+                stack.enter_context(replaced(getattr(context, name), start))
         yield
 
 

@@ -32,7 +32,8 @@ from smemviz.recordings.data import WARP_SIZE
 
 Names = dict[str, Value]
 
-REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, CannotMergeError)
+# The last three are of a number that stands for all of its type.
+REFUSALS = (SmemvizError, NotAScalarError, NoRuleError, CannotMergeError, ArithmeticError, LookupError, ValueError)
 
 
 @dataclass(kw_only=True)

@@ -76,6 +76,11 @@ def _is_constant(visit: Visit, node: ast.expr) -> bool:
         case ast.Name() | ast.Attribute():
             value = visit.names.constant(node)
             return isinstance(value, bool | int | float | np.generic) and not visit.canonical(node).startswith("cuda.")
+    return _is_written_out(node)
+
+
+@lru_cache(maxsize=4096)
+def _is_written_out(node: ast.expr) -> bool:
     return not any(isinstance(one, ast.Name | ast.Call | ast.Tuple) for one in ast.walk(node))
 
 
@@ -105,7 +110,7 @@ def _loop(visit: Visit, node: ast.While | ast.For) -> Mask:
     """Go through a loop until its types stay; Python tests a ``while`` once before it and again after each turn."""
     test = node.test if isinstance(node, ast.While) else None
     item = visit.attempt(node.iter, partial(_item_of, visit, node.iter)) if isinstance(node, ast.For) else None
-    continues = any(isinstance(one, ast.Continue) for one in ast.walk(node))
+    continues = _continues(node)
     constants = visit.constants - _stored(node)
     visit.constants = constants if continues else visit.constants
     first = None if test is None else _decided(visit, test)
@@ -150,9 +155,15 @@ def _ways(
     return {(one, "leave"): names for one, names in left.items() if isinstance(one, kind)}
 
 
-def _stored(node: ast.AST) -> set[str]:
+@lru_cache(maxsize=4096)
+def _continues(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.Continue) for one in ast.walk(node))
+
+
+@lru_cache(maxsize=4096)
+def _stored(node: ast.AST) -> frozenset[str]:
     """Return the names that a part of a function assigns."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def _item_of(visit: Visit, node: ast.expr) -> Value:
