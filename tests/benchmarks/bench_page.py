@@ -228,8 +228,8 @@ def _served(app: Dash) -> Iterator[str]:
 def _bare_app() -> Dash:
     """Return what one would write in an hour: a field, and a callback that draws the tile."""
     app = Dash(__name__, title="bare")
-    label = html.Label(["IPAD", dcc.Input(id="pad", type="number", value=1, debounce=True)])
-    app.layout = html.Div([label, dcc.Graph(id="tile-figure")])
+    field = dcc.Input(id="pad", type="text", value="1", debounce=True)
+    app.layout = html.Div([html.Label("IPAD", htmlFor="pad"), field, dcc.Graph(id="tile-figure")])
 
     @lru_cache
     def drawn(pad: int) -> go.Figure:
