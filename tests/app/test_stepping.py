@@ -115,3 +115,30 @@ def test_the_keys_of_a_picture_name_all_of_its_colours(quiet: Page) -> None:
         ["bank 0", "bank 31", "lane of this request", "nothing stored yet"]
     )
     expect(page.locator("#request-key li")).to_have_text(["bank 0", "bank 31"])
+
+
+@pytest.mark.parametrize("clicked", [False, True])
+def test_the_access_that_is_shown_stays_over_knobs_hardware_and_kernels(quiet: Page, *, clicked: bool) -> None:
+    page = quiet
+    page.goto("/kernel?file=square&kernel=set_row_read_col_pad")
+    settle(page)
+    shown = page.locator("#source .badge[aria-pressed=true] .badge-source")
+    if clicked:
+        page.locator("#source .badge", has_text="tile[ty, tx]").click()
+        expect(shown).to_have_text("tile[ty, tx]")
+    before = shown.inner_text()
+    for value, waves in (("0", "1,056 wavefronts"), ("1", "64 wavefronts")):
+        page.get_by_label("IPAD", exact=True).fill(value)
+        page.get_by_label("IPAD", exact=True).press("Enter")
+        expect(page.locator("#facts")).to_contain_text(waves.split(" ")[0])
+        settle(page)
+        expect(shown).to_have_text(before)
+    page.get_by_role("textbox", name="Counted for").click()
+    page.get_by_role("option", name="7.5 Turing").click()
+    expect(page.locator("#facts-note")).to_contain_text("7.5")
+    settle(page)
+    expect(shown).to_have_text(before)
+    page.locator("#kernels").get_by_text("set_row_read_col", exact=True).click()
+    expect(page.locator("#eyebrow")).to_have_text("square.py · set_row_read_col")
+    settle(page)
+    expect(shown).to_have_text(before)

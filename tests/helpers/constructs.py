@@ -16,7 +16,10 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "constructs.json"
 
 @dataclass(frozen=True)
 class Construct:
-    """The body of a kernel; ``numba`` tells whether Numba compiles it, ``says`` is lockstep's refusal if it has one."""
+    """The body of a kernel; ``numba`` tells whether it ran on an H200 with numba-cuda 0.30.4.
+
+    ``says`` is lockstep's refusal, empty where it runs; tests/gpu/measure_constructs.py compares the results.
+    """
 
     name: str
     before: str

@@ -1,10 +1,11 @@
 """Rewriting an entry so that every access also reports itself: before it, under its guard, with its real address.
 
 Two kernels are made of one: the first counts requests by class, the second writes them down. Both are told of their
-launch by one more parameter. While it counts, a thread keeps for each access the address and the mask that it last
-worked the class out for, and how many requests of that class it has led since: where the same lanes stand at the same
-distances, moved together by whole words or sectors, the class is the same. What it has led is added to the counts when
-the class changes, and when the thread ends.
+launch by one more parameter. While it counts, a thread keeps for each access the address, the mask and its first lane
+that it last worked the class out for, and how many requests of that class there were since: where the same lanes stand
+at the same distances, moved together by whole words or sectors, the class is the same. The first lane adds them to the
+counts when the class changes, and when it ends. To find the first lane of a mask costs as much as all the rest of a
+request of the same class, so that is done for a new one only.
 
 No report branches where the lanes of a request could part: they would not all meet again where those of the clean
 kernel do, and what they do together would be written as several requests.
@@ -42,7 +43,7 @@ _LAUNCH = "smemviz_launch"
 
 _REGISTERS = {
     "pred": ("p", "q", "on", "shared", "global", "chosen"),
-    "b32": ("mask", "group", "leader", "lane", "moved", "other", "low", "class", "at", "some", "epoch"),
+    "b32": ("group", "leader", "lane", "moved", "other", "low", "class", "at", "some", "epoch"),
     "b64": (
         "launch",
         "counters",
@@ -165,6 +166,7 @@ class _Rewrite:
             for number in range(len(self._kept)):
                 yield f"mov.b32 %s_mask{number}, 0;"
                 yield f"mov.b32 %s_led{number}, 0;"
+                yield f"mov.b32 %s_first{number}, 0;"
         else:
             yield from told()
 
@@ -228,26 +230,19 @@ class _Rewrite:
     def _by_space(self, one: Instruction, access: Access) -> Iterator[str]:
         """Report an access as that of the memory which its address means; what is in local memory is none."""
         after = self._label()
-        yield "activemask.b32 %s_mask;"
         if one.guard:
-            register = self._text.operand(one.guard.register)
-            yes, no = (f"!{register}", register) if one.guard.negated else (register, f"!{register}")
-            yield f"vote.sync.ballot.b32 %s_mask, {yes}, %s_mask;"
-            yield f"@{no} bra {after};"
+            yield f"@{'' if one.guard.negated else '!'}{self._text.operand(one.guard.register)} bra {after};"
         if access.lanes < WARP_SIZE:
             yield f"setp.lt.u32 %s_on, %s_lane, {access.lanes};"
-            yield f"and.b32 %s_mask, %s_mask, {(1 << access.lanes) - 1};"
             yield f"@!%s_on bra {after};"
         yield from self._address(access.address)
         if "global" in access.sites and self._waits_for_grid:
             yield "sub.s64 %s_far, %s_address, %s_workspace;"
             yield f"setp.lt.u64 %s_on, %s_far, {WORKSPACE_BYTES};"
-            yield "vote.sync.ballot.b32 %s_some, !%s_on, %s_mask;"
             yield f"@%s_on bra {after};"
-            yield "mov.b32 %s_mask, %s_some;"
         if len(access.sites) == 1:
             ((space, site),) = access.sites.items()
-            yield "mov.b32 %s_group, %s_mask;"
+            yield "activemask.b32 %s_group;"
             yield from self._request(access, space, site)
         else:
             yield "isspacep.shared %s_shared, %s_address;"
@@ -260,8 +255,8 @@ class _Rewrite:
 
     def _one_of_both(self, access: Access, space: Space) -> Iterator[str]:
         after = self._label()
-        yield f"vote.sync.ballot.b32 %s_group, %s_{space}, %s_mask;"
         yield f"@!%s_{space} bra {after};"
+        yield "activemask.b32 %s_group;"
         if space == "shared":
             yield "cvta.to.shared.u64 %s_address, %s_address;"
         yield from self._request(access, space, access.sites[space])
@@ -313,7 +308,6 @@ class _Rewrite:
         space: Space = site.space
         same, kept = self._label(), self._what_is_kept(number, space)
         whole = served.piece_bytes if served else SECTOR_BYTES if space == "global" else 1
-        yield from leader()
         yield f"setp.eq.b32 %s_p, %s_mask{kept}, %s_group;"
         if space == "shared":
             yield "cvt.u32.u64 %s_at, %s_address;"
@@ -323,7 +317,8 @@ class _Rewrite:
             yield "cvt.u32.u64 %s_moved, %s_far;"
             yield "cvt.s64.s32 %s_counter, %s_moved;"
             yield "setp.eq.and.s64 %s_p, %s_counter, %s_far, %s_p;"
-        yield "shfl.sync.idx.b32 %s_other, %s_moved, %s_leader, 31, %s_group;"
+        # Where the first lane is not of this group, neither is the mask the same.
+        yield f"shfl.sync.idx.b32 %s_other, %s_moved, %s_first{kept}, 31, %s_group;"
         yield "setp.eq.and.s32 %s_p, %s_moved, %s_other, %s_p;"
         yield f"and.b32 %s_low, %s_moved, {whole - 1};"
         yield "setp.eq.and.s32 %s_p, %s_low, 0, %s_p;"
@@ -332,6 +327,8 @@ class _Rewrite:
         yield from self._add(kept)
         yield f"mov.b32 %s_led{kept}, 0;"
         yield f"mov.b32 %s_mask{kept}, %s_group;"
+        yield from leader()
+        yield f"mov.b32 %s_first{kept}, %s_leader;"
         if space == "shared":
             yield f"mov.b32 %s_near{kept}, %s_at;"
         else:
@@ -339,8 +336,7 @@ class _Rewrite:
         yield from self._class_of(space, served)
         yield f"add.u32 %s_class{kept}, %s_class, {number * self._classes};"
         yield f"{same}:"
-        yield "setp.eq.u32 %s_p, %s_lane, %s_leader;"
-        yield f"@%s_p add.u32 %s_led{kept}, %s_led{kept}, 1;"
+        yield f"add.u32 %s_led{kept}, %s_led{kept}, 1;"
 
     def _what_is_kept(self, site: int, space: Space) -> int:
         """Return the number of what a thread keeps for an access.
@@ -365,13 +361,14 @@ class _Rewrite:
         return call(name, [("b32", "%s_group"), ("b32", "%s_at")], ("b32", "%s_class"))
 
     def _add(self, kept: int) -> Iterator[str]:
-        """Add what a thread has led to the counts."""
+        """Add the requests of which a thread was the first to the counts."""
         yield f"setp.ne.u32 %s_p, %s_led{kept}, 0;"
+        yield f"setp.eq.and.u32 %s_p, %s_first{kept}, %s_lane, %s_p;"
         yield f"@%s_p mad.wide.u32 %s_counter, %s_class{kept}, 8, %s_counters;"
         yield f"@%s_p cvt.u64.u32 %s_far, %s_led{kept};"
         yield "@%s_p red.global.add.u64 [%s_counter], %s_far;"
 
 
 def _kept_registers(number: int, space: Space) -> Iterator[str]:
-    yield f".reg .b32 %s_mask{number}, %s_led{number}, %s_class{number};"
+    yield f".reg .b32 %s_mask{number}, %s_led{number}, %s_class{number}, %s_first{number};"
     yield f".reg .b{32 if space == 'shared' else 64} %s_near{number};"

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.host import configuration, launch_place
+from smemviz.engines.lockstep.ptx.host.embedded import embedded
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.running import Make
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.cuda import CudaProgram, compile_program
-from smemviz.frontends.cuda.embedded import embedded
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said

@@ -128,6 +128,12 @@ def _divmod(x: Value, y: Value) -> Value:
     return binary(ast.FloorDiv, x, y), binary(ast.Mod, x, y)
 
 
+def _sum(items: Value, start: Value = 0) -> Value:
+    if not isinstance(items, tuple):
+        raise NotAScalarError(said("what is no tuple"))
+    return reduce(partial(binary, ast.Add), items, start)
+
+
 def _complex(real: Value, *imaginary: Value) -> Value:
     if dtype_of(real).kind == "c":
         return real
@@ -216,6 +222,7 @@ CALLS: dict[str, Rule] = {
     "builtins.min": plain(partial(_extreme, ast.Lt), 1, 64),
     "builtins.pow": plain(partial(binary, ast.Pow), 2),
     "builtins.round": plain(_round, 1, 2),
+    "builtins.sum": plain(_sum, 1, 2),
     "cuda.grid": Rule(_grid, 1, 1),
     "cuda.gridsize": Rule(_gridsize, 1, 1),
     "cuda.syncthreads": Rule(_syncthreads, 0, 0),
