@@ -103,15 +103,16 @@
     drawnIn = rooms(); // measured once, for what is drawn makes the browser lay the page out anew
     const request = new window.pictures.Request(launch.banks, launch, launch.block, place);
     const { site } = request;
+    const doing = gettext("{access} by warp {warp}, step {step}: {cost}", {
+      access: site.does,
+      warp: request.warp,
+      step: request.step,
+      cost: request.shape.said,
+    });
     const said = gettext("{position} of {requests}: {request}", {
       position: (place + 1).toLocaleString("en"),
       requests: (last() + 1).toLocaleString("en"),
-      request: gettext("{access} by warp {warp}, step {step}: {cost}", {
-        access: site.does,
-        warp: request.warp,
-        step: request.step,
-        cost: request.shape.said,
-      }),
+      request: doing,
     });
     if (at("position-text").textContent !== said) at("position-text").textContent = said;
     const goesTo = site.shared && launch.arrays.find((one) => one.name === site.array);
@@ -248,7 +249,7 @@
     timer = window.setTimeout(next, pace());
   }
 
-  // Go to the first request of a site; what is not in this block is asked for.
+  // Go to the first request of a site, of a warp if that is there; what is not in this block is asked for.
   function goToSite(site, warp = null) {
     const changes = { site, step: null, at: null, ...(warp === null ? { warp: null } : { warp }) };
     play(false);
@@ -317,7 +318,7 @@
     launch.byHand = Boolean(event.target.closest("#global-memory > summary"));
     const button = event.target.closest("button.badge[data-site], .playback [data-go], #play");
     if (!button) return;
-    if (button.dataset.site) goToSite(Number(button.dataset.site));
+    if (button.dataset.site) goToSite(Number(button.dataset.site), place < 0 ? null : here().warp);
     else if (button.id === "play") play(!timer && last() >= 0);
     else {
       play(false);

@@ -90,12 +90,10 @@ def script_messages(tag: str) -> dict[str, str]:
     """Return the translations of what the browser's scripts say, by their English; scripts say the others in that."""
     if tag == "en":
         return {}
-    entries = _entries(tag)
-    return {
-        entry.id: entry.string
-        for entry in entries
-        if isinstance(entry.id, str) and entry.string and any(file.endswith(".js") for file, _line in entry.locations)
-    }
+    of_scripts = (entry for entry in _entries(tag) if any(file.endswith(".js") for file, _line in entry.locations))
+    # A script says the singular of what Python counts.
+    forms = ((e.id, e.string) if isinstance(e.id, str) else (e.id[0], e.string[0]) for e in of_scripts if e.string)
+    return {message: text for message, text in forms if text}
 
 
 def said_messages(tag: str) -> list[str | tuple[str, str]]:

@@ -90,7 +90,7 @@ def now(page: Page, position: int, warp: int, step: int, wavefronts: str) -> Non
     said = "{access} by warp {warp}, step {step}: {cost}"
     access = operation_name("load" if step else "store")
     request = _(said, access=access, warp=warp, step=step, cost=cost)
-    whole = _("{position:,} of {requests:,}: {request}", position=position, requests=96, request=request)
+    whole = _("{position} of {requests}: {request}", position=position, requests=96, request=request)
     expect(page.locator("#position-text")).to_have_text(whole)
 
 

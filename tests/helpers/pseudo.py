@@ -84,7 +84,8 @@ def pseudo() -> Iterator[None]:
 
 def _of_scripts(catalogue: NullTranslations) -> dict[str, str]:
     """Return what the scripts of the pages say, by their English."""
-    texts = "".join(path.read_text(encoding="utf-8") for path in sorted(assets_dir().glob("*.js")))
+    scripts = (path for path in sorted(assets_dir().rglob("*.js")) if "codemirror" not in path.parts)
+    texts = "".join(path.read_text(encoding="utf-8") for path in scripts)
     return {message: catalogue.gettext(message) for message in re.findall(r'\bgettext\(\s*"([^"]*)"', texts)}
 
 

@@ -222,5 +222,5 @@ def test_the_command_writes_what_opens(
     page.context.set_offline(True)
     page.goto(out.as_uri())
     page.wait_for_selector("html[data-ready]")
-    assert page.locator("#launch option").count() == 5
+    assert page.locator("#launch option").count() == 6
     assert page.locator("#block option").count() == 4
