@@ -16,8 +16,9 @@
   }
 
   // Why the page stands still, for whoever looks at it.
+  let notice = null;
   function say(text) {
-    const notice = document.getElementById("asked-again") || document.body.appendChild(document.createElement("p"));
+    notice = notice || document.body.appendChild(document.createElement("p"));
     Object.assign(notice, { id: "asked-again", textContent: text, hidden: !text });
     notice.setAttribute("role", "status");
   }
