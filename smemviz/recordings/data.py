@@ -285,6 +285,9 @@ class Calibration:
 
 
 MAIN_FAILED = "main_failed"  # the kind of finding that is about main() and no kernel
+# Mistakes for which a device had better not make a launch: it would change memory of others, leave threads waiting for
+# ever, or end the context, after which the process can launch nothing more.
+UNSAFE = ("out_of_bounds", "barrier_divergence", "deadlock", "misaligned", "assertion", "trap")
 LAUNCH_REFUSED = "launch_refused"  # about a launch that no device would start; it did not happen
 
 # Kinds of finding that do no harm: they are shown, and fail nothing.

@@ -20,13 +20,11 @@ from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import MAIN_FAILED, Finding, Launch, Timing
+from smemviz.recordings.data import MAIN_FAILED, UNSAFE, Finding, Launch, Timing
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.suggest.languages import language_of
 from smemviz.suggest.rewrites import rewritten
 from smemviz.suggest.suggestion import Check, Suggestion
-
-_UNSAFE = ("out_of_bounds", "barrier_divergence", "deadlock")
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class Verifier:
     @property
     def unsafe(self) -> bool:
         """Whether the file makes a mistake that may harm a device."""
-        return any(finding.kind in _UNSAFE for finding in self._before.findings)
+        return any(finding.kind in UNSAFE for finding in self._before.findings)
 
     def check(self, suggested: Sequence[Suggestion]) -> Check:
         """Run the file with suggestions written into it and compare.

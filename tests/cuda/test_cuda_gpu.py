@@ -184,6 +184,32 @@ def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch
     assert [row.sectors for row in seen.summary()] == [16, 16]
 
 
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("*reinterpret_cast<int4 *>(out + 1) = make_int4(1, 1, 1, 1);", "misaligned"),
+        ("assert(out[threadIdx.x] == 1);", "assertion"),
+        ('asm volatile("trap;");', "trap"),
+        ("out[threadIdx.x + 64] = 1;", "out_of_bounds"),
+    ],
+)
+def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After it the process could launch nothing more."""
+    pytest.importorskip("numba_cuda")
+    from smemviz.engines.gpu.ptx import recorder
+
+    def touched() -> None:
+        raise AssertionError("the launch was made")
+
+    monkeypatch.setattr(recorder, "Gpu", touched)
+    text = "#include <cassert>\n// smemviz: harm<<<1, 32>>>(zeros(64))\n__global__ void harm(int *out) {\n"
+    made = Made(parse_cuda(f"{text}    {body}\n}}\n", "harm.cu"), "harm", "compiled")
+    run, (finding,) = recorder.Recorder().launch(made.entry, made.configuration, made.arguments(), ("harm.cu", 3))
+    assert run is None
+    assert finding.kind == kind
+    assert finding.launch is None
+
+
 def test_what_a_card_logged_is_read() -> None:
     """The words are those that an H200 wrote for this launch."""
     made = Made(gallery("square"), "set_col_read_col")

@@ -21,10 +21,7 @@ from smemviz.engines.host import Configuration, launch_place
 from smemviz.engines.lockstep import Limits, launch
 from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.numba.functions import Function
-from smemviz.recordings.data import Finding
-
-# What changes memory of others, or may leave threads waiting for ever.
-UNSAFE = ("out_of_bounds", "barrier_divergence", "deadlock")
+from smemviz.recordings.data import UNSAFE, Finding
 
 MOST_THREADS = 1 << 16
 MOST_BYTES = 1 << 26

@@ -28,7 +28,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from smemviz.engines import recorder
 from smemviz.engines.gpu.passes import ROW_BYTES, InstrumentedKernel, count, instrumented_kernel, most_registers
-from smemviz.engines.gpu.preflight import UNSAFE, Preflight
+from smemviz.engines.gpu.preflight import Preflight
 from smemviz.engines.host import (
     Configuration,
     configuration,
@@ -45,7 +45,7 @@ from smemviz.frontends.numba.functions import Function, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.model.hardware.compute_capability import known
-from smemviz.recordings.data import Device, Finding, Launch
+from smemviz.recordings.data import UNSAFE, Device, Finding, Launch
 
 # Options of @cuda.jit that change what a kernel computes; the others do not matter to its addresses.
 _CARRIED_OPTIONS = ("fastmath", "extensions", "max_registers")

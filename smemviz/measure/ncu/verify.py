@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from smemviz import engines
-from smemviz.engines.gpu.preflight import UNSAFE
 from smemviz.errors import LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.numba.program import Program
@@ -17,6 +16,7 @@ from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
 from smemviz.measure.ncu.views import through_compiled
 from smemviz.progress import Callback
+from smemviz.recordings.data import UNSAFE
 from smemviz.recordings.recording import Recording
 
 DETAILED_LOG_BYTES = 1 << 30  # for a launch whose log must be complete to explain it; about 2 million requests

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from smemviz.engines.gpu.preflight import UNSAFE
 from smemviz.engines.gpu.ptx.driver import Gpu, assembled, checked, loaded, start
 from smemviz.engines.gpu.ptx.passes import make_clean
 from smemviz.engines.gpu.ptx.recorder import Recorder
@@ -26,7 +25,7 @@ from smemviz.engines.recorder import Progress
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import said
-from smemviz.recordings.data import Finding, Launch, Timing
+from smemviz.recordings.data import UNSAFE, Finding, Launch, Timing
 
 
 def time_cuda(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.gpu.preflight import LIMITS, MOST_BYTES, MOST_SECONDS, MOST_THREADS, UNSAFE
+from smemviz.engines.gpu.preflight import LIMITS, MOST_BYTES, MOST_SECONDS, MOST_THREADS
 from smemviz.engines.gpu.ptx.driver import DriverError, Gpu
 from smemviz.engines.gpu.ptx.passes import record
 from smemviz.engines.gpu.recorder import device, not_run
@@ -25,7 +25,7 @@ from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import LaunchError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.cuda.program import CudaProgram
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import UNSAFE, Finding, Launch
 
 
 def run(
