@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.cluster_points import die, die_once, gpu_of, refuse
 
 from smemviz.cli import cluster as cluster_module
 from smemviz.cli.cluster import _processes_here, _require_workers, cluster, results
@@ -97,27 +95,6 @@ def test_the_processes_of_a_machine_have_the_gpus_that_this_one_may_use(monkeypa
     assert cluster_module.gpus() == ("GPU-4a", "3")
     monkeypatch.setattr("smemviz.engines.backend.chosen", lambda engine: "lockstep")
     assert cluster_module.gpus() == ()
-
-
-def gpu_of(point: int) -> tuple[int, str]:
-    time.sleep(0.3)
-    return point, os.environ["CUDA_VISIBLE_DEVICES"]
-
-
-def die_once(point: int, folder: Path) -> int:
-    """End the process the first time that the second point is worked on."""
-    if point == 1 and not (folder / "died").exists():
-        (folder / "died").touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return point
-
-
-def die(point: int) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def refuse(point: int) -> None:
-    raise KernelFileError("mine.py", point, "does not do")
 
 
 @pytest.mark.exhaustive
