@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -302,6 +303,7 @@ def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(quiet
     second.get_by_label("Swizzle", exact=True).fill("")
     second.get_by_label("Pad", exact=True).fill("1")
     headline(page, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts")
+    page.wait_for_url(re.compile(r"pad(=|%3D)1$"))
     assert query(page) == {"B": ["32x32 float32; pad=1"]}
     page.reload()
     headline(page, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts")

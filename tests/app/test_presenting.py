@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
@@ -68,4 +70,4 @@ def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follow
     expect(page.locator("#learn-0-figure .heatmaplayer image").first).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#learn-text")).to_be_visible()
-    assert page.locator("#learn-0-figure").evaluate("figure => figure.style.width") == ""
+    expect(page.locator("#learn-0-figure")).not_to_have_attribute("style", re.compile("width"))

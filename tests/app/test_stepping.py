@@ -88,7 +88,7 @@ def test_back_returns_to_the_access_before(quiet: Page) -> None:
     page.keyboard.press("ArrowRight")
     expect(page.locator("#position-text")).to_contain_text("2 of 96: store")
     page.get_by_role("button", name=re.compile(r"tile\[tx, ty\] shared load")).click()
-    expect(page.locator("#position-text")).to_contain_text("33 of 96: load")
+    expect(page.locator("#position-text")).to_contain_text("34 of 96: load by warp 1")  # the warp that is shown stays
     page.go_back()
     expect(page.locator("#position-text")).to_contain_text("2 of 96: store")
 

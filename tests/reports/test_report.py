@@ -135,7 +135,7 @@ def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened: Page) -> No
     opened.keyboard.press("Home")
     opened.keyboard.press(" ")
     expect(opened.locator("#play")).to_have_attribute("aria-label", "Pause")
-    expect(present).to_contain_text("3 of 96", timeout=30000)
+    expect(present).to_have_text(re.compile(r"^([2-9]|\d\d) of 96"), timeout=30000)
 
 
 @pytest.mark.browser

@@ -78,6 +78,7 @@ SAYS = (
     *(
         "one name stands for two kinds of array",
         "is a device function",
+        "is a plain function",
         "lockstep runs",
         "needs an alignment",
         "is not at a multiple of its size",
