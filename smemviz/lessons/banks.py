@@ -205,8 +205,8 @@ COLUMN = Lesson(
     N_("Count the wavefronts that a request down a column takes."),
     5,
     (
-        Said(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank wait in turn: "
-                "that is a bank conflict, n-way where n words wait.")),
+        Said(N_("A bank delivers one word in a wavefront. Lanes that want different words of one bank collide and wait "
+                "in turn: that is a bank conflict, n-way where n different words of one bank are wanted.")),
         Said(N_("Down a column the address moves on by a whole row from lane to lane. The length of a row decides.")),
     ),
     (Knob("COLUMNS", ("8", "12", "16", "24", "32", "64"), "32", N_("Words in a row")),),
@@ -255,8 +255,8 @@ def _share(values: Values) -> Stage:
         because = _("Lane {asked} wants word {word} of bank {bank}, lanes {lanes} want other words of that bank. "
                     "{said}", asked=_ASKED, word=word, bank=bank, lanes=lane_ranges(colliding), said=said)  # fmt: skip
     else:
-        because = _("No lane asks bank {bank} for another word than lane {asked} does. {said}",
-                    bank=bank, asked=_ASKED, said=said)  # fmt: skip
+        because = _("No lane wants a different word of bank {bank}. {said}",
+                    bank=bank, said=said)  # fmt: skip
     question = _("Rows are {columns} words long, and lane i loads {code}. Which lanes collide with lane {asked}?",
                  columns=columns, code=code(f"tile[{row}, 0]"), asked=_ASKED)  # fmt: skip
     return Stage(

@@ -72,7 +72,7 @@ BARRIER = Lesson(
     5,
     (
         Said(N_("A shared array is declared in the kernel. Each block has its own, for as long as the block runs, and "
-                "at first nothing is in it.")),
+                "what is in it at first is undefined.")),
         Said(N_("Each thread stores its share; at the barrier, {code}, it waits until all threads of the block have "
                 "come; then it reads what others stored."), {"code": "cuda.syncthreads()"}),
     ),

@@ -33,6 +33,8 @@ def _swizzled(values: Values) -> Stage:
         if number == _LANE:
             return _("That is the row. A row has 32 words, so what decides is the column {code}.",
                      code=code(f"{warp} ^ {_LANE}"))  # fmt: skip
+        if number >= WARP_SIZE:
+            return _("There are 32 banks, numbered from 0 to 31.")
         return _("In binary, {a} is {a:05b} and {b} is {b:05b}. Where do the bits differ?", a=warp, b=_LANE)
 
     wavefronts, ideal = cost(seen)
@@ -85,12 +87,14 @@ def _reduction(values: Values) -> Stage:
     def hint(given: str) -> str:
         number = int(given)
         if number == lanes:
-            return _("That is one for each lane at work. Lane 0 asks bank 0, lane 1 bank {bank}: not all ask the same.",
+            return _("That is one for each lane at work. Lane 0 asks bank 0, lane 1 bank {bank}: not all ask one bank.",
                      bank=step % WARP_SIZE)  # fmt: skip
         if number == 1:
             twin = WARP_SIZE // step
             return _("Lane 0 asks word 0, in bank 0. Lane {lane} asks word {word}, in bank 0 as well.", lane=twin,
                      word=twin * step)  # fmt: skip
+        if number == len({step * lane % WARP_SIZE for lane in range(lanes)}):
+            return _("That is how many banks are asked. What counts is how many words the busiest one has to deliver.")
         return ngettext(
             "From lane to lane the address moves on by {n} word, and {lanes} lanes work. How many meet in bank 0?",
             "From lane to lane the address moves on by {n} words, and {lanes} lanes work. How many meet in bank 0?",

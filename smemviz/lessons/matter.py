@@ -71,8 +71,9 @@ def _merged(load: str) -> Stage:
         )
 
     gpu = recording.device.name if recording.device else ""
-    question = _("In the source, warps load {code} {requests:,} times. How many loads did the {gpu} count for it?",
-                 code=code(site.source), requests=requests, gpu=gpu)  # fmt: skip
+    question = _("An element has {width} bytes. In the source, warps load {code} {requests:,} times. How many load "
+                 "instructions did Nsight Compute count on the {gpu}?",
+                 width=site.width, code=code(site.source), requests=requests, gpu=gpu)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(recording), panels,
         lambda theme: code_of(recording, seen.launch, theme),

@@ -156,16 +156,18 @@ def _rectangle(values: Values) -> Stage:
         assert cost.colliding is not None
         one, other, bank = cost.colliding
         return ngettext(
-            "With a pad of {n} word, lanes {one} and {other} both ask bank {bank}: the loads take {wavefronts:,} "
-            "wavefronts where {ideal:,} would do.",
-            "With a pad of {n} words, lanes {one} and {other} both ask bank {bank}: the loads take {wavefronts:,} "
-            "wavefronts where {ideal:,} would do.",
+            "With a pad of {n} word, lanes {one} and {other} both ask bank {bank}: the loads of the whole tile "
+            "take {wavefronts:,} wavefronts where {ideal:,} would do.",
+            "With a pad of {n} words, lanes {one} and {other} both ask bank {bank}: the loads of the whole tile "
+            "take {wavefronts:,} wavefronts where {ideal:,} would do.",
             pad, one=one, other=other, bank=bank, wavefronts=cost.wavefronts, ideal=cost.ideal,
         )  # fmt: skip
 
     because = ngettext(
-        "A column has {rows} words, so a warp takes {n} column: a pad of {pad} keeps all its lanes apart.",
-        "A column has {rows} words, so a warp takes {n} columns: a pad of {pad} keeps all its lanes apart.",
+        "A column has {rows} words, so a warp takes {n} column. With a pad of {pad} each row begins {pad} banks after "
+        "the one before, which leaves room for it.",
+        "A column has {rows} words, so a warp takes {n} columns. With a pad of {pad} each row begins {pad} banks after "
+        "the one before, which leaves room for {n} columns side by side.",
         columns, rows=rows, pad=smallest,
     )  # fmt: skip
     question = _("The tile has {rows} rows of 32 words. Which pad is the smallest that rids its columns of conflicts?",
@@ -241,10 +243,11 @@ def _by_hand(values: Values) -> Stage:
                  wrong=int(words[given][row, lane]))  # fmt: skip
 
     wavefronts, ideal = cost(seen)
-    because = _("Each row takes {pitch} words, its unused ones and all, so row tx begins at {start}. {said}",
+    because = _("Each row takes {pitch} words, the unused ones included, so row tx begins at {start}. {said}",
                 pitch=constants["PITCH"], start=code("tx * PITCH"),
                 said=wavefronts_said(wavefronts, ideal))  # fmt: skip
-    question = _("PITCH is BDIMX + IPAD. Which index reads down the columns, as {code} does with two dimensions?",
+    question = _("A block has BDIMX x BDIMY threads; tx and ty are those of threadIdx. A row has PITCH = BDIMX + IPAD "
+                 "words. Which index reads down the columns, as {code} does with two dimensions?",
                  code=code("tile[tx, ty]"))  # fmt: skip
     wanted = {lane: [(lane, int(warp[0]))] for lane in range(WARP_SIZE)}
     unused = [(row, column) for row in range(WARP_SIZE) for column in range(WARP_SIZE, constants["PITCH"])]

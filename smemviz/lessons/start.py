@@ -85,7 +85,7 @@ def _latency() -> str:
     shared, far = (cycles(recording, kernel) for kernel in ("shared_memory", "global_memory"))
     if shared is None or far is None or recording.device is None:
         raise RecordingError(f"{recording.file}: no times are in the recording")
-    return _("On an {gpu} a load from global memory takes {far} cycles, one from shared memory {shared}.",
+    return _("On an {gpu} a load that no cache answers takes {far} cycles, one from shared memory {shared}.",
              gpu=recording.device.name, far=far, shared=shared)  # fmt: skip
 
 
@@ -96,7 +96,7 @@ WHY = Lesson(
     4,
     (
         Said(N_("Global memory is large and far away. Each multiprocessor has a little shared memory of its own, which "
-                "all threads of a block reach and which answers many times sooner.")),
+                "all threads of a block reach and which answers much sooner.")),
         Said(N_("It pays where threads of a block want the same data: the block loads it once, and its threads share "
                 "it.")),
     ),

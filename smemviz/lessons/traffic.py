@@ -28,16 +28,22 @@ def _sectors(values: Values) -> Stage:
     right, used = int(sectors(seen.addresses, site.width)), int(bytes_used(seen.addresses, site.width))
     fewest = int(fewest_sectors(np.asarray(used)))
     apart = int(seen.addresses[1] - seen.addresses[0])
+    sector = (seen.addresses // SECTOR_BYTES).tolist()
+    sharing = next(((sector.index(s), i) for i, s in enumerate(sector) if sector.index(s) < i), (0, 0))
     row = next(array.strides[0] for array in seen.launch.arrays if array.name == site.array)
 
     def hint(given: str) -> str:
         number = int(given)
         if number < fewest:
-            return _("The warp loads {used} bytes, and a sector has {size}. That is too few to hold them.",
+            return _("The warp loads {used} bytes, and a sector has {size}. So few cannot hold them.",
                      used=used, size=SECTOR_BYTES)  # fmt: skip
         if number > WARP_SIZE:
             return _("A lane loads {width} bytes, which lie in one sector. There are 32 lanes.", width=site.width)
-        return _("Lane 1 loads {apart} bytes after lane 0, and a sector is {size} bytes. How many lanes meet in one?",
+        if number > right:
+            one, other = sharing
+            return _("Lanes {one} and {other} load from the same sector. Count a sector once, however many use it.",
+                     one=one, other=other)  # fmt: skip
+        return _("Lane 1's address is {apart} bytes after lane 0's, and a sector is {size} bytes. How many share one?",
                  apart=apart, size=SECTOR_BYTES)  # fmt: skip
 
     if right == fewest:
@@ -46,8 +52,8 @@ def _sectors(values: Values) -> Stage:
     else:
         because = _("{sectors} sectors, {moved:,} bytes, are moved for {used} bytes where {fewest} sectors would do.",
                     sectors=right, moved=right * SECTOR_BYTES, used=used, fewest=fewest)  # fmt: skip
-    question = _("Blocks have {tile} x {tile} threads, x is the column. A warp loads {code}: {width} bytes a lane, "
-                 "from rows of {row} bytes. How many sectors does that move?",
+    question = _("Blocks have {tile} x {tile} threads; the column follows threadIdx.x. A warp loads {code}: {width} "
+                 "bytes a lane, from rows of {row} bytes. How many sectors does that move?",
                  tile=values["TILE"], code=code(site.source), width=site.width, row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(seen.recording),
@@ -125,7 +131,12 @@ TILES = Lesson(
     6,
     (
         Said(N_("For a matrix product without tiles each thread loads a whole row of a and a whole column of b.")),
-        Said(N_("With tiles the block loads a piece of both into shared memory, and its threads read it there.")),
+        Said(
+            N_(
+                "With tiles a block has a thread for each element of a tile. It loads a tile of a and one of b into "
+                "shared memory, and its threads read them there."
+            )
+        ),
     ),
     (Knob("TILE", ("8", "16", "32"), "16", N_("Side of a tile")),),
     _saving,

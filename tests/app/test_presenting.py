@@ -62,7 +62,9 @@ def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follow
     expect(page.locator("#learn-1-figure .heatmaplayer image").first).to_be_visible()
     expect(page.locator("#learn-scene-panel")).to_be_hidden()
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#learn-text")).to_contain_text("a bank conflict, n-way where n words wait")
+    expect(page.locator("#learn-text")).to_contain_text(
+        "a bank conflict, n-way where n different words of one bank are wanted"
+    )
     expect(page.locator("#learn-because")).to_contain_text("32 wavefronts where 1 would do.")
     expect(page.locator("#learn-panels")).to_be_hidden()
     page.keyboard.press("ArrowRight")

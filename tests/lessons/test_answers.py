@@ -396,12 +396,14 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
         ("padding", {"IPAD": "2"}, "1", "Lane 0 is in bank 0, and so is lane 16."),
         (
             "rectangles", {}, "1",
-            "With a pad of 1 word, lanes 1 and 16 both ask bank 1: the loads take 32 wavefronts where 16 would do.",
+            "With a pad of 1 word, lanes 1 and 16 both ask bank 1: the loads of the whole tile take 32 wavefronts "
+            "where 16 would do.",
         ),
         ("rectangles", {}, "6", "6 words do it, but a smaller pad does, too."),
         (
             "rectangles", {"BDIMY": "32"}, "0",
-            "With a pad of 0 words, lanes 0 and 1 both ask bank 0: the loads take 1,024 wavefronts where 32 would do.",
+            "With a pad of 0 words, lanes 0 and 1 both ask bank 0: the loads of the whole tile take 1,024 wavefronts "
+            "where 32 would do.",
         ),
         (
             "by-hand", {}, "flat",
@@ -409,9 +411,18 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
         ),
         (
             "sectors", {}, "4",
-            "Lane 1 loads 384 bytes after lane 0, and a sector is 32 bytes. How many lanes meet in one?",
+            "Lane 1's address is 384 bytes after lane 0's, and a sector is 32 bytes. How many share one?",
         ),
-        ("sectors", {}, "1", "The warp loads 128 bytes, and a sector has 32. That is too few to hold them."),
+        ("sectors", {}, "1", "The warp loads 128 bytes, and a sector has 32. So few cannot hold them."),
+        (
+            "sectors", {"TILE": "8"}, "32",
+            "Lanes 0 and 8 load from the same sector. Count a sector once, however many use it.",
+        ),
+        (
+            "reduction", {}, "4",
+            "That is how many banks are asked. What counts is how many words the busiest one has to deliver.",
+        ),
+        ("swizzle", {}, "195", "There are 32 banks, numbered from 0 to 31."),
         # The 1 / (block size x block size) that one finds written.
         (
             "tiles", {}, "256",
