@@ -42,8 +42,8 @@ def pictures(seen: Seen, said: str, theme: ThemeName, view: View = "declared") -
     array = seen.launch.sites[seen.site].array
     caption = _("Each column is a bank, each row a wavefront. {said}", said=said)
     return (
-        Panel(_("Tile"), tile(seen.request, array, view=view, theme=theme), said),
-        Panel(_("Banks by wavefront"), banks(seen.request, theme=theme), caption),
+        Panel(_("The array: lanes, and the values it holds"), tile(seen.request, array, view=view, theme=theme), said),
+        Panel(_("Banks by wavefront: lanes above their words"), banks(seen.request, theme=theme), caption),
     )
 
 
