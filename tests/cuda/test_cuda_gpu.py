@@ -191,6 +191,8 @@ def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch
         ("assert(out[threadIdx.x] == 1);", "assertion"),
         ('asm volatile("trap;");', "trap"),
         ("out[threadIdx.x + 64] = 1;", "out_of_bounds"),
+        # Lockstep does not go on to the end, and has met the mistake by then.
+        ("out[threadIdx.x + 64] = 1; for (int i = 0; i < 100000; i++) atomicAdd(out, i);", "out_of_bounds"),
     ],
 )
 def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:

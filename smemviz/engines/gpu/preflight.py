@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -56,15 +56,28 @@ class Preflight:
         Raises:
             RefusedLaunchError: for a launch that no device would start.
         """
+
+        def run(copies: Sequence[Any]) -> tuple[Finding, ...]:
+            place = launch_place("")
+            return launch(function, config, copies, place, limits=LIMITS, number=number, recorded=False)[1]
+
+        return self.look(config, arguments, run)
+
+    def look(
+        self, config: Configuration, arguments: Sequence[Any], run: Callable[[Sequence[Any]], tuple[Finding, ...]]
+    ) -> tuple[Finding, ...]:
+        """Return what ``run``, a launch in lockstep, finds with copies of the arguments, if it is small enough.
+
+        Raises:
+            RefusedLaunchError: for a launch that no device would start.
+        """
         threads = math.prod(config.grid) * math.prod(config.block)
         if threads > MOST_THREADS or _nbytes(arguments) > MOST_BYTES or self._seconds > MOST_SECONDS:
             return ()
         begin = perf_counter()
         try:
-            copies = _on_host(arguments, {})
-            place = launch_place("")
             with contextlib.redirect_stdout(io.StringIO()):  # what the kernel prints, the device will
-                _, found = launch(function, config, copies, place, limits=LIMITS, number=number, recorded=False)
+                return run(_on_host(arguments, {}))
         except RefusedLaunchError:
             raise
         except PlaceError as error:  # lockstep does not execute it, or not within its limits
@@ -73,7 +86,6 @@ class Preflight:
             return ()
         finally:
             self._seconds += perf_counter() - begin
-        return found
 
 
 def _nbytes(arguments: Sequence[Any]) -> int:

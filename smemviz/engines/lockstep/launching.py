@@ -94,7 +94,7 @@ def launch(
     arguments = dict(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
-    with np.errstate(all="ignore"), _telling(findings):
+    with np.errstate(all="ignore"), telling(findings):
         at_once = _blocks_at_once(warps * WARP_SIZE, layout.nbytes, limits)
         # Blocks that wait for each other run together.
         together = ((0, blocks),) if table.cooperative else None
@@ -121,7 +121,7 @@ def launch(
 
 
 @contextmanager
-def _telling(findings: Findings) -> Iterator[None]:
+def telling(findings: Findings) -> Iterator[None]:
     """Let an error that ends a launch tell of the mistakes met before it."""
     try:
         yield

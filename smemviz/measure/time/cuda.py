@@ -44,7 +44,7 @@ def time_cuda(
     for _ in range(2):
         begin, careful = time.perf_counter(), _Careful()
         running.run(program, make=careful.launch)
-        walls.append(time.perf_counter() - begin - careful.seconds)
+        walls.append(time.perf_counter() - begin - careful.preflight.seconds)
     timer = _Timer(cold, progress, kernels)
     with quiet():
         running.run(program, make=timer.launch)

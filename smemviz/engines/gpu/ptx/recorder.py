@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import math
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from smemviz.engines.gpu.preflight import LIMITS, MOST_BYTES, MOST_SECONDS, MOST_THREADS
+from smemviz.engines.gpu.preflight import LIMITS, Preflight
 from smemviz.engines.gpu.ptx.driver import DriverError, Gpu
 from smemviz.engines.gpu.ptx.passes import record
 from smemviz.engines.gpu.recorder import device, not_run
@@ -23,7 +17,7 @@ from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch as launch_in_lockstep
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks, Picker
-from smemviz.errors import LaunchError, RefusedLaunchError, SmemvizError
+from smemviz.errors import LaunchError
 from smemviz.frontends.cuda.program import CudaProgram
 from smemviz.recordings.data import UNSAFE, Finding, Launch
 
@@ -44,7 +38,7 @@ class Recorder:
     """Makes launches on the GPU."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.preflight = Preflight()
 
     def launch(
         self,
@@ -77,27 +71,10 @@ class Recorder:
         self, entry: Entry, configuration: Configuration, args: Sequence[Any], place: Place, number: int
     ) -> tuple[Finding, ...]:
         """Return the mistakes that lockstep finds in a launch that is small enough, on copies of its arguments."""
-        threads = math.prod(configuration.grid) * math.prod(configuration.block)
-        nbytes = sum(getattr(one, "nbytes", 0) for one in args)
-        if threads > MOST_THREADS or nbytes > MOST_BYTES or self.seconds > MOST_SECONDS:
-            return ()
-        begin = perf_counter()
-        copies = {id(one): one.copy(order="K") for one in args if isinstance(one, np.ndarray)}
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):  # what the kernel prints, the device will
-                _, found = launch_in_lockstep(
-                    entry,
-                    configuration,
-                    [copies.get(id(one), one) for one in args],
-                    place,
-                    limits=LIMITS,
-                    number=number,
-                    recorded=False,
-                )
-        except RefusedLaunchError:
-            raise
-        except SmemvizError:  # lockstep does not execute it, or not within its limits
-            return ()
-        finally:
-            self.seconds += perf_counter() - begin
-        return found
+
+        def run(copies: Sequence[Any]) -> tuple[Finding, ...]:
+            return launch_in_lockstep(
+                entry, configuration, copies, place, limits=LIMITS, number=number, recorded=False
+            )[1]
+
+        return self.preflight.look(configuration, args, run)

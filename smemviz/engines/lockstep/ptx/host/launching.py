@@ -15,7 +15,7 @@ from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
 from smemviz.engines.lockstep.batches import announcing, batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
-from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, check_threads
+from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, check_threads, telling
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
@@ -141,11 +141,11 @@ def launch(
         arrays,
         workspace,
     )
-    try:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), telling(findings):
+        try:
             _run(machine, ready.steps, blocks, limits, entry, progress)
-    except PtxError as error:
-        raise unsupported(error, entry, ready.sources) from None
+        except PtxError as error:
+            raise unsupported(error, entry, ready.sources) from None
     given.copy_back()
     made = ready.launch(configuration, log.requests(), log.totals, (*layout.placed, *arrays))
     return made, findings.all()
