@@ -249,9 +249,10 @@
     timer = window.setTimeout(next, pace());
   }
 
-  // Go to the first request of a site, of a warp if that is there; what is not in this block is asked for.
-  function goToSite(site, warp = null) {
-    const changes = { site, step: null, at: null, ...(warp === null ? { warp: null } : { warp }) };
+  // Go to the first request of a site, of the present warp or another if that is there; what is not in this block is
+  // asked for.
+  function goToSite(site, warp = place < 0 ? null : here().warp) {
+    const changes = { site, warp, step: null, at: null };
     play(false);
     if (launch && launch.block.site.includes(site)) {
       place = placeOf({ site, warp, step: null });
@@ -318,7 +319,7 @@
     launch.byHand = Boolean(event.target.closest("#global-memory > summary"));
     const button = event.target.closest("button.badge[data-site], .playback [data-go], #play");
     if (!button) return;
-    if (button.dataset.site) goToSite(Number(button.dataset.site), place < 0 ? null : here().warp);
+    if (button.dataset.site) goToSite(Number(button.dataset.site));
     else if (button.id === "play") play(!timer && last() >= 0);
     else {
       play(false);
