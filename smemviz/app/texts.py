@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from smemviz.app.addresses import EDITOR, KERNEL
 from smemviz.app.cache import Cache, visitor
 from smemviz.app.server.busy import note_busy
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, parse_text
 from smemviz.engines.sandbox.run import FILE
+from smemviz.engines.sandbox.shared_folder import SharedFolder
 from smemviz.errors import BusyError, InputError, SmemvizError
 from smemviz.frontends.numba.program import Program
 
@@ -43,44 +43,6 @@ class Text:
     program: Program
 
 
-class Folder:
-    """Texts by name as files of a folder, which processes share; the latest ones."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-
-    def read(self, name: str) -> str | None:
-        """Return a text, None where it is not here."""
-        try:
-            return (self._folder / name).read_bytes().decode()
-        except (OSError, UnicodeDecodeError):
-            return None
-
-    def write(self, name: str, source: str) -> None:
-        """Keep a text, and forget those that nobody wrote for longest; where it cannot be kept this process has it."""
-        path = self._folder / name
-        draft = self._folder / f"{name}.{uuid4().hex}"
-        try:
-            if path.exists():
-                path.touch()
-                return
-            draft.write_bytes(source.encode(errors="replace"))
-            draft.replace(path)
-        except OSError:
-            return
-        written = sorted(self._folder.glob(f"{_PREFIX}*"), key=_changed)
-        for old in written[:-_MOST_FILES]:
-            old.unlink(missing_ok=True)
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:  # another process has just forgotten it
-        return 0.0
-
-
 class Texts:
     """Texts by name; each is parsed once it was found harmless, and run by a supervisor, never by this process.
 
@@ -89,7 +51,7 @@ class Texts:
 
     def __init__(self, supervisor: Supervisor | None = None, folder: Path | None = None) -> None:
         self.supervisor = supervisor or Supervisor()
-        self._folder = Folder(folder) if folder else None
+        self._folder = SharedFolder(folder, most_files=_MOST_FILES) if folder else None
         self._texts: Cache[str, Text] = Cache(_MOST_TEXTS)
         self._runs: Cache[_Run, Ran | SmemvizError] = Cache(_MOST_RUNS)
 
@@ -110,7 +72,7 @@ class Texts:
         name = _name_of(source)
         text = self._texts.once(name, lambda: Text(name, parse_text(source, FILE, self.limits)))
         if self._folder:
-            self._folder.write(name, source)
+            self._folder.write(name, source.encode(errors="replace"))
         return text
 
     def program(self, name: str) -> Program:
@@ -121,8 +83,9 @@ class Texts:
         """
         text = self._texts.get(name)
         if text is None:
-            source = self._folder.read(name) if self._folder else None
-            if source is None or _name_of(source) != name:
+            content = self._folder.read(name) if self._folder else None
+            source = (content or b"").decode(errors="replace")
+            if content is None or _name_of(source) != name:
                 raise InputError("this text is not here any more; run it again in the editor")
             text = self.add(source)
         return text.program
