@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Protocol, runtime_checkable
 
 _LONG_SECONDS = 3.0
-_SURE_SECONDS = 1.0
+_SURE_SECONDS = 5.0
 _PART = 8  # the small batch that is timed is such a part of a full one
 _FEWEST = 2 * _PART  # blocks in a full batch; of fewer, no two small batches differ enough
 
@@ -57,14 +57,15 @@ def _small(few: int, one: list[float], some: list[float]) -> Iterator[tuple[int,
     """Give the sizes of small batches, and where their seconds are to be noted.
 
     The very first batch loads what is loaded once, and a machine does other things too, so there are more of each size
-    and the shortest counts; unless they take so long that all this matters little.
+    and the shortest counts; unless they take so long that all this matters little. The first that is counted may wait
+    for a compiler: then some blocks take longer than they would one by one.
     """
     yield 1, one
     if one[0] < _SURE_SECONDS:
         yield 1, one
         yield 1, one
     yield few, some
-    if some[0] < _SURE_SECONDS:
+    if some[0] < _SURE_SECONDS or some[0] > few * min(one):
         yield few, some
 
 

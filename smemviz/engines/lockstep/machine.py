@@ -42,7 +42,7 @@ class Limits:
 
     iterations: int = 10_000_000
     memory_bytes: int = 4 * 1024**3
-    threads: int = 1 << 30
+    threads: int = 1 << 36  # a quarter of an hour of a kernel that does next to nothing
     threads_at_once: int = 1 << 16
     shared_at_once: int = 1 << 25
 

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from helpers.lockstep_text import body
 
 from smemviz import progress
 from smemviz.engines.lockstep import batches as module
+from smemviz.engines.lockstep import launching
 from smemviz.engines.lockstep.batches import announcing, batches
 
 
@@ -51,11 +54,19 @@ def test_a_large_launch_begins_with_small_batches(clock):
 
 
 def test_small_batches_that_take_long_are_not_repeated(clock):
-    """A block costs 2 s and a batch nothing, as two batches tell."""
+    """A block costs 8 s and a batch nothing, as two batches tell."""
     expected = []
-    made = run(clock, 5 + 64, 32, lambda first, count: 2.0 * count, expected)
+    made = run(clock, 5 + 64, 32, lambda first, count: 8.0 * count, expected)
     assert made == [(0, 1), (1, 4), (5, 32), (37, 32)]
-    assert expected == [128.0]
+    assert expected == [512.0]
+
+
+def test_a_batch_that_waited_for_a_compiler_is_repeated(clock):
+    """A block costs 0.25 s; the first four take 6 s longer, which four batches of one would not."""
+    expected = []
+    made = run(clock, 11 + 64, 32, lambda first, count: 0.25 * count + 6.0 * (first == 3), expected)
+    assert made[3:5] == [(3, 4), (7, 4)]
+    assert expected == [16.0]
 
 
 def test_batches_too_small_to_tell_a_rate_are_not_divided(clock):
@@ -82,6 +93,20 @@ def test_of_batches_of_a_size_the_shortest_counts(clock):
     expected = []
     run(clock, 11 + 64, 32, lambda first, count: 0.25 + 0.0625 * count + 100 * (first in (1, 7)), expected)
     assert expected == [4.5]
+
+
+@pytest.mark.parametrize("grid", [2**22, 2**25])
+def test_the_last_of_more_threads_than_32_bits_number_are_themselves(grid, monkeypatch):
+    """Only the last two blocks run here: all of them take a minute and more."""
+    monkeypatch.setattr(launching, "batches", lambda blocks, at_once, expect: [(blocks - 2, 2)])
+    out, threads = np.zeros(2048, np.int64), grid * 1024
+    text = "i = cuda.grid(1)\nout[i - n] = i\nout[0] = i"
+
+    launch, findings = body(text, out, threads - 2048, parameters="out, n", grid=grid, block=1024)
+
+    np.testing.assert_array_equal(out[1:], np.arange(threads - 2047, threads))
+    assert set(launch.requests.block) == {grid - 2, grid - 1}
+    assert {(one.kind, one.block) for one in findings} == {("race", (grid - 2, 0, 0))}
 
 
 class Listener:

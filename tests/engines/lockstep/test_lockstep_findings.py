@@ -210,7 +210,7 @@ def test_a_launch_of_too_many_threads_is_refused():
         body(SMALL, np.zeros(1), grid=2**31 - 1, block=1024)
 
     assert error.value.what == (
-        "the launch has 2,199,023,254,528 threads; lockstep runs 1,073,741,824 at most. "
+        "the launch has 2,199,023,254,528 threads; lockstep runs 68,719,476,736 at most. "
         "Make the grid smaller, or run with engine gpu."
     )
 
