@@ -66,7 +66,8 @@ def test_names_from_a_stranger_s_recording_are_text() -> None:
 def test_launches_and_findings_beyond_the_first_are_counted() -> None:
     recording = a_recording()
     launches = tuple(replace(recording.launches[0], grid=(i, 1, 1)) for i in range(1, 26))
-    many = replace(recording, launches=launches, findings=recording.findings * 6)
+    several = tuple(replace(recording.findings[0], line=i) for i in range(1, 7))
+    many = replace(recording, launches=launches, findings=several)
     text = "".join(read(many).itertext())
     assert "and 5 more launches" in text
     assert "and 1 more finding" in text

@@ -15,7 +15,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.wording.grammar import clauses, items
 from smemviz.wording.labels import access_name, duration, listed
-from smemviz.wording.sentences import described
+from smemviz.wording.sentences import described, folded
 
 SCHEMA = 1
 ARROW = "→"
@@ -214,7 +214,9 @@ def notes(diff: Diff) -> list[str]:
         if not pair.complete
     ]
     after = diff.after.recording
-    found = [f"{after.file_of_finding(one)}:{one.line}: {described(one, after)}" for one in diff.mistakes]
+    found = [
+        f"{after.file_of_finding(one)}:{one.line}: {described(one, after, more)}" for one, more in folded(diff.mistakes)
+    ]
     return [*covered, *(f"Found in B and not in A: {sentence.removesuffix('.')}" for sentence in found)]
 
 

@@ -21,7 +21,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, duration
-from smemviz.wording.sentences import Facts, described, facts, headline, origin, present, rule
+from smemviz.wording.sentences import Facts, described, facts, folded, headline, origin, present, rule
 
 _MOST_LAUNCHES = 20
 _MOST_FINDINGS = 5
@@ -85,10 +85,11 @@ def _missing(recording: Recording) -> Iterator[str]:
 
 
 def _findings(recording: Recording) -> Iterator[str]:
-    for finding in recording.findings[:_MOST_FINDINGS]:
-        said = _("line {line}: {what}", line=finding.line, what=described(finding, recording))
+    told = folded(recording.findings)
+    for finding, alike in told[:_MOST_FINDINGS]:
+        said = _("line {line}: {what}", line=finding.line, what=described(finding, recording, alike))
         yield f"<p class=finding>{escape(said)}</p>"
-    more = len(recording.findings) - _MOST_FINDINGS
+    more = sum(1 + alike for _finding, alike in told[_MOST_FINDINGS:])
     if more > 0:
         further = _("and {more}", more=count(more, "more finding"))
         yield f"<p class=finding>{escape(further)}</p>"

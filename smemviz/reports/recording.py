@@ -20,7 +20,7 @@ from smemviz.recordings.spelling import spelling_of
 from smemviz.reports.terminal import output_console, print_json
 from smemviz.views.columns import COUNTS, TRAFFIC
 from smemviz.wording.explanations import Explained, explain
-from smemviz.wording.sentences import described
+from smemviz.wording.sentences import described, folded
 
 SCHEMA = 1
 _PLACE = ("line", "column", "source", "function", "calls", "array", "space", "op", "width")
@@ -178,9 +178,9 @@ def print_recording(recording: Recording, hardware: Hardware = H200, *, as_json:
             console.print(note, soft_wrap=True)
     if recording.findings:
         console.print()
-    for finding in recording.findings:
+    for finding, more in folded(recording.findings):
         file = recording.file_of_finding(finding)
-        sentence = f"{file}:{finding.line}: {described(finding, recording)}"
+        sentence = f"{file}:{finding.line}: {described(finding, recording, more)}"
         console.print(sentence, style="bold", soft_wrap=True)
 
 

@@ -17,7 +17,7 @@ from smemviz.recordings.text import lines_of
 from smemviz.testing.limits import Limit, Selection, concerns, exceeded
 from smemviz.testing.places import Places, check_fresh
 from smemviz.testing.witness import Quantity, Witness
-from smemviz.wording.sentences import described, findings_of
+from smemviz.wording.sentences import described, findings_of, folded
 
 _MOST_FINDINGS = 5
 
@@ -205,13 +205,13 @@ class Smem:
 
 def _findings_witness(recording: Recording, findings: Sequence[Finding]) -> Witness:
     """Show mistakes, each with its place, and the source around the first."""
-    lines = []
-    for finding in findings[:_MOST_FINDINGS]:
+    lines, told = [], folded(findings)
+    for finding, more in told[:_MOST_FINDINGS]:
         launch = None if finding.launch is None else recording.launches[finding.launch]
         file = recording.file_of(launch) if launch else recording.file
         text = lines_of(recording.source_of(launch) if launch else recording.source)
-        lines.append(f"{file}:{finding.line}: {described(finding, recording)}")
+        lines.append(f"{file}:{finding.line}: {described(finding, recording, more)}")
         lines.append(f"  {text[finding.line - 1].strip()}")
-    if len(findings) > _MOST_FINDINGS:
-        lines.append(f"and {len(findings) - _MOST_FINDINGS} more")
+    if len(told) > _MOST_FINDINGS:
+        lines.append(f"and {sum(1 + more for _, more in told[_MOST_FINDINGS:])} more")
     return Witness(lines[0], tuple(lines[1:]))

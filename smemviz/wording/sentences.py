@@ -18,8 +18,10 @@ from smemviz.model.hardware.operations import unpredictable, weakest_basis
 from smemviz.model.playback.request_view import RequestView
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch, Site
 from smemviz.recordings.recording import Recording
-from smemviz.wording.grammar import capital, names
+from smemviz.wording.grammar import capital, names, sentences
 from smemviz.wording.labels import access_name, count, day, efficiency_text, finding_name, operation_name, ways
+
+_MOST_ALIKE = 2
 
 
 @dataclass(frozen=True)
@@ -223,10 +225,34 @@ def findings_of(recording: Recording, launch: Launch) -> tuple[Finding, ...]:
     )
 
 
-def described(finding: Finding, recording: Recording) -> str:
-    """Say what was met, in which kernel, block and threads, and the message, in English where no other is known."""
+def folded(findings: Iterable[Finding]) -> tuple[tuple[Finding, int], ...]:
+    """Return the findings to tell of, each with how many more it stands for.
+
+    Of more than two of one kind in one line of a launch that is the first: where every access to an array races with
+    every other, the pairs are many and the reason is one.
+    """
+    alike: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        alike.setdefault((finding.kind, finding.kernel, finding.line, finding.launch), []).append(finding)
+    told: list[tuple[Finding, int]] = []
+    for first, *others in alike.values():
+        many = len(others) >= _MOST_ALIKE
+        told += [(first, len(others))] if many else [(one, 0) for one in (first, *others)]
+    return tuple(told)
+
+
+def more_alike(more: int) -> str:
+    """Say how many findings of the same kind and line are not told of, nothing of none."""
+    return _("And {n:,} more of this kind in this line.", n=more) if more else ""
+
+
+def described(finding: Finding, recording: Recording, more: int = 0) -> str:
+    """Say what was met, in which kernel, block and threads, and the message, in English where no other is known.
+
+    It stands for so many ``more``.
+    """
     where, message = described_where(finding, recording), say(finding.message) or finding.message
-    return _("{where}: {message}", where=where, message=message) if where else message
+    return sentences(_("{where}: {message}", where=where, message=message) if where else message, more_alike(more))
 
 
 def described_where(finding: Finding, recording: Recording) -> str:

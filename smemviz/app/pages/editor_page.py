@@ -33,7 +33,9 @@ from smemviz.messages import say
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import gallery
 from smemviz.recordings.data import Finding
+from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count
+from smemviz.wording.sentences import folded, more_alike
 
 _FIRST = "square"
 _LONGEST_TIME = 20  # characters of the time by which a browser tells its questions apart
@@ -156,7 +158,7 @@ def run_asked(texts: Texts, source: str, asked: str = "") -> Asked:
         said = _("Ran in {seconds:.2f} s: {launches}, {mistakes}.", mistakes=mistakes, **values)
     else:
         said = _("Ran in {seconds:.2f} s: {launches}.", **values)
-    marks = list(map(_of_finding, recording.findings))
+    marks = [_of_finding(finding, more) for finding, more in folded(recording.findings)]
     return Asked({"file": text.name, "marks": marks, "said": said, "lang": _tag(said)}, ran.printed)
 
 
@@ -174,8 +176,8 @@ def _refused(said: str, tag: str, *marks: dict[str, Any]) -> dict[str, Any]:
     return {"file": None, "marks": list(marks), "said": said, "lang": tag}
 
 
-def _of_finding(finding: Finding) -> dict[str, Any]:
-    return _mark(finding.line, _in_words(finding.message)[0], "warning")
+def _of_finding(finding: Finding, more: int) -> dict[str, Any]:
+    return _mark(finding.line, sentences(_in_words(finding.message)[0], more_alike(more)), "warning")
 
 
 def _mark(line: int, message: str, severity: str) -> dict[str, Any]:

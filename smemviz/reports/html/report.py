@@ -26,7 +26,7 @@ from smemviz.reports.selection import launch_name
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import sentences
 from smemviz.wording.labels import count, duration, operation_name, space_name, verdict_name
-from smemviz.wording.sentences import described, facts, findings_of, headline_of
+from smemviz.wording.sentences import described, facts, findings_of, folded, headline_of
 
 _MOST_REQUESTS = 400_000  # played in all; about 3 MB of the file
 _MOST_CELLS = 400_000  # of the shared arrays of all launches; about 10 MB before they are packed
@@ -143,9 +143,9 @@ def _notices(recording: Recording, launches: Sequence[Launch], parts: Sequence[P
             )
         )
     found = dict.fromkeys(
-        _("Line {line}: {what}", line=finding.line, what=described(finding, recording))
+        _("Line {line}: {what}", line=finding.line, what=described(finding, recording, more))
         for launch in launches
-        for finding in findings_of(recording, launch)
+        for finding, more in folded(findings_of(recording, launch))
     )
     lines = [f"<li>{text_of(text)}</li>" for text in (*said, *found) if text]
     return f'<ul class="notices">{"".join(lines)}</ul>' if lines else ""

@@ -41,7 +41,7 @@ from smemviz.recordings.text import lines_of
 from smemviz.views.columns import columns_in
 from smemviz.wording.grammar import capital, sentences
 from smemviz.wording.labels import finding_name
-from smemviz.wording.sentences import described_where, facts, findings_of, headline_of, origin, rule
+from smemviz.wording.sentences import described_where, facts, findings_of, folded, headline_of, more_alike, origin, rule
 
 RUN_PROPERTIES = (
     "kernels.html",
@@ -183,17 +183,18 @@ def _notices(shown: Shown, launch: Launch, findings: Sequence[Finding], query: Q
             launch.missing,
         )
         notices.append(notice(text, _("Not every request is logged")))
-    found: dict[tuple[str, int, str, str], Finding] = {}
-    for finding in findings:
+    found: dict[tuple[str, int, str, str], tuple[Finding, int]] = {}
+    for finding, more in folded(findings):
         where = described_where(finding, shown.recording)
-        found.setdefault((finding.kind, finding.line, where, finding.message), finding)
-    for kind, line, where, message in found:
+        found.setdefault((finding.kind, finding.line, where, finding.message), (finding, more))
+    for (kind, line, where, message), (finding, more) in found.items():
         said: list[Component | str] = [*_described(line, where, message)]
-        harmless = found[kind, line, where, message].harmless
-        access = access_of(shown.recording, launch, found[kind, line, where, message])
+        if more:
+            said += [" ", more_alike(more)]
+        access = access_of(shown.recording, launch, finding)
         if access is not None:
             said += [" ", _access_link(access, query)]
-        notices.append(notice(said, capital(finding_name(kind)), kind="plain" if harmless else "wrong"))
+        notices.append(notice(said, capital(finding_name(kind)), kind="plain" if finding.harmless else "wrong"))
     return notices
 
 
