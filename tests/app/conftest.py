@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.pages import serve, watched
 from helpers.waiting import LIMIT
-from helpers.watching import watched
 from playwright.sync_api import Page, expect
-from werkzeug.serving import make_server
 
-from smemviz.app.factory import create_app
 from smemviz.app.texts import Texts
 from smemviz.paths import gallery
 
@@ -23,13 +20,9 @@ expect.set_options(timeout=LIMIT)
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """Serve the gallery and two more files; yields the address."""
-    app = create_app([*gallery(), *(Path(__file__).parents[1] / "data" / name for name in ("many.py", "often.py"))])
-    web = make_server("127.0.0.1", 0, app.server, threaded=True)
-    thread = threading.Thread(target=web.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{web.server_port}"
-    web.shutdown()
-    thread.join()
+    data = Path(__file__).parents[1] / "data"
+    with serve([*gallery(), data / "many.py", data / "often.py"]) as served:
+        yield served
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +32,7 @@ def browser_context_args(browser_context_args: dict[str, Any], server: str) -> d
 
 
 @pytest.fixture
-def quiet(page: Page, server: str) -> Iterator[Page]:
+def page(page: Page, server: str) -> Iterator[Page]:
     """Give a page that must stay quiet: no error in the console, no request to anywhere else."""
     with watched(page, server):
         yield page

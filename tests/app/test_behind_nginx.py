@@ -8,14 +8,14 @@ import shutil
 import ssl
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.servers import LONGEST, free_port
+from helpers.callbacks import CALLBACKS, asking_for
+from helpers.servers import LONGEST, free_port, until
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("nginx") and shutil.which("openssl")), reason="nginx or openssl is not installed"
@@ -61,9 +61,7 @@ def site(tmp_path: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
         try:
             assert smemviz.stdout is not None
             assert "/smemviz/ (Ctrl-C to stop)" in smemviz.stdout.readline()
-            end = time.monotonic() + LONGEST
-            while ask(port, "/smemviz/healthz")[0] != 200 and time.monotonic() < end:
-                time.sleep(0.1)
+            until(lambda: ask(port, "/smemviz/healthz")[0] == 200)
             yield port, smemviz
         finally:
             nginx.terminate()
@@ -97,11 +95,8 @@ def test_it_is_served_below_a_path_over_tls_and_knows_who_asks(site: tuple[int, 
     assert [link for link in links if not link.startswith("/smemviz/")] == []
     script = next(link for link in links if link.endswith(".js") or ".js?" in link)
     assert ask(port, script)[0] == 200
-    place = {"id": "place", "property": "data", "value": {"path": "/", "file": None}}
-    state = [{"id": name, "property": "data", "value": {}} for name in ("run", "look")]
-    asked = {"output": "page.children", "outputs": {"id": "page", "property": "children"}, "inputs": [place]}
-    asked |= {"state": state, "changedPropIds": ["place.data"]}
-    callbacks = "/smemviz/_dash-update-component"
+    asked = asking_for({"path": "/", "file": None})
+    callbacks = f"/smemviz{CALLBACKS}"
     own = f"https://lab.example:{port}"
     assert "set_row_read_row" in ask(port, callbacks, asked, Origin=own)[1]
     assert ask(port, callbacks, asked, Origin="https://evil.example")[0] == 403

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
+from dash import Dash
+from helpers.callbacks import send
 
 from smemviz.app.factory import create_app
 from smemviz.engines.sandbox import Supervisor
 from smemviz.engines.sandbox import supervisor as supervisor_module
 from smemviz.engines.sandbox.turns import MOST_OF_ONE, Ticket, Turns
 
-HEADERS = {"Host": "localhost"}
 TEXT = "from numba import cuda\n\n\ndef main():\n    pass\n"
 
 
@@ -29,46 +29,23 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
 
 
 @pytest.fixture
-def client(turns: Turns) -> Iterator[FlaskClient]:
+def app(turns: Turns) -> Iterator[Dash]:
     supervisor = Supervisor(turns=turns)
-    yield create_app(local=False, sandbox=supervisor).server.test_client()
+    yield create_app(local=False, sandbox=supervisor)
     supervisor.close()
 
 
-def ask(client: FlaskClient, part: str, values: dict[str, Any], changed: str) -> Any:
-    """Ask as a page does that has these values."""
-    known = {one["output"]: one for one in client.get("/_dash-dependencies", headers=HEADERS).json}
-    output, callback = next((name, one) for name, one in known.items() if part in name)
-    sent = {name: [one | {"value": values.get(one["id"])} for one in callback[name]] for name in ("inputs", "state")}
-    outputs = [
-        dict(zip(("id", "property"), one.split("@")[0].rsplit(".", 1), strict=True))
-        for one in output.strip(".").split("...")
-    ]
-    asked = {
-        "output": output,
-        "outputs": outputs if output.startswith("..") else outputs[0],
-        "changedPropIds": [changed],
-        **sent,
-    }
-    return client.post("/_dash-update-component", headers=HEADERS, json=asked)
-
-
-def turn_a_knob(client: FlaskClient) -> Any:
-    run = {"file": "stencil", "RADIUS": "2"}
-    return ask(client, "played.data", {"run": run, "look": {"theme": "light"}}, "run.data")
-
-
-def test_a_knob_that_cannot_be_run_now_is_worth_asking_for_again(client: FlaskClient) -> None:
-    answer = turn_a_knob(client)
+def test_a_knob_that_cannot_be_run_now_is_worth_asking_for_again(app: Dash) -> None:
+    values = {"run.data": {"file": "stencil", "RADIUS": "2"}, "look.data": {"theme": "light"}}
+    answer = send(app, "played.data", values, changed=["run.data"])
     assert (answer.status_code, answer.headers["Retry-After"], answer.mimetype) == (429, "5", "text/plain")
     assert answer.text == "stencil.py: the server is busy with other runs; try again in 5 s\n"
 
 
-def test_a_text_that_may_not_even_wait_is_told_when_to_come_back(client: FlaskClient, turns: Turns) -> None:
+def test_a_text_that_may_not_even_wait_is_told_when_to_come_back(app: Dash) -> None:
     def run(at: str) -> Any:
-        return ask(
-            client, "editor-answer.data", {"editor-text": {"source": TEXT, "at": at}, "run": {}}, "editor-text.data"
-        )
+        values = {"editor-text.data": {"source": TEXT, "at": at}, "run.data": {}}
+        return send(app, "editor-answer.data", values, changed=["editor-text.data"])
 
     for n in range(MOST_OF_ONE):  # a place in the queue is an answer
         assert json.loads(run(str(n)).text)["response"]["editor-answer"]["data"]["waiting"] == n + 1

@@ -6,11 +6,10 @@ import re
 
 import pytest
 from flask.testing import FlaskClient
+from helpers.callbacks import CALLBACKS, asking_for
 
 from smemviz.app.factory import create_app
 from smemviz.app.server.headers import script_hash
-
-CALLBACKS = "/_dash-update-component"
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +68,7 @@ def test_what_a_page_of_another_site_sends_is_refused(client: FlaskClient, origi
 @pytest.mark.parametrize("origin", [None, "http://localhost:9999", "https://localhost:9999"])
 def test_what_its_own_pages_and_programs_send_is_taken(client: FlaskClient, origin: str | None) -> None:
     headers = {"Host": "localhost:9999"} | ({} if origin is None else {"Origin": origin})
-    asked = {
-        "output": "page.children",
-        "outputs": {"id": "page", "property": "children"},
-        "inputs": [{"id": "place", "property": "data", "value": {"path": "/no-such-page"}}],
-        "state": [{"id": "run", "property": "data", "value": {}}, {"id": "look", "property": "data", "value": {}}],
-        "changedPropIds": ["place.data"],
-    }
-    answer = client.post(CALLBACKS, headers=headers, json=asked)
+    answer = client.post(CALLBACKS, headers=headers, json=asking_for({"path": "/no-such-page"}))
     assert answer.status_code == 200
     assert "There is no such page." in answer.text
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from dash.development.base_component import Component
+from helpers.revisions import commit
 from playwright.sync_api import Page, expect
 
 from smemviz.app.library import Library
@@ -22,10 +22,8 @@ SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 def library(tmp_path: Path) -> Library:
     """Serve a file whose last revision had no pad."""
     path = tmp_path / "mine.py"
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 0"), encoding="utf-8")
-    for command in (["init"], ["add", "mine.py"], ["commit", "-m", "Leave out the pad"]):
-        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    commit(path)
     path.write_text("# A line above.\n" + SQUARE, encoding="utf-8")
     return Library([path])
 
@@ -113,8 +111,7 @@ def test_a_mistake_is_said_in_its_place(library: Library, against: str, error: s
 
 
 @pytest.mark.browser
-def test_what_is_compared_with_stands_in_the_address(quiet: Page) -> None:
-    page = quiet
+def test_what_is_compared_with_stands_in_the_address(page: Page) -> None:
     page.goto("/compare?file=square")
     field = page.get_by_role("textbox", name="Before")
     field.fill("IPAD=0")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from dash._utils import to_json
 from helpers.measured_app import write_gallery
 from helpers.pseudo import TAG, forgotten, pseudo
+from helpers.revisions import commit
 
 from smemviz.app.components.launches import Query
 from smemviz.app.factory import create_app
@@ -140,10 +140,8 @@ def test_what_is_shown_of_times_and_of_what_they_cost(measured: Library, stopwat
 def changed(tmp_path: Path) -> Library:
     """Serve a file whose last revision had another stride, another kernel, and no atomic."""
     path = tmp_path / "mine.py"
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
     path.write_text(BEFORE, encoding="utf-8")
-    for command in (["init"], ["add", "mine.py"], ["commit", "-m", "Keep them beside each other"]):
-        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    commit(path)
     path.write_text(AFTER, encoding="utf-8")
     return Library([path])
 

@@ -59,8 +59,7 @@ def test_sectors_are_drawn_where_they_differ(library: Library) -> None:
 
 
 @pytest.mark.browser
-def test_both_tiles_are_on_the_first_screen(quiet: Page) -> None:
-    page = quiet
+def test_both_tiles_are_on_the_first_screen(page: Page) -> None:
     for width, height in ((1440, 900), (1024, 768)):
         page.set_viewport_size({"width": width, "height": height})
         page.goto("/compare?file=square&launch=square:set_row_read_col&launch=square:set_row_read_col_pad")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.made_kernels import SHORT
+from helpers.pages import headline, knob
 from helpers.waiting import eventually, settle
 from playwright.sync_api import Page, Route, expect
 
@@ -142,84 +143,82 @@ def status(page: Page, text: str) -> None:
 
 
 @pytest.mark.browser
-def test_a_text_is_run_by_ctrl_enter_and_shown_as_any_kernel_is(quiet: Page) -> None:
-    open_with(quiet, SHORT)
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
-    expect(quiet.locator("#editor-printed")).to_have_text("stride 2\n")
-    expect(quiet.get_by_label("STRIDE", exact=True)).to_have_value("2")
-    quiet.get_by_label("STRIDE", exact=True).fill("8")
-    quiet.get_by_label("STRIDE", exact=True).press("Enter")
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("8-way conflict: 8 wavefronts where 1 would do")
+def test_a_text_is_run_by_ctrl_enter_and_shown_as_any_kernel_is(page: Page) -> None:
+    open_with(page, SHORT)
+    headline(page, "2-way conflict: 2 wavefronts where 1 would do")
+    expect(page.locator("#editor-printed")).to_have_text("stride 2\n")
+    expect(page.get_by_label("STRIDE", exact=True)).to_have_value("2")
+    knob(page, "STRIDE", "8")
+    headline(page, "8-way conflict: 8 wavefronts where 1 would do")
 
 
 @pytest.mark.browser
-def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_comes_back(quiet: Page) -> None:
-    open_with(quiet, SHORT)
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
-    write(quiet, SHORT.replace("threadIdx.x", "threadIdx.q"))
-    status(quiet, "Line 10:")
-    expect(quiet.locator(".cm-lintRange-error")).to_have_text("i = cuda.threadIdx.q")
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("This cannot be run")
-    expect(quiet.locator(".refusal")).to_contain_text("The pictures below are of the last run that worked, strided.")
-    expect(quiet.locator("#results")).to_have_class("columns stale")
-    quiet.get_by_role("link", name="Gallery").click()
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("Shared memory, seen")
-    quiet.get_by_role("link", name="Editor").click()
-    expect(quiet.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("i = cuda.threadIdx.q")
-    write(quiet, SHORT)
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
-    expect(quiet.locator("#results")).to_have_class("columns")
+def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_comes_back(page: Page) -> None:
+    open_with(page, SHORT)
+    headline(page, "2-way conflict: 2 wavefronts where 1 would do")
+    write(page, SHORT.replace("threadIdx.x", "threadIdx.q"))
+    status(page, "Line 10:")
+    expect(page.locator(".cm-lintRange-error")).to_have_text("i = cuda.threadIdx.q")
+    headline(page, "This cannot be run")
+    expect(page.locator(".refusal")).to_contain_text("The pictures below are of the last run that worked, strided.")
+    expect(page.locator("#results")).to_have_class("columns stale")
+    page.get_by_role("link", name="Gallery").click()
+    headline(page, "Shared memory, seen")
+    page.get_by_role("link", name="Editor").click()
+    expect(page.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("i = cuda.threadIdx.q")
+    write(page, SHORT)
+    headline(page, "2-way conflict: 2 wavefronts where 1 would do")
+    expect(page.locator("#results")).to_have_class("columns")
 
 
 @pytest.mark.smoke
 @pytest.mark.browser
-def test_a_reload_and_a_copied_link_show_what_was_there(quiet: Page) -> None:
-    open_with(quiet, SHORT)
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
-    quiet.get_by_label("STRIDE", exact=True).fill("8")
-    quiet.get_by_label("STRIDE", exact=True).press("Enter")
+def test_a_reload_and_a_copied_link_show_what_was_there(page: Page) -> None:
+    open_with(page, SHORT)
+    headline(page, "2-way conflict: 2 wavefronts where 1 would do")
+    knob(page, "STRIDE", "8")
     shown = "8-way conflict: 8 wavefronts where 1 would do"
-    expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
-    for show in (quiet.reload, lambda: quiet.goto(quiet.url.replace("file=", "nothing="))):
+    headline(page, shown)
+    for show in (page.reload, lambda: page.goto(page.url.replace("file=", "nothing="))):
         show()
-        expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
-        expect(quiet.get_by_label("STRIDE", exact=True)).to_have_value("8")
-        expect(quiet.locator("#tile svg").first).to_be_visible()
+        headline(page, shown)
+        expect(page.get_by_label("STRIDE", exact=True)).to_have_value("8")
+        expect(page.locator("#tile svg").first).to_be_visible()
 
 
 @pytest.mark.browser
-def test_a_link_carries_the_text(quiet: Page) -> None:
-    open_with(quiet, SHORT.replace("STRIDE = 2", "STRIDE = 16"))
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("16-way conflict: 16 wavefronts where 1 would do")
-    link = quiet.url.replace("file=", "nothing=")
-    quiet.goto("/")
-    quiet.goto(link)
-    status(quiet, "Ran in")
-    expect(quiet.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("STRIDE = 16")
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("16-way conflict: 16 wavefronts where 1 would do")
+def test_a_link_carries_the_text(page: Page) -> None:
+    open_with(page, SHORT.replace("STRIDE = 2", "STRIDE = 16"))
+    headline(page, "16-way conflict: 16 wavefronts where 1 would do")
+    link = page.url.replace("file=", "nothing=")
+    page.goto("/")
+    page.goto(link)
+    status(page, "Ran in")
+    expect(page.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("STRIDE = 16")
+    headline(page, "16-way conflict: 16 wavefronts where 1 would do")
 
 
 @pytest.mark.browser
-def test_a_link_without_a_text_says_so(quiet: Page) -> None:
-    quiet.goto("/editor#code=nonsense!")
-    status(quiet, "The link holds no text that can be read")
+def test_a_link_without_a_text_says_so(page: Page) -> None:
+    page.goto("/editor#code=nonsense!")
+    status(page, "The link holds no text that can be read")
 
 
 @pytest.mark.browser
-def test_the_gallery_files_are_starting_points(quiet: Page) -> None:
-    quiet.goto("/editor")
-    status(quiet, "6 launches")
-    quiet.get_by_role("textbox", name="Start from a file of the gallery").click()
-    quiet.get_by_role("option", name="reverse", exact=True).click()
-    status(quiet, "2 launches")
-    expect(quiet.locator("#kernels a.kernel-link")).to_have_count(2)
+def test_the_gallery_files_are_starting_points(page: Page) -> None:
+    page.goto("/editor")
+    status(page, "6 launches")
+    page.get_by_role("textbox", name="Start from a file of the gallery").click()
+    page.get_by_role("option", name="reverse", exact=True).click()
+    status(page, "2 launches")
+    expect(page.locator("#kernels a.kernel-link")).to_have_count(2)
 
 
 @pytest.mark.browser
-def test_escape_and_tab_leave_the_text(quiet: Page) -> None:
-    quiet.goto("/editor")
-    status(quiet, "Ran in")
-    field = quiet.get_by_role("textbox", name="Text of the kernel file")
+def test_escape_and_tab_leave_the_text(page: Page) -> None:
+    page.goto("/editor")
+    status(page, "Ran in")
+    field = page.get_by_role("textbox", name="Text of the kernel file")
     field.focus()
     field.press("Escape")
     field.press("Tab")
@@ -227,9 +226,9 @@ def test_escape_and_tab_leave_the_text(quiet: Page) -> None:
 
 
 @pytest.mark.browser
-def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(quiet: Page) -> None:
-    open_with(quiet, SHORT)
-    line = quiet.locator(".cm-line", has_text="held[i * STRIDE] = a[i]")
+def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(page: Page) -> None:
+    open_with(page, SHORT)
+    line = page.locator(".cm-line", has_text="held[i * STRIDE] = a[i]")
     badges = line.locator(".badge")
     expect(badges).to_have_count(2)
     expect(badges).to_have_text(["2-way", "4 sectors, 4 a request"])
@@ -237,32 +236,31 @@ def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(quiet: Pa
     number = badges.evaluate_all("all => all.findIndex((one) => one.getAttribute('aria-pressed') === 'false')")
     badges.nth(number).click()
     expect(badges.nth(number)).to_have_attribute("aria-pressed", "true")
-    assert f"site={badges.nth(number).get_attribute('data-site')}" in quiet.url
-    quiet.get_by_label("STRIDE", exact=True).fill("8")
-    quiet.get_by_label("STRIDE", exact=True).press("Enter")
+    assert f"site={badges.nth(number).get_attribute('data-site')}" in page.url
+    knob(page, "STRIDE", "8")
     expect(line).to_contain_text("8-way")
-    quiet.get_by_role("textbox", name="Text of the kernel file").press("Control+Home")
-    quiet.keyboard.type("# one more line\n")
+    page.get_by_role("textbox", name="Text of the kernel file").press("Control+Home")
+    page.keyboard.type("# one more line\n")
     expect(line).to_contain_text("8-way")
-    expect(quiet.locator(".cm-line", has=quiet.locator(".badge"))).to_have_count(1)
+    expect(page.locator(".cm-line", has=page.locator(".badge"))).to_have_count(1)
     expect(line).to_contain_text("2-way")  # it ran by itself, as another text with the constants that it has
-    expect(quiet.locator(".old-badges")).to_have_count(0)
+    expect(page.locator(".old-badges")).to_have_count(0)
 
 
 @pytest.mark.browser
-def test_a_text_runs_when_the_typing_pauses(quiet: Page) -> None:
-    open_with(quiet, SHORT)
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("2-way conflict: 2 wavefronts where 1 would do")
-    quiet.get_by_role("textbox", name="Text of the kernel file").fill(SHORT.replace("STRIDE = 2", "STRIDE = 4"))
-    expect(quiet.locator(".old-badges")).to_have_count(1)
-    expect(quiet.get_by_role("heading", level=1)).to_have_text("4-way conflict: 4 wavefronts where 1 would do")
-    expect(quiet.locator("#editor-printed")).to_have_text("stride 4\n")
+def test_a_text_runs_when_the_typing_pauses(page: Page) -> None:
+    open_with(page, SHORT)
+    headline(page, "2-way conflict: 2 wavefronts where 1 would do")
+    page.get_by_role("textbox", name="Text of the kernel file").fill(SHORT.replace("STRIDE = 2", "STRIDE = 4"))
+    expect(page.locator(".old-badges")).to_have_count(1)
+    headline(page, "4-way conflict: 4 wavefronts where 1 would do")
+    expect(page.locator("#editor-printed")).to_have_text("stride 4\n")
 
 
 @pytest.mark.browser
-def test_a_late_answer_to_an_older_text_replaces_nothing(quiet: Page) -> None:
-    open_with(quiet, SHORT)
-    expect(quiet.locator("#editor-printed")).to_have_text("stride 2\n")
+def test_a_late_answer_to_an_older_text_replaces_nothing(page: Page) -> None:
+    open_with(page, SHORT)
+    expect(page.locator("#editor-printed")).to_have_text("stride 2\n")
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -272,17 +270,17 @@ def test_a_late_answer_to_an_older_text_replaces_nothing(quiet: Page) -> None:
         else:
             route.continue_()
 
-    quiet.route("**/_dash-update-component*", hold)
-    write(quiet, SHORT.replace("STRIDE = 2", "STRIDE = 4"))
-    eventually(quiet, lambda: len(held), 1)
-    write(quiet, SHORT.replace("STRIDE = 2", "STRIDE = 8"))
+    page.route("**/_dash-update-component*", hold)
+    write(page, SHORT.replace("STRIDE = 2", "STRIDE = 4"))
+    eventually(page, lambda: len(held), 1)
+    write(page, SHORT.replace("STRIDE = 2", "STRIDE = 8"))
     shown = "8-way conflict: 8 wavefronts where 1 would do"
-    expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
-    with quiet.expect_response(lambda answer: answer.request == held[0].request):
+    headline(page, shown)
+    with page.expect_response(lambda answer: answer.request == held[0].request):
         held[0].continue_()
-    quiet.wait_for_timeout(1000)
-    settle(quiet)
-    expect(quiet.get_by_role("heading", level=1)).to_have_text(shown)
-    expect(quiet.locator("#editor-printed")).to_have_text("stride 8\n")
-    expect(quiet.locator(".line-badges")).to_contain_text("8-way")
-    expect(quiet.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("STRIDE = 8")
+    page.wait_for_timeout(1000)
+    settle(page)
+    headline(page, shown)
+    expect(page.locator("#editor-printed")).to_have_text("stride 8\n")
+    expect(page.locator(".line-badges")).to_contain_text("8-way")
+    expect(page.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("STRIDE = 8")

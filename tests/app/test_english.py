@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import dash_mantine_components as dmc
 import pytest
 from dash import Dash, dcc, html
+from helpers.callbacks import CALLBACKS, asking_for
 from plotly.utils import PlotlyJSONEncoder
 
 from smemviz import i18n as language
@@ -80,20 +81,9 @@ def test_the_frame_of_a_page_marks_its_english(app: Dash, left: set[str]) -> Non
 
 def test_what_a_callback_puts_on_a_page_marks_its_english(app: Dash, left: set[str]) -> None:
     run = {"file": "square", "kernel": "set_row_read_col"}
-    stores: dict[str, Any] = {"place": {"path": "/kernel", "file": "square"}, "run": run, "look": {"theme": "light"}}
-    place, *others = ({"id": name, "property": "data", "value": value} for name, value in stores.items())
+    asked = asking_for({"path": "/kernel", "file": "square"}, run, {"theme": "light"})
     with speaking("en"):
-        answer = app.server.test_client().post(
-            "/_dash-update-component",
-            json={
-                "output": "page.children",
-                "outputs": {"id": "page", "property": "children"},
-                "inputs": [place],
-                "changedPropIds": ["place.data"],
-                "state": others,
-            },
-            headers={"Accept-Language": "ko"},
-        )
+        answer = app.server.test_client().post(CALLBACKS, json=asked, headers={"Accept-Language": "ko"})
     assert answer.status_code == 200
     found = list(elements(json.loads(answer.text)["response"]))
     assert {text for text, tag in found if tag == "en"} & left >= {"Compare", "Tile", "Source", "grid", "block"}

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers.fitting import axe
 from helpers.waiting import settle
 from PIL import Image
 from playwright.sync_api import Page, expect
@@ -34,30 +34,30 @@ def test_the_button_says_what_it_saves() -> None:
 
 
 @pytest.mark.browser
-def test_the_page_and_its_file_are_the_same_figure(quiet: Page, tmp_path: Path) -> None:
-    quiet.set_viewport_size({"width": 1440, "height": 1000})
-    quiet.goto(TRANSPOSE)
-    quiet.wait_for_selector("#tile svg")
-    svg = saved(quiet, "#tile-panel", "svg", tmp_path)
+def test_the_page_and_its_file_are_the_same_figure(page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    page.goto(TRANSPOSE)
+    page.wait_for_selector("#tile svg")
+    svg = saved(page, "#tile-panel", "svg", tmp_path)
     assert svg.name == "set_row_read_col-tile.svg"
     texts = ["".join(one.itertext()) for one in ET.parse(svg).getroot().iter("{http://www.w3.org/2000/svg}text")]
-    assert sorted(texts) == sorted(text for text in quiet.locator("#tile text").all_text_contents() if text)
+    assert sorted(texts) == sorted(text for text in page.locator("#tile text").all_text_contents() if text)
     assert set(texts) >= LANES
-    png = saved(quiet, "#request-panel", "png", tmp_path)
+    png = saved(page, "#request-panel", "png", tmp_path)
     assert png.name == "set_row_read_col-banks-by-wavefront.png"
     with Image.open(png) as image:
-        width = float(quiet.locator("#request svg").get_attribute("width") or 0)
+        width = float(page.locator("#request svg").get_attribute("width") or 0)
         assert image.width == int(3 * width)
         assert len(image.convert("RGB").getcolors(1 << 20) or ()) > 10
 
 
 @pytest.mark.browser
-def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: Path) -> None:
-    quiet.set_viewport_size({"width": 1440, "height": 1000})
-    quiet.goto(f"{TRANSPOSE}&theme=dark")
-    quiet.wait_for_selector("#tile svg")
-    path = saved(quiet, "#tile-panel", "html", tmp_path)
-    browser = quiet.context.browser
+def test_a_saved_page_opens_from_disk_without_a_network(page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    page.goto(f"{TRANSPOSE}&theme=dark")
+    page.wait_for_selector("#tile svg")
+    path = saved(page, "#tile-panel", "html", tmp_path)
+    browser = page.context.browser
     assert browser is not None
     alone = browser.new_context(offline=True).new_page()
     complaints: list[str] = []
@@ -67,9 +67,9 @@ def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: P
     alone.wait_for_selector("#figure svg")
     assert set(alone.locator("#figure text").all_text_contents()) >= LANES
     assert alone.locator("figcaption p").all_text_contents() == [
-        quiet.locator("#eyebrow").inner_text() + ": " + quiet.locator("#headline").inner_text(),
+        page.locator("#eyebrow").inner_text() + ": " + page.locator("#headline").inner_text(),
         "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do",
-        quiet.locator("#origin").inner_text(),
+        page.locator("#origin").inner_text(),
     ]
     assert "recorded on NVIDIA H200" in alone.locator("figcaption").inner_text()
     expect(alone.locator("#figure")).to_have_accessible_name(
@@ -78,32 +78,32 @@ def test_a_saved_page_opens_from_disk_without_a_network(quiet: Page, tmp_path: P
     alone.get_by_role("button", name="Table").click()
     expect(alone.get_by_role("region", name="Table of Tile").locator("td")).to_have_count(32 * 32)
     assert alone.locator("html").get_attribute("lang") == "en"
-    assert Axe().run(alone).violations_count == 0
+    axe(alone)
     assert complaints == []
     alone.context.close()
 
 
 @pytest.mark.browser
-def test_the_choice_closes_by_keyboard_and_by_a_click_elsewhere(quiet: Page) -> None:
-    quiet.goto(TRANSPOSE)
-    quiet.wait_for_selector("#tile svg")
-    button = quiet.locator("#tile-panel .save > summary")
+def test_the_choice_closes_by_keyboard_and_by_a_click_elsewhere(page: Page) -> None:
+    page.goto(TRANSPOSE)
+    page.wait_for_selector("#tile svg")
+    button = page.locator("#tile-panel .save > summary")
     button.focus()
-    quiet.keyboard.press("Enter")
-    expect(quiet.locator("#tile-panel .save[open]")).to_have_count(1)
-    quiet.keyboard.press("Escape")
-    expect(quiet.locator(".save[open]")).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(page.locator("#tile-panel .save[open]")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(".save[open]")).to_have_count(0)
     button.click()
-    quiet.locator("h1").click()
-    expect(quiet.locator(".save[open]")).to_have_count(0)
+    page.locator("h1").click()
+    expect(page.locator(".save[open]")).to_have_count(0)
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("address", ["/kernel?file=square", "/compare?file=square", "/matmul"])
-def test_every_figure_of_a_page_has_the_button(quiet: Page, address: str) -> None:
-    quiet.goto(address)
-    quiet.wait_for_selector(".js-plotly-plot .main-svg")
-    settle(quiet)
-    figures = quiet.locator(".graph:visible, .own-figure:visible").count()
+def test_every_figure_of_a_page_has_the_button(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    settle(page)
+    figures = page.locator(".graph:visible, .own-figure:visible").count()
     assert figures > 0
-    assert quiet.locator(".save:visible").count() == figures
+    assert page.locator(".save:visible").count() == figures

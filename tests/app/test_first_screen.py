@@ -38,8 +38,7 @@ def box(page: Page, selector: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_the_story_is_on_the_first_screen(quiet: Page, kernel: str) -> None:
-    page = quiet
+def test_the_story_is_on_the_first_screen(page: Page, kernel: str) -> None:
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"/kernel?{kernel}")
@@ -60,8 +59,7 @@ def _box(locator: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_telephone_shows_the_story_in_the_same_order(quiet: Page, kernel: str) -> None:
-    page = quiet
+def test_a_telephone_shows_the_story_in_the_same_order(page: Page, kernel: str) -> None:
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"/kernel?{kernel}")
     settle(page)
@@ -70,8 +68,7 @@ def test_a_telephone_shows_the_story_in_the_same_order(quiet: Page, kernel: str)
     assert tops == sorted(tops)
 
 
-def test_a_badge_never_stands_over_the_code_of_its_line(quiet: Page) -> None:
-    page = quiet
+def test_a_badge_never_stands_over_the_code_of_its_line(page: Page) -> None:
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"/kernel?{KERNELS[1]}")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.watching import watched
-from playwright.sync_api import Page, expect
-from werkzeug.serving import make_server
+from helpers.pages import headline, knob, open_page, serve
+from playwright.sync_api import Browser, Page, expect
 
-from smemviz.app.factory import create_app
 from smemviz.app.pages.kernel.follow import version
 from smemviz.paths import kernels_dir
 
@@ -36,22 +33,15 @@ def test_a_version_follows_what_the_file_says_and_what_it_imports(tmp_path: Path
 
 
 @pytest.fixture
-def followed(tmp_path: Path, page: Page) -> Iterator[tuple[Path, Page]]:
-    """Open the padded kernel of a file and give both; the page must stay quiet."""
+def followed(tmp_path: Path, browser: Browser) -> Iterator[tuple[Path, Page]]:
+    """Open the padded kernel of a file and give both."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     path = tmp_path / "mine.py"
     path.write_text(SQUARE, encoding="utf-8")
-    web = make_server("127.0.0.1", 0, create_app([path], follow=True).server, threaded=True)
-    thread = threading.Thread(target=web.serve_forever, daemon=True)
-    thread.start()
-    address = f"http://127.0.0.1:{web.server_port}"
-    with watched(page, address):
-        page.goto(f"{address}/kernel?file=mine&kernel=set_row_read_col_pad&site=1")
-        expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT)
+    with serve([path], follow=True) as address, open_page(browser, address) as page:
+        page.goto("/kernel?file=mine&kernel=set_row_read_col_pad&site=1")
+        headline(page, NO_CONFLICT)
         yield path, page
-    page.close()
-    web.shutdown()
-    thread.join()
 
 
 @pytest.mark.browser
@@ -59,7 +49,7 @@ def test_a_saved_file_is_on_the_page_and_the_address_stays(followed: tuple[Path,
     path, page = followed
     address = page.url
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 0"), encoding="utf-8")
-    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT)
+    headline(page, CONFLICT)
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
     expect(page.locator("#position-text")).to_contain_text("load by warp 0, step 1")
     assert page.url == address
@@ -76,18 +66,17 @@ def test_a_file_that_cannot_be_run_says_where_and_keeps_its_picture(followed: tu
     expect(error).to_contain_text("The pictures below are of the last run that worked, set_row_read_col_pad.")
     expect(page.locator("#tile svg text").first).to_be_visible()
     path.write_text(SQUARE, encoding="utf-8")
-    expect(page.get_by_role("heading", level=1)).to_have_text(NO_CONFLICT)
+    headline(page, NO_CONFLICT)
     expect(error).to_have_count(0)
 
 
 @pytest.mark.browser
 def test_a_new_constant_gets_a_knob_and_a_set_one_stays_set(followed: tuple[Path, Page]) -> None:
     path, page = followed
-    page.get_by_label("IPAD", exact=True).fill("0")
-    page.get_by_label("IPAD", exact=True).press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT)
+    knob(page, "IPAD", "0")
+    headline(page, CONFLICT)
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 1\nMORE = 5"), encoding="utf-8")
     expect(page.get_by_label("MORE", exact=True)).to_have_value("5")
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
-    expect(page.get_by_role("heading", level=1)).to_have_text(CONFLICT)
+    headline(page, CONFLICT)
     assert "IPAD=0" in page.url

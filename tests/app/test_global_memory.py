@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from helpers.waiting import settle
+from helpers.pages import headline, query
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
 SWAPPED = "/kernel?file=matmul&kernel=naive_swapped"
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
-PAIR = "/compare?file=matmul&launch=matmul%3Anaive_swapped&launch=matmul%3Anaive"
 
 
 def site_fact(page: Page, name: str) -> str:
     return page.locator("#site-facts div", has=page.get_by_text(name, exact=True)).locator("dd").inner_text()
 
 
-def query(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.evaluate("location.href")).query)
-
-
-def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(quiet: Page) -> None:
-    page = quiet
+def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(page: Page) -> None:
     page.goto(TRANSPOSE)
     expect(page.locator("#request-title")).to_have_text("Banks by wavefront")
     expect(page.locator("#site-traffic-panel")).to_be_hidden()
@@ -44,13 +36,10 @@ def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(quiet: Page) ->
     expect(page.locator("#request text.name").first).to_have_text("out[32]")
 
 
-def test_a_kernel_without_shared_memory_opens_at_its_worst_request(quiet: Page) -> None:
-    page = quiet
+def test_a_kernel_without_shared_memory_opens_at_its_worst_request(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 1000})  # where there is room for every name
     page.goto(SWAPPED)
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        "32 sectors per request of a[row, k], 12.5 % of their bytes used"
-    )
+    headline(page, "32 sectors per request of a[row, k], 12.5 % of their bytes used")
     expect(page.locator("#tile-panel")).to_be_hidden()
     expect(page.locator("#request text.name")).to_have_text([f"a[{row}, 0]" for row in range(32)])
     assert site_fact(page, "efficiency") == "12.5 %"
@@ -63,12 +52,11 @@ def test_a_kernel_without_shared_memory_opens_at_its_worst_request(quiet: Page) 
     assert query(page).items() >= {"scope": ["launch"], "elements": ["c"]}.items()
 
 
-def test_two_index_orders_are_one_link_away_from_each_other(quiet: Page) -> None:
-    page = quiet
+def test_two_index_orders_are_one_link_away_from_each_other(page: Page) -> None:
     page.goto(SWAPPED + "&M=32&K=32")
     page.get_by_role("link", name="side by side with naive").click()
     # 32 x 64 elements of c, 32 steps each: 64 warps.
-    expect(page.get_by_role("heading", level=1)).to_have_text("naive_swapped moves 69,632 sectors, naive 10,496")
+    headline(page, "naive_swapped moves 69,632 sectors, naive 10,496")
     assert query(page)["launch"] == ["matmul:naive_swapped", "matmul:naive"]
     columns = page.locator(".requests-of > div")
     expect(columns.locator("h3")).to_have_text(["naive_swapped", "naive"])
@@ -86,24 +74,10 @@ def test_two_index_orders_are_one_link_away_from_each_other(quiet: Page) -> None
     expect(page.locator("#compare-table")).to_contain_text("12.5 %")
 
 
-def test_a_launch_among_many_alike_is_chosen_by_its_number(quiet: Page) -> None:
-    page = quiet
+def test_a_launch_among_many_alike_is_chosen_by_its_number(page: Page) -> None:
     page.goto("/kernel?file=often")
     expect(page.get_by_role("link", name=re.compile("^turn"))).to_have_text(["turn × 3004-way"])  # noqa: RUF001
     page.get_by_role("textbox", name="Launch of this kernel").click()
     page.get_by_role("option", name="launch 2", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("4-way conflict: 4 wavefronts where 1 would do")
+    headline(page, "4-way conflict: 4 wavefronts where 1 would do")
     assert query(page)["launch"] == ["1"]
-
-
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
-@pytest.mark.parametrize("path", [SWAPPED, PAIR])
-def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, path: str, width: int, theme: str) -> None:
-    page = quiet
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{path}&theme={theme}")
-    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
-    settle(page)
-    found = Axe().run(page)
-    assert found.response["violations"] == [], found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 
 import pytest
-from helpers.servers import alive
+from helpers.servers import alive, until
 
 from smemviz.app.tasks.jobs import Job
 
@@ -18,13 +16,6 @@ SLEEP = "import time; print('asleep', file=__import__('sys').stderr, flush=True)
 
 def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_nothing_was_started_yet() -> None:
@@ -41,7 +32,7 @@ def test_a_command_gives_its_output() -> None:
 def test_while_it_runs_it_tells_what_it_said_last_and_refuses_another() -> None:
     job = Job()
     job.start("first", python(SLEEP))
-    eventually(lambda: job.status().said == "asleep")
+    until(lambda: job.status().said == "asleep")
     assert job.status().state == "running"
     assert job.status().seconds > 0
     assert not job.start("second", python("print(2)"))
@@ -59,12 +50,12 @@ def test_cancelling_ends_what_the_command_started_too() -> None:
         "print(p.pid, file=sys.stderr, flush=True); p.wait()"
     )
     job.start("parent", python(child))
-    eventually(lambda: job.status().said.isdecimal())
+    until(lambda: job.status().said.isdecimal())
     pid = int(job.status().said)
     assert alive(pid)
     job.cancel()
     assert job.wait(60).state == "cancelled"
-    eventually(lambda: not alive(pid))
+    until(lambda: not alive(pid))
 
 
 def test_a_command_that_takes_too_long_is_stopped() -> None:
@@ -99,4 +90,4 @@ def test_when_the_server_ends_so_does_the_command() -> None:
     ended = subprocess.run(
         python(code), capture_output=True, text=True, timeout=60, check=True, env={**os.environ}
     ).stdout
-    eventually(lambda: not alive(int(ended)))
+    until(lambda: not alive(int(ended)))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from helpers.made_kernels import SHORT
-from playwright.sync_api import Page, Route, expect
+from helpers.servers import children, serving
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 pytestmark = [
     pytest.mark.browser,
@@ -26,13 +25,14 @@ Served = tuple[int, str]
 @pytest.fixture
 def served() -> Iterator[Served]:
     """Serve the gallery by two processes; yields whose children they are, and the address."""
-    command = [sys.executable, "-m", "smemviz", "serve", "--port", "0", "--workers", "2", "--no-log"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        found = re.search(r"http://\S+", process.stdout.readline())
-        assert found is not None
-        yield process.pid, found[0]
-        process.terminate()
+    with serving("--workers", "2", "--no-log") as (process, port):
+        yield process.pid, f"http://127.0.0.1:{port}/"
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """Give a page that may complain."""
+    return context.new_page()
 
 
 WATCH = """() => {
@@ -44,8 +44,8 @@ WATCH = """() => {
 
 def kill(process: int) -> None:
     """Kill all that answer."""
-    for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
-        os.kill(int(child), signal.SIGKILL)
+    for child in children(process):
+        os.kill(child, signal.SIGKILL)
 
 
 def turn_pad_off(page: Page, before: Callable[[], object]) -> None:

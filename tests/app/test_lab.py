@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from dash.development.base_component import Component
+from helpers.pages import headline, query
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
@@ -281,17 +281,8 @@ def test_a_card_that_was_calibrated_is_a_measured_row(
 # In a browser
 
 
-def query(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.evaluate("location.href")).query)
-
-
-def headline(page: Page, said: str) -> None:
-    expect(page.get_by_role("heading", level=1)).to_have_text(said)
-
-
 @pytest.mark.browser
-def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(quiet: Page) -> None:
-    page = quiet
+def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="Layouts").click()
     headline(page, "32-way conflict, 1,056 wavefronts where 64 would do")
@@ -318,9 +309,8 @@ def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(quiet
 
 
 @pytest.mark.browser
-def test_what_a_control_reports_late_does_not_undo_back_and_what_is_typed_counts(quiet: Page) -> None:
+def test_what_a_control_reports_late_does_not_undo_back_and_what_is_typed_counts(page: Page) -> None:
     """A control that waits for typing to pause may report what Swap put into it when Back has taken it out again."""
-    page = quiet
     page.goto("/lab?B=32x32%20float32;%20pad=1")
     plain = "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts"
     headline(page, plain)
@@ -347,8 +337,7 @@ def test_what_a_control_reports_late_does_not_undo_back_and_what_is_typed_counts
 
 
 @pytest.mark.browser
-def test_a_formula_that_makes_no_sense_is_said_at_its_field(quiet: Page) -> None:
-    page = quiet
+def test_a_formula_that_makes_no_sense_is_said_at_its_field(page: Page) -> None:
     page.goto("/lab")
     swizzle = page.get_by_label("Swizzle", exact=True).first
     swizzle.fill("column ^ lane")
@@ -363,8 +352,7 @@ def test_a_formula_that_makes_no_sense_is_said_at_its_field(quiet: Page) -> None
 
 
 @pytest.mark.browser
-def test_the_picture_is_on_the_first_screen_beside_its_form(quiet: Page) -> None:
-    page = quiet
+def test_the_picture_is_on_the_first_screen_beside_its_form(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/lab")
     expect(page.locator("#lab-A-tile .heatmaplayer image").first).to_be_visible()
@@ -378,8 +366,7 @@ def test_the_picture_is_on_the_first_screen_beside_its_form(quiet: Page) -> None
 
 
 @pytest.mark.browser
-def test_the_field_of_a_pattern_offers_its_whole_list_and_what_is_set_is_unfolded(quiet: Page) -> None:
-    page = quiet
+def test_the_field_of_a_pattern_offers_its_whole_list_and_what_is_set_is_unfolded(page: Page) -> None:
     page.goto("/lab?A-access=column; steps=2")
     first = page.get_by_role("group", name="access 1 of set-up A")
     expect(first.get_by_label("Steps")).to_have_value("2")
@@ -393,8 +380,7 @@ def test_the_field_of_a_pattern_offers_its_whole_list_and_what_is_set_is_unfolde
 
 
 @pytest.mark.browser
-def test_accesses_are_added_changed_and_removed(quiet: Page) -> None:
-    page = quiet
+def test_accesses_are_added_changed_and_removed(page: Page) -> None:
     page.goto("/lab?A=32x64%20float16")
     page.get_by_role("button", name="Add an access").first.click()
     third = page.get_by_role("group", name="access 3 of set-up A")
@@ -410,8 +396,7 @@ def test_accesses_are_added_changed_and_removed(quiet: Page) -> None:
 
 
 @pytest.mark.browser
-def test_keys_go_from_request_to_request_and_the_view_is_chosen(quiet: Page) -> None:
-    page = quiet
+def test_keys_go_from_request_to_request_and_the_view_is_chosen(page: Page) -> None:
     page.goto(PAIR)
     said = page.locator("#lab-A-said")
     expect(said).to_contain_text("request 1 of 32")
@@ -426,8 +411,7 @@ def test_keys_go_from_request_to_request_and_the_view_is_chosen(quiet: Page) -> 
 
 
 @pytest.mark.browser
-def test_a_layout_that_was_found_goes_into_b_and_its_code_to_the_clipboard(quiet: Page) -> None:
-    page = quiet
+def test_a_layout_that_was_found_goes_into_b_and_its_code_to_the_clipboard(page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto("/lab")
     page.get_by_role("link", name="pad 1", exact=True).click()
@@ -441,8 +425,7 @@ def test_a_layout_that_was_found_goes_into_b_and_its_code_to_the_clipboard(quiet
 
 
 @pytest.mark.browser
-def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(quiet: Page) -> None:
-    page = quiet
+def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(page: Page) -> None:
     page.goto(PAIR)
     expect(page.locator("#lab-A-said")).to_contain_text("request 1 of 32")
     page.get_by_role("link", name="The same access on every GPU").click()
@@ -455,17 +438,6 @@ def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(quiet: P
     page.get_by_role("link", name="On every GPU").click()
     headline(page, "16 to 32 wavefronts, depending on the GPU")
     expect(page.locator("#gpus-origin")).to_contain_text("tile[tx, ty] in set_row_read_col, load by warp 0, step 1")
-
-
-@pytest.mark.browser
-def test_axe_finds_nothing_about_what_makes_no_sense_and_nothing_sticks_out(quiet: Page) -> None:
-    page = quiet
-    page.set_viewport_size({"width": 400, "height": 900})
-    page.goto(f"{PAIR}&theme=dark&B-access=row&A-access=lane%20/%202")
-    expect(page.locator(".mantine-InputWrapper-error").first).to_be_visible()
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 def test_a_request_that_is_not_there_gives_way_to_the_worst() -> None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
-from typing import Any
 
 import pytest
 from dash import Dash, html
 from dash.development.base_component import Component
 from flask.testing import FlaskClient
+from helpers.callbacks import CALLBACKS, asking_for
+from helpers.pages import open_page, serve
 from helpers.pseudo import TAG, forgotten, names_in, pseudo, said_by
-from helpers.watching import watched
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, expect
 from plotly.utils import PlotlyJSONEncoder
-from werkzeug.serving import make_server
 
 from smemviz.app.factory import create_app
 from smemviz.app.frame import above, below, drawn
@@ -197,19 +195,8 @@ def test_an_address_without_a_language_is_in_that_of_its_asker_each_time(app: Da
 
 def filled(client: FlaskClient, language: str) -> str:
     """Ask for the kernel page as the browser does."""
-    stores: dict[str, Any] = {"place": {"path": "/kernel", "file": "square"}, "run": SQUARE, "look": {"theme": "light"}}
-    place, *others = ({"id": name, "property": "data", "value": value} for name, value in stores.items())
-    answer = client.post(
-        "/_dash-update-component",
-        json={
-            "output": "page.children",
-            "outputs": {"id": "page", "property": "children"},
-            "inputs": [place],
-            "changedPropIds": ["place.data"],
-            "state": others,
-        },
-        headers={"Accept-Language": language},
-    )
+    asked = asking_for({"path": "/kernel", "file": "square"}, SQUARE, {"theme": "light"})
+    answer = client.post(CALLBACKS, json=asked, headers={"Accept-Language": language})
     assert answer.status_code == 200
     return answer.text
 
@@ -232,24 +219,14 @@ def test_threads_that_speak_different_languages_do_not_mix(app: Dash) -> None:
 
 
 @pytest.mark.browser
-def test_what_a_browser_shows_of_the_gallery_and_a_kernel_is_messages(page: Page, served: Library) -> None:
-    library = create_app().server
-    web = make_server("127.0.0.1", 0, library, threaded=True)
-    thread = threading.Thread(target=web.serve_forever, daemon=True)
+def test_what_a_browser_shows_of_the_gallery_and_a_kernel_is_messages(browser: Browser, served: Library) -> None:
     data = [word for file in served.files for word in (file, *names(served, {"file": file}))]
-    address = f"http://127.0.0.1:{web.server_port}"
-    with pseudo():
-        thread.start()
-        try:
-            with watched(page, address):
-                page.goto(f"{address}/?lang={TAG}")
-                expect(page.locator(".card")).to_have_count(len(gallery()))
-                assert forgotten(said_by(page), data) == []
-                page.goto(f"{address}/kernel?file=square&kernel=set_row_read_col&lang={TAG}")
-                expect(page.locator("#verdict")).not_to_be_empty()
-                page.locator("#play").click()
-                expect(page.locator("#play")).to_have_attribute("aria-label", "⟦Pause⟧")
-                assert forgotten(said_by(page), data) == []
-        finally:
-            web.shutdown()
-            thread.join()
+    with pseudo(), serve() as address, open_page(browser, address) as page:
+        page.goto(f"/?lang={TAG}")
+        expect(page.locator(".card")).to_have_count(len(gallery()))
+        assert forgotten(said_by(page), data) == []
+        page.goto(f"/kernel?file=square&kernel=set_row_read_col&lang={TAG}")
+        expect(page.locator("#verdict")).not_to_be_empty()
+        page.locator("#play").click()
+        expect(page.locator("#play")).to_have_attribute("aria-label", "⟦Pause⟧")
+        assert forgotten(said_by(page), data) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers.fitting import fits
 from playwright.sync_api import Page, expect
 
 from smemviz.app.pages.learn.learn_page import learn_page
@@ -21,8 +21,7 @@ def check(page: Page, answer: str) -> None:
 
 
 @pytest.mark.smoke
-def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(quiet: Page) -> None:
-    page = quiet
+def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(page: Page) -> None:
     page.goto("/learn/columns")
     expect(page.locator("#learn-question")).to_contain_text("How many wavefronts does that take?")
     expect(page.locator("#learn-scene-figure .heatmaplayer image").first).to_be_visible()
@@ -43,8 +42,7 @@ def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(quiet: Page) -> 
     assert "ANSWER=32" in page.url
 
 
-def test_enter_checks_and_show_me_gives_up(quiet: Page) -> None:
-    page = quiet
+def test_enter_checks_and_show_me_gives_up(page: Page) -> None:
     page.goto("/learn/rows")
     page.get_by_label("Your answer").press_sequentially("7")
     page.keyboard.press("Enter")
@@ -55,8 +53,7 @@ def test_enter_checks_and_show_me_gives_up(quiet: Page) -> None:
     expect(page.locator(".learn-status")).to_have_text("")
 
 
-def test_a_knob_turned_before_the_answer_asks_anew_and_after_it_moves_the_picture(quiet: Page) -> None:
-    page = quiet
+def test_a_knob_turned_before_the_answer_asks_anew_and_after_it_moves_the_picture(page: Page) -> None:
     page.goto("/learn/columns?ANSWER=5")
     expect(page.locator("#learn-feedback")).to_contain_text("Not 5.")
     page.get_by_text("16", exact=True).first.click()  # the knob, before numbers in pictures
@@ -73,8 +70,7 @@ def test_a_knob_turned_before_the_answer_asks_anew_and_after_it_moves_the_pictur
     expect(page.locator("#learn-because")).to_contain_text("8 wavefronts where 1 would do.")
 
 
-def test_lanes_are_picked_and_an_index_is_chosen(quiet: Page) -> None:
-    page = quiet
+def test_lanes_are_picked_and_an_index_is_chosen(page: Page) -> None:
     page.goto("/learn/words")
     for lane in range(16, 20):
         page.locator(".learn-lanes label", has_text=re.compile(rf"^{lane}$")).click()
@@ -89,8 +85,7 @@ def test_lanes_are_picked_and_an_index_is_chosen(quiet: Page) -> None:
     expect(page.locator("#learn-feedback")).to_contain_text("Right: tile[tx * PITCH + ty].")
 
 
-def test_progress_stays_in_the_browser_until_it_is_forgotten(quiet: Page) -> None:
-    page = quiet
+def test_progress_stays_in_the_browser_until_it_is_forgotten(page: Page) -> None:
     page.goto("/learn")
     expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
     expect(page.locator("#learn-forget")).to_be_hidden()
@@ -114,8 +109,7 @@ def test_progress_stays_in_the_browser_until_it_is_forgotten(quiet: Page) -> Non
     expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
 
 
-def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page) -> None:
-    page = quiet
+def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.emulate_media(reduced_motion="reduce")
     page.goto("/learn/9?theme=dark")  # by its number
@@ -148,8 +142,7 @@ def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(quiet: Page)
     assert "present" not in page.url
 
 
-def test_a_presenter_without_a_keyboard_has_buttons(quiet: Page) -> None:
-    page = quiet
+def test_a_presenter_without_a_keyboard_has_buttons(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto("/learn/why")
     expect(page.locator("#learn-question")).to_contain_text("Thread i adds up")
@@ -168,8 +161,7 @@ def test_a_presenter_without_a_keyboard_has_buttons(quiet: Page) -> None:
     assert "present" not in page.url
 
 
-def test_letter_keys_that_are_off_neither_begin_nor_end_a_presentation(quiet: Page) -> None:
-    page = quiet
+def test_letter_keys_that_are_off_neither_begin_nor_end_a_presentation(page: Page) -> None:
     page.goto("/learn/rows")
     expect(page.locator("#learn-question")).to_contain_text("A warp loads along a row")
     page.evaluate("document.documentElement.dataset.letterKeys = 'off'")
@@ -183,8 +175,7 @@ def test_letter_keys_that_are_off_neither_begin_nor_end_a_presentation(quiet: Pa
     expect(page.locator(".site-header")).to_be_visible()
 
 
-def test_an_answer_in_the_url_stands_in_its_box_and_another_language_keeps_it(quiet: Page) -> None:
-    page = quiet
+def test_an_answer_in_the_url_stands_in_its_box_and_another_language_keeps_it(page: Page) -> None:
     page.goto("/learn/columns?COLUMNS=16&ANSWER=5")
     expect(page.get_by_label("Your answer")).to_have_value("5")
     check(page, "8")
@@ -202,8 +193,7 @@ def test_an_answer_in_the_url_stands_in_its_box_and_another_language_keeps_it(qu
     expect(page.get_by_label("tile[tx * BDIMY + ty]", exact=True)).to_be_checked()
 
 
-def test_whoever_works_with_keys_stays_where_the_answer_is_written(quiet: Page) -> None:
-    page = quiet
+def test_whoever_works_with_keys_stays_where_the_answer_is_written(page: Page) -> None:
     page.goto("/learn/rows")
     expect(page.locator("#learn-question")).to_contain_text("A warp loads along a row")
     answer = page.get_by_label("Your answer")
@@ -223,14 +213,13 @@ def test_whoever_works_with_keys_stays_where_the_answer_is_written(quiet: Page) 
     expect(answer).to_have_value("")
 
 
-def test_the_alternatives_of_a_picture_are_named_by_the_lesson(quiet: Page) -> None:
-    quiet.goto("/learn/rows?ANSWER=show")
+def test_the_alternatives_of_a_picture_are_named_by_the_lesson(page: Page) -> None:
+    page.goto("/learn/rows?ANSWER=show")
     for n in (1, 2):
-        expect(quiet.get_by_role("button", name=f"Table of A warp asks at once, picture {n}")).to_be_visible()
+        expect(page.get_by_role("button", name=f"Table of A warp asks at once, picture {n}")).to_be_visible()
 
 
-def test_a_question_says_nothing_of_its_answer(quiet: Page) -> None:
-    page = quiet
+def test_a_question_says_nothing_of_its_answer(page: Page) -> None:
     page.goto("/learn/compiler")
     expect(page.locator("#learn-question")).to_contain_text("8,192 times")
     assert "2,048" not in page.content()
@@ -238,8 +227,7 @@ def test_a_question_says_nothing_of_its_answer(quiet: Page) -> None:
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark"), (360, "light")])
-def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme: str) -> None:
-    page = quiet
+def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, width: int, theme: str) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     pages = (
         "/learn?",
@@ -254,13 +242,10 @@ def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme
         expect(page.locator("h1.headline")).to_be_visible()
         if "ANSWER=show" in address:
             expect(page.locator("#learn-pictures")).to_be_visible()
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        fits(page, width)
 
 
-def test_on_paper_there_is_the_lesson_and_no_button(quiet: Page) -> None:
-    page = quiet
+def test_on_paper_there_is_the_lesson_and_no_button(page: Page) -> None:
     page.goto("/learn/columns")
     expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
     page.emulate_media(media="print")
@@ -270,9 +255,9 @@ def test_on_paper_there_is_the_lesson_and_no_button(quiet: Page) -> None:
     expect(page.locator("#learn-set")).to_have_text("Words in a row: 32")
 
 
-def test_a_lesson_that_is_not_there_is_told(quiet: Page) -> None:
-    quiet.goto("/learn/warps")
-    expect(quiet.locator("#page")).to_contain_text("no lesson 'warps'; there are 1 why, 2 lanes")
+def test_a_lesson_that_is_not_there_is_told(page: Page) -> None:
+    page.goto("/learn/warps")
+    expect(page.locator("#page")).to_contain_text("no lesson 'warps'; there are 1 why, 2 lanes")
 
 
 def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to() -> None:

@@ -47,8 +47,7 @@ def test_lessons_lead_to_their_tasks_where_there_is_an_editor() -> None:
 
 
 @pytest.mark.browser
-def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(quiet: Page) -> None:
-    page = quiet
+def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page: Page) -> None:
     page.goto("/learn/padding")
     page.get_by_role("link", name="Fix this kernel").click()
     expect(page.locator("#editor-task-title")).to_have_text("Fix this kernel")

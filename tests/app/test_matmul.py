@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from helpers.measured_app import printing, serve
+from helpers.fitting import fits
+from helpers.measured_app import printing
+from helpers.pages import headline, knob, open_page, query, serve
+from helpers.servers import until
 from helpers.swept import SIZES, at_rate, sweep
 from helpers.waiting import eventually, settle
-from helpers.watching import watched
 from playwright.sync_api import Browser, Page, expect
 
 from smemviz.app.pages.matmul import matmul_data as module
@@ -26,7 +25,7 @@ from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError
 from smemviz.frontends.numba.digests import digests
 from smemviz.frontends.reading import read_program
-from smemviz.paths import gallery, kernels_dir
+from smemviz.paths import kernels_dir
 from smemviz.progress import LINES
 from smemviz.recordings.sweep import Size, Sweep, sweep_facts
 
@@ -50,13 +49,6 @@ def recorded() -> Iterator[None]:
 @pytest.fixture
 def data() -> Products:
     return Products(Job(environment=LINES))
-
-
-def wait(data: Products) -> None:
-    end = time.monotonic() + 60
-    while data.running():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 # What the URL asks for
@@ -147,7 +139,7 @@ def test_what_is_measured_here_is_shown_for_its_size_only(data: Products, monkey
     monkeypatch.setattr(module, "command", lambda path, state: printing(json.dumps(sweep_facts(here))))
     state = ProductState(Size(96, 96, 96), 32, "")
     assert data.measure(state)
-    wait(data)
+    until(lambda: not data.running())
     assert (data.problem, data.latest) == ("", 1)
     assert data.sweep(state.size, 32) == (here, True)
     assert data.sweep(SIZES[1], 32) == (known(), False)
@@ -157,7 +149,7 @@ def test_what_is_measured_here_is_shown_for_its_size_only(data: Products, monkey
 def test_output_that_cannot_be_read_is_a_problem(data: Products, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
     monkeypatch.setattr(module, "command", lambda path, state: printing(output))
     data.measure(ProductState(SIZES[0], 32, ""))
-    wait(data)
+    until(lambda: not data.running())
     assert data.problem.startswith("its output cannot be read: ")
     assert view_job(data, True)["products-measure-status.children"][0].title == "It could not be measured"
 
@@ -165,15 +157,12 @@ def test_output_that_cannot_be_read_is_a_problem(data: Products, monkeypatch: py
 def test_progress_is_shown_and_measuring_can_be_cancelled(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "command", lambda path, state: printing("", seconds=600, said="3/9 tiled 64"))
     data.measure(ProductState(SIZES[0], 32, ""))
-    end = time.monotonic() + 60
-    while (now := data.running()) and not now.said:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: not (now := data.running()) or now.said)
     text, bar = view_job(data, True)["products-measure-status.children"]
     assert text.children.endswith(": tiled 64")
     assert (bar.value, bar.max) == ("3", "9")
     data.cancel()
-    wait(data)
+    until(lambda: not data.running())
     assert (data.problem, data.latest) == ("", 0)
 
 
@@ -186,26 +175,22 @@ def test_without_a_gpu_there_is_no_button(data: Products) -> None:
 
 @pytest.fixture(scope="module")
 def address(recorded: None) -> Iterator[str]:
-    with serve(gallery()) as served:
+    with serve() as served:
         yield served
 
 
 @pytest.fixture
-def quiet(browser: Browser, address: str) -> Iterator[Page]:
-    with browser.new_context(base_url=address) as context:
-        page = context.new_page()
-        with watched(page, address):
-            yield page
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    with open_page(browser, address) as page:
+        yield page
 
 
 @pytest.fixture
 def measuring(browser: Browser, recorded: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     """Give a quiet page of a server of its own that measures: what it keeps, or still runs, no other test meets."""
     monkeypatch.setattr(Stopwatch, "available", True)
-    with serve(gallery()) as address, browser.new_context(base_url=address) as context:
-        page = context.new_page()
-        with watched(page, address):
-            yield page
+    with serve() as address, open_page(browser, address) as page:
+        yield page
 
 
 def row(page: Page, kernel: str) -> list[str]:
@@ -213,17 +198,8 @@ def row(page: Page, kernel: str) -> list[str]:
     return page.locator("#products-table tr", has=name).locator("td").all_inner_texts()
 
 
-def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.evaluate("location.href")).query).items()}
-
-
-def headline(page: Page, text: str) -> None:
-    expect(page.get_by_role("heading", level=1)).to_have_text(text)
-
-
 @pytest.mark.browser
-def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(quiet: Page) -> None:
-    page = quiet
+def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="Matmul").click()
     headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
@@ -240,19 +216,17 @@ def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(quiet: 
 
 
 @pytest.mark.browser
-def test_size_and_tile_are_in_the_url_and_back_returns(quiet: Page) -> None:
-    page = quiet
+def test_size_and_tile_are_in_the_url_and_back_returns(page: Page) -> None:
     page.goto("/matmul")
     headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
-    page.get_by_label("Size", exact=True).fill("48")
-    page.get_by_label("Size", exact=True).press("Enter")
+    knob(page, "Size", "48")
     expect(page.locator("#loads-title")).to_have_text("What tiles save, counted at 48")
     expect(page.locator("#products-table")).to_contain_text("221,184")  # 2 * 48^3
-    assert query(page) == {"SIZE": "48"}
+    assert query(page) == {"SIZE": ["48"]}
     page.get_by_role("textbox", name="Tile").click()
     page.get_by_role("option", name="16", exact=True).click()
     headline(page, "Tiles of 16 by 16: 8 times fewer sectors to load")
-    assert query(page) == {"SIZE": "48", "TILE": "16"}
+    assert query(page) == {"SIZE": ["48"], "TILE": ["16"]}
     page.go_back()
     page.go_back()
     headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
@@ -262,20 +236,17 @@ def test_size_and_tile_are_in_the_url_and_back_returns(quiet: Page) -> None:
 
 
 @pytest.mark.browser
-def test_a_size_that_makes_no_sense_is_said_and_can_be_corrected(quiet: Page) -> None:
-    page = quiet
+def test_a_size_that_makes_no_sense_is_said_and_can_be_corrected(page: Page) -> None:
     page.goto("/matmul?SIZE=12x13")
     expect(page.get_by_role("alert")).to_contain_text("'12x13' is no size")
     expect(page.locator("#products-results")).to_be_hidden()
-    page.get_by_label("Size", exact=True).fill("20x24x36")
-    page.get_by_label("Size", exact=True).press("Enter")
+    knob(page, "Size", "20x24x36")
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.locator("#products-table")).to_contain_text("tiled_any")
 
 
 @pytest.mark.browser
-def test_steps_are_taken_by_key_button_and_slider(quiet: Page) -> None:
-    page = quiet
+def test_steps_are_taken_by_key_button_and_slider(page: Page) -> None:
     page.goto("/matmul")
     text = page.locator("#step-text")
     expect(text).to_contain_text("Step 1 of 92, block (0, 0): load tile 1 of 2")
@@ -285,7 +256,7 @@ def test_steps_are_taken_by_key_button_and_slider(quiet: Page) -> None:
     expect(page.locator("#step-table")).to_have_text("No memory is accessed at a barrier.")
     page.get_by_role("button", name="Next step").click()
     expect(text).to_contain_text("Step 3 of 92, block (0, 0): multiply, 1 of 8")
-    assert query(page)["step"] == "3"
+    assert query(page)["step"] == ["3"]
     page.get_by_role("button", name="Last step").click()
     expect(text).to_contain_text("Step 92 of 92, block (1, 1): store")
     slider = page.get_by_role("slider", name="Step")
@@ -301,8 +272,7 @@ def test_steps_are_taken_by_key_button_and_slider(quiet: Page) -> None:
 
 
 @pytest.mark.browser
-def test_steps_play_and_pause_with_the_space_bar(quiet: Page) -> None:
-    page = quiet
+def test_steps_play_and_pause_with_the_space_bar(page: Page) -> None:
     page.goto("/matmul")
     text = page.locator("#step-text")
     expect(text).to_contain_text("Step 1 of 92")
@@ -337,8 +307,7 @@ def test_a_button_measures_where_there_is_a_gpu(
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "theme"), [(400, "dark")])
-def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme: str) -> None:
-    page = quiet
+def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, width: int, theme: str) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"/matmul?theme={theme}")
     expect(page.locator("#products-table table")).to_be_visible()
@@ -347,6 +316,4 @@ def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme
     page.get_by_role("button", name="Table of Sweep over sizes").click()
     sweep = page.locator("section", has=page.locator("#sweep-title"))
     expect(sweep.locator(".figure-table table")).to_be_visible()
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    fits(page, width)

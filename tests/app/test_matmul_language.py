@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from dash._utils import to_json
 from helpers.measured_app import printing
 from helpers.pseudo import forgotten, pseudo
+from helpers.servers import until
 from helpers.swept import SIZES, at_rate, sweep
 
 from smemviz.app.components.launches import Filling, Query
@@ -130,13 +129,6 @@ def test_a_product_that_cannot_be_pictured(data: Products, monkeypatch: pytest.M
         filling = view_step(data, {}, {})
         assert forgotten(list(filling.values())) == []
     assert filling["step-text.children"][0] == "⟦There is nothing to picture: ⟧"
-
-
-def until(done: Callable[[], object]) -> None:
-    end = time.monotonic() + 120
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.exhaustive

@@ -7,13 +7,12 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from helpers.measured_app import SQUARE, printing, serve, time_json, write_gallery
+from helpers.fitting import fits
+from helpers.measured_app import SQUARE, printing, time_json, write_gallery
+from helpers.pages import headline, open_page, query, serve
 from helpers.waiting import eventually, settle
-from helpers.watching import watched
 from playwright.sync_api import Browser, Page, expect
 
 from smemviz.app.tasks import stopwatch as module
@@ -33,12 +32,10 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def quiet(browser: Browser, measured: str) -> Iterator[Page]:
-    """Give a quiet page as the others get, of this server."""
-    with browser.new_context(base_url=measured) as context:
-        page = context.new_page()
-        with watched(page, measured):
-            yield page
+def page(browser: Browser, measured: str) -> Iterator[Page]:
+    """Give a page as the others get, of this server."""
+    with open_page(browser, measured) as page:
+        yield page
 
 
 @pytest.fixture
@@ -55,8 +52,7 @@ def table(page: Page) -> list[list[str]]:
     return [row.locator("th, td").all_inner_texts() for row in page.locator("#compare-table tbody tr").all()]
 
 
-def test_the_time_of_a_recording_is_labelled_with_its_card(quiet: Page) -> None:
-    page = quiet
+def test_the_time_of_a_recording_is_labelled_with_its_card(page: Page) -> None:
     page.goto(TRANSPOSE)
     expect(page.locator("#timing-origin")).to_have_text(
         "Measured on NVIDIA H200, driver 580.159, 21 November 2025, 03:00 UTC, by CUDA graph replay; "
@@ -80,8 +76,7 @@ def test_the_time_of_a_recording_is_labelled_with_its_card(quiet: Page) -> None:
     eventually(page, lambda: facts(page)["median"], "0.750 µs")
 
 
-def test_other_constants_have_no_time_and_the_command_that_measures_it(quiet: Page) -> None:
-    page = quiet
+def test_other_constants_have_no_time_and_the_command_that_measures_it(page: Page) -> None:
     page.goto(TRANSPOSE + "_pad&IPAD=0")
     expect(page.locator("#timing-body")).to_have_text(
         "No time was measured with these constants. The GPU recording was made with other constants. "
@@ -91,8 +86,7 @@ def test_other_constants_have_no_time_and_the_command_that_measures_it(quiet: Pa
     expect(page.locator("#hardware-body")).to_contain_text("not measured")
 
 
-def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(quiet: Page) -> None:
-    page = quiet
+def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(page: Page) -> None:
     page.goto(TRANSPOSE)
     expect(page.locator("#verdict")).to_have_text("All 3 accesses agree with the hardware's counters.")
     load = page.locator(".hardware-table tbody").nth(1)
@@ -112,8 +106,7 @@ def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(quiet: Page)
     expect(page.get_by_role("region", name="Raw counters")).to_contain_text("smsp__inst_executed_op_shared_ld.sum")
 
 
-def test_a_difference_is_explained_beside_its_numbers(quiet: Page) -> None:
-    page = quiet
+def test_a_difference_is_explained_beside_its_numbers(page: Page) -> None:
     page.goto("/kernel?file=square&kernel=set_row_read_row")
     expect(page.locator("#verdict")).to_have_text("Of 3 accesses: 2 agree, 1 explained.")
     load = page.locator(".hardware-table tbody").nth(1)
@@ -122,20 +115,18 @@ def test_a_difference_is_explained_beside_its_numbers(quiet: Page) -> None:
     expect(page.locator("#hardware-body")).to_contain_text("square.py:30: LDS belongs to no access")
 
 
-def test_without_a_gpu_there_is_no_button(quiet: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_there_is_no_button(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Stopwatch, "available", False)
-    page = quiet
     page.goto(TRANSPOSE)
     settle(page)
     expect(page.get_by_role("button", name="Measure")).to_be_hidden()
 
 
 def test_measuring_shows_progress_and_then_the_time_of_this_card(
-    quiet: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    page: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     slow = printing(time_json(SQUARE, 3.25), until=tmp_path / "seen", said="2/3 set_row_read_col")
     monkeypatch.setattr(module, "command", lambda path, overrides: slow)
-    page = quiet
     page.goto(TRANSPOSE + "_pad&IPAD=3")
     expect(page.locator("#timing-body")).to_contain_text("No time was measured")
     page.get_by_role("button", name="Measure").click()
@@ -151,9 +142,8 @@ def test_measuring_shows_progress_and_then_the_time_of_this_card(
     expect(page.locator("#compare-origin")).to_contain_text("times measured here on NVIDIA Test Card, driver 600.1")
 
 
-def test_measuring_can_be_cancelled(quiet: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measuring_can_be_cancelled(page: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "command", lambda path, overrides: printing("", seconds=60))
-    page = quiet
     page.goto(TRANSPOSE)
     page.get_by_role("button", name="Measure").click()
     page.get_by_role("button", name="Cancel").click()
@@ -162,22 +152,18 @@ def test_measuring_can_be_cancelled(quiet: Page, with_gpu: None, monkeypatch: py
     expect(page.locator("#timing-origin")).to_contain_text("NVIDIA H200")
 
 
-def test_a_measurement_that_fails_says_why(quiet: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_measurement_that_fails_says_why(page: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "command", lambda path, overrides: printing("nothing of use"))
-    page = quiet
     page.goto(TRANSPOSE + "&IPAD=4")
     page.get_by_role("button", name="Measure").click()
     expect(page.locator("#measure-status")).to_contain_text("It could not be measured")
     expect(page.locator("#measure-status")).to_contain_text("its output cannot be read")
 
 
-def test_six_kernels_side_by_side(quiet: Page) -> None:
-    page = quiet
+def test_six_kernels_side_by_side(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="Compare the kernels of square").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        "set_col_read_col takes 2.33 times as long as set_row_read_row"
-    )
+    headline(page, "set_col_read_col takes 2.33 times as long as set_row_read_row")
     none = ["0", "1-way"]
     bad = ["▲ 992", "32-way"]
     moved = ["128", "4", "100 %"]
@@ -202,8 +188,7 @@ def test_six_kernels_side_by_side(quiet: Page) -> None:
     expect(page.locator("#compare-table tbody tr")).to_have_count(6)
 
 
-def test_launches_are_picked_and_the_picks_are_in_the_url(quiet: Page) -> None:
-    page = quiet
+def test_launches_are_picked_and_the_picks_are_in_the_url(page: Page) -> None:
     page.goto(COMPARE)
     expect(page.locator("#compare-table tbody tr")).to_have_count(6)
     field = page.get_by_role("combobox", name="Launches").or_(page.get_by_role("textbox", name="Launches")).first
@@ -216,7 +201,7 @@ def test_launches_are_picked_and_the_picks_are_in_the_url(quiet: Page) -> None:
     expect(page.locator("#compare-table tbody th")).to_have_text(
         ["square: set_row_read_row", "square: set_col_read_col", "reverse: static_reverse"]
     )
-    assert parse_qs(urlsplit(page.evaluate("location.href")).query)["launch"] == [
+    assert query(page)["launch"] == [
         "square:set_row_read_row",
         "square:set_col_read_col",
         "reverse:static_reverse",
@@ -228,8 +213,7 @@ def test_launches_are_picked_and_the_picks_are_in_the_url(quiet: Page) -> None:
     expect(page.locator("#compare-table tbody tr")).to_have_count(2)
 
 
-def test_constants_of_the_url_are_honoured(quiet: Page) -> None:
-    page = quiet
+def test_constants_of_the_url_are_honoured(page: Page) -> None:
     page.goto(COMPARE + "&IPAD=0")
     expect(page.locator("#compare-table tbody tr")).to_have_count(6)
     assert table(page)[4] == [
@@ -251,18 +235,16 @@ def test_constants_of_the_url_are_honoured(quiet: Page) -> None:
         ("file=/etc/passwd", "not served here"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_in_words(quiet: Page, query: str, said: str) -> None:
-    page = quiet
+def test_what_cannot_be_compared_is_refused_in_words(page: Page, query: str, said: str) -> None:
     page.goto(f"/compare?{query}")
-    expect(page.get_by_role("heading", level=1)).to_have_text("This cannot be compared")
+    headline(page, "This cannot be compared")
     expect(page.locator("#error")).to_contain_text(said)
     expect(page.locator("#compare-results")).to_be_hidden()
     settle(page)
     assert page.url.endswith(query)
 
 
-def test_the_csv_has_what_the_table_has_and_says_where_it_is_from(quiet: Page) -> None:
-    page = quiet
+def test_the_csv_has_what_the_table_has_and_says_where_it_is_from(page: Page) -> None:
     page.goto(COMPARE + "&launch=square:set_col_read_col&launch=reverse:static_reverse&theme=dark")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download CSV").click()
@@ -282,11 +264,8 @@ def test_the_csv_has_what_the_table_has_and_says_where_it_is_from(quiet: Page) -
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
 @pytest.mark.parametrize("path", [COMPARE + "&IPAD=0", TRANSPOSE + "&IPAD=0", "/compare?file=no"])
-def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, path: str, width: int, theme: str) -> None:
-    page = quiet
+def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, path: str, width: int, theme: str) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{path}&theme={theme}")
     settle(page)
-    found = Axe().run(page)
-    assert found.response["violations"] == [], found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    fits(page, width)

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from dash import html
 from helpers.components import parts, text
+from helpers.made_kernels import LONG
 
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
@@ -141,23 +142,6 @@ def test_a_constant_with_which_nothing_is_launched_leaves_the_links_as_they_are(
 
     assert "kernels.html" not in shown
     assert "a block of 64 x 64 x 1 has 4096 threads" in text(shown["notices.html"])
-
-
-LONG = """
-import numpy as np
-from numba import cuda, int32
-
-@cuda.jit
-def kernel(out):
-    held = cuda.shared.array(256, int32)
-    t = cuda.threadIdx.x
-    for k in range(100):
-        held[t] = k
-        out[t] = held[t]
-
-def main():
-    kernel[1 << 20, 256](cuda.device_array(256, np.int32))
-"""
 
 
 def test_what_takes_too_long_for_a_page_is_refused_at_once(tmp_path: Path) -> None:

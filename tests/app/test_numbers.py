@@ -118,8 +118,7 @@ def test_the_page_is_spoken_in_every_language() -> None:
 
 
 @pytest.mark.browser
-def test_a_link_to_a_number_leads_there(quiet: Page) -> None:
-    page = quiet
+def test_a_link_to_a_number_leads_there(page: Page) -> None:
     page.goto("/numbers#number-floor")
     expect(page.get_by_text("The floor is the time of an empty kernel")).to_be_in_viewport()
     page.get_by_role("link", name="set_row_read_col").click()

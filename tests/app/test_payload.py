@@ -8,17 +8,12 @@ from typing import Any
 import pytest
 from dash import Dash
 from flask.testing import FlaskClient
+from helpers.callbacks import CALLBACKS, asking_for, send
 
 from smemviz.app.factory import create_app
 
-CALLBACKS = "/_dash-update-component"
-ROUTE: dict[str, Any] = {
-    "output": "page.children",
-    "outputs": {"id": "page", "property": "children"},
-    "inputs": [{"id": "place", "property": "data", "value": {"path": "/nowhere"}}],
-    "state": [{"id": "run", "property": "data", "value": {}}, {"id": "look", "property": "data", "value": {}}],
-    "changedPropIds": ["place.data"],
-}
+NOWHERE = {"path": "/nowhere"}
+ROUTE = asking_for(NOWHERE)
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +28,6 @@ def client(app: Dash) -> FlaskClient:
     return app.server.test_client()
 
 
-def routed(**changes: Any) -> dict[str, Any]:
-    """Return what asks for a page, changed."""
-    return json.loads(json.dumps(ROUTE)) | changes
-
-
-def stored(name: str, value: Any) -> dict[str, Any]:
-    """Return what asks for a page, with another value in a store."""
-    asked = routed()
-    one = next(one for one in (*asked["inputs"], *asked["state"]) if one["id"] == name)
-    one["value"] = value
-    return asked
-
-
 def test_what_a_page_sends_is_answered(client: FlaskClient) -> None:
     assert client.post(CALLBACKS, json=ROUTE).status_code == 200
 
@@ -54,23 +36,23 @@ GARBAGE = {
     "a list": [],
     "a number": 5,
     "nothing": {},
-    "an output that is none": routed(output="nothing.children"),
-    "an output that is no text": routed(output={}),
-    "other outputs": routed(outputs={"id": "page", "property": "title"}),
-    "no outputs": routed(outputs=None),
-    "too few inputs": routed(inputs=[]),
-    "other inputs": routed(inputs=ROUTE["state"][:1]),
-    "inputs that are none": routed(inputs=["place"]),
-    "state that is no list": routed(state=7),
-    "triggers that are no texts": routed(changedPropIds=[{}]),
-    "a place that is none": stored("place", "/"),
-    "a path that is no text": stored("place", {"path": 3}),
-    "a query that is a list": stored("run", ["file"]),
-    "a query that is no query": stored("run", 1.5),
-    "a query of numbers": stored("run", {"IPAD": 1}),
-    "a look that is a text": stored("look", "theme"),
-    "half a letter": stored("run", {"file": "\ud800"}),
-    "a query longer than a URL": stored("run", {"file": "square", "x": "y" * 20_000}),
+    "an output that is none": ROUTE | {"output": "nothing.children"},
+    "an output that is no text": ROUTE | {"output": {}},
+    "other outputs": ROUTE | {"outputs": {"id": "page", "property": "title"}},
+    "no outputs": ROUTE | {"outputs": None},
+    "too few inputs": ROUTE | {"inputs": []},
+    "other inputs": ROUTE | {"inputs": ROUTE["state"][:1]},
+    "inputs that are none": ROUTE | {"inputs": ["place"]},
+    "state that is no list": ROUTE | {"state": 7},
+    "triggers that are no texts": ROUTE | {"changedPropIds": [{}]},
+    "a place that is none": asking_for("/"),
+    "a path that is no text": asking_for({"path": 3}),
+    "a query that is a list": asking_for(NOWHERE, run=["file"]),
+    "a query that is no query": asking_for(NOWHERE, run=1.5),
+    "a query of numbers": asking_for(NOWHERE, run={"IPAD": 1}),
+    "a look that is a text": asking_for(NOWHERE, look="theme"),
+    "half a letter": asking_for(NOWHERE, run={"file": "\ud800"}),
+    "a query longer than a URL": asking_for(NOWHERE, run={"file": "square", "x": "y" * 20_000}),
 }
 
 
@@ -85,28 +67,6 @@ def test_what_no_page_sends_is_refused_in_a_line(client: FlaskClient, name: str)
 def test_what_is_no_json_is_refused(client: FlaskClient, text: str) -> None:
     answer = client.post(CALLBACKS, data=text.encode("latin-1"), content_type="application/json")
     assert answer.status_code == 400
-
-
-def send(app: Dash, client: FlaskClient, holding: str, values: dict[str, Any], ids: list[dict[str, Any]]) -> int:
-    """Send a callback, the first that puts out a property, values for its inputs; return the status."""
-    output = next(name for name, known in app.callback_map.items() if holding in name and "callback" in known)
-    names = output.strip(".").split("...") if output.startswith("..") else [output]
-
-    def filled(one: dict[str, str]) -> Any:
-        if one["id"].startswith("{"):
-            return [{"id": name, "property": one["property"], "value": name} for name in ids]
-        return {**one, "value": values.get(f"{one['id']}.{one['property']}")}
-
-    outputs = [filled(dict(zip(("id", "property"), name.rsplit(".", 1), strict=True))) for name in names]
-    known = app.callback_map[output]
-    asked = {
-        "output": output,
-        "outputs": outputs if output.startswith("..") else outputs[0],
-        "inputs": list(map(filled, known["inputs"])),
-        "state": list(map(filled, known["state"])),
-        "changedPropIds": [name for name in values if name.endswith("n_clicks")],
-    }
-    return client.post(CALLBACKS, json=asked).status_code
 
 
 RUN = {"run.data": {}, "look.data": {}, "place.data": {"path": "/lab"}, "theme.data": "light", "drawn-run.data": {}}
@@ -126,15 +86,16 @@ RUN = {"run.data": {}, "look.data": {}, "place.data": {"path": "/lab"}, "theme.d
     ],
 )
 def test_what_a_page_could_hold_is_answered(
-    app: Dash, client: FlaskClient, holding: str, values: dict[str, Any], ids: list[dict[str, Any]]
+    app: Dash, holding: str, values: dict[str, Any], ids: list[dict[str, Any]]
 ) -> None:
-    assert send(app, client, holding, RUN | values, ids) == 200
+    clicked = [name for name in values if name.endswith("n_clicks")]
+    assert send(app, holding, RUN | values, ids, clicked).status_code == 200
 
 
-def test_the_number_of_a_block_is_one(app: Dash, client: FlaskClient) -> None:
+def test_the_number_of_a_block_is_one(app: Dash) -> None:
     for text, status in (("0", 200), ("x", 400), ("9" * 5000, 400)):
         values = RUN | {"drawn-run.data": {"file": "square"}, "shown-block.data": text}
-        assert send(app, client, "why.html", values, []) == status
+        assert send(app, "why.html", values).status_code == status
 
 
 def test_a_pattern_matches_the_same_everywhere(app: Dash, client: FlaskClient) -> None:

@@ -34,8 +34,7 @@ TEXTS = """() => {
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_the_last_row_can_read_every_slide_of_a_lesson(quiet: Page, lesson: Lesson) -> None:
-    page = quiet
+def test_the_last_row_can_read_every_slide_of_a_lesson(page: Page, lesson: Lesson) -> None:
     page.set_viewport_size({"width": 1280, "height": 720})
     page.emulate_media(reduced_motion="reduce")
     for step in steps_of(lesson):
@@ -48,8 +47,7 @@ def test_the_last_row_can_read_every_slide_of_a_lesson(quiet: Page, lesson: Less
         assert [one for one in texts if one["size"] < SMALLEST or one["out"]] == [], step
 
 
-def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follows_the_answer(quiet: Page) -> None:
-    page = quiet
+def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follows_the_answer(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto("/learn/columns?present=1")
     expect(page.locator("#learn-scene-figure .heatmaplayer image").first).to_be_visible()

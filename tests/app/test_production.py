@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.servers import LONGEST, drip, received
+from helpers.callbacks import CALLBACKS, asking_for
+from helpers.servers import LONGEST, drip, received, until
 
 from smemviz.app.factory import create_server
 from smemviz.app.server import production
@@ -100,10 +101,7 @@ def test_who_does_not_take_an_answer_is_hung_up_on(running: Running, monkeypatch
         connection.sendall(POST.replace(b"POST /", b"POST /large"))
         connection.recv(1)
         monkeypatch.setattr(production, "SECONDS", 0.0)
-        end = time.monotonic() + LONGEST
-        while running[0]._server.active_channels:
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: not running[0]._server.active_channels)
 
 
 def test_who_takes_a_large_answer_gets_all_of_it(running: Running) -> None:
@@ -288,11 +286,7 @@ def test_below_a_prefix_every_link_and_every_script_leads_there() -> None:
         assert [one for one in paths if not one.startswith("/lab/smem/")] == []
     with client.get("/lab/smem/assets/smemviz.css") as style:
         assert style.status_code == 200
-    output = "page.children"
-    place = {"id": "place", "property": "data", "value": {"path": "/", "file": None}}
-    state = [{"id": name, "property": "data", "value": {}} for name in ("run", "look")]
-    asked = {"output": output, "outputs": {"id": "page", "property": "children"}, "inputs": [place], "state": state}
-    answer = client.post("/lab/smem/_dash-update-component", json=asked)
+    answer = client.post(f"/lab/smem{CALLBACKS}", json=asking_for({"path": "/", "file": None}))
     assert "set_row_read_row" in answer.text
     found = re.findall(r'"href": ?"(/[^"]*)"', answer.text)
     assert len(found) > 5
@@ -316,5 +310,5 @@ def test_a_server_for_others_answers_an_address_and_the_names_it_was_given_only(
     client = create_server(Settings(names=("lab.example",), log=False, editor=False)).test_client()
     hosts = {"lab.example": 200, "192.0.2.7:8050": 200, "evil.example": 403}
     assert {host: client.get("/", headers={"Host": host}).status_code for host in hosts} == hosts
-    answer = client.post("/_dash-update-component", json={}, headers={"Origin": "http://evil.example"})
+    answer = client.post(CALLBACKS, json={}, headers={"Origin": "http://evil.example"})
     assert answer.status_code == 403

@@ -77,25 +77,25 @@ def test_the_browser_hands_on_every_name_that_the_server_reads() -> None:
 
 
 @pytest.mark.browser
-def test_the_tab_of_the_browser_says_which_page_it_shows(quiet: Page) -> None:
-    quiet.goto("/")
-    expect(quiet).to_have_title("smemviz")
-    header = quiet.get_by_role("navigation", name="Pages")
+def test_the_tab_of_the_browser_says_which_page_it_shows(page: Page) -> None:
+    page.goto("/")
+    expect(page).to_have_title("smemviz")
+    header = page.get_by_role("navigation", name="Pages")
     shown = {"Learn": "Learn", "Compare": "Compare", "Matmul": "Matrix product", "Layouts": "Layout lab"}
     for link, title in (shown | {"GPUs": "GPUs", "Editor": "Editor"}).items():
         header.get_by_role("link", name=link, exact=True).click()
-        expect(quiet).to_have_title(re.compile(f"^{title} - smemviz$"))
+        expect(page).to_have_title(re.compile(f"^{title} - smemviz$"))
         expect(header.locator("[aria-current=page]")).to_have_text(link)
     header.get_by_role("link", name="Learn", exact=True).click()
-    lesson = quiet.locator(".learn-entry a").first
+    lesson = page.locator(".learn-entry a").first
     name = lesson.inner_text()
     lesson.click()
-    expect(quiet).to_have_title(f"{name} - smemviz")
+    expect(page).to_have_title(f"{name} - smemviz")
     expect(header.locator("[aria-current=true]")).to_have_text("Learn")
-    quiet.go_back()
-    expect(quiet).to_have_title("Learn - smemviz")
-    quiet.goto("/kernel?file=square&kernel=set_row_read_col")
-    expect(quiet).to_have_title("set_row_read_col - smemviz")
+    page.go_back()
+    expect(page).to_have_title("Learn - smemviz")
+    page.goto("/kernel?file=square&kernel=set_row_read_col")
+    expect(page).to_have_title("set_row_read_col - smemviz")
     expect(header.locator("[aria-current=true]")).to_have_text("Gallery")
-    quiet.goto("/no-such-page")
-    expect(quiet).to_have_title("Not here - smemviz")
+    page.goto("/no-such-page")
+    expect(page).to_have_title("Not here - smemviz")

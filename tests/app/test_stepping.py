@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from helpers.pages import knob
 from helpers.waiting import settle
 from playwright.sync_api import Page, Request, expect
 
@@ -29,8 +30,7 @@ def asked_while(page: Page) -> list[str]:
     return asked
 
 
-def test_a_step_asks_the_server_for_nothing(quiet: Page) -> None:
-    page = quiet
+def test_a_step_asks_the_server_for_nothing(page: Page) -> None:
     page.goto(f"{TRANSPOSE}&site=0&warp=0&step=0")
     settle(page)
     asked = asked_while(page)
@@ -49,8 +49,7 @@ def test_a_step_asks_the_server_for_nothing(quiet: Page) -> None:
     expect(page.locator("#position-text")).to_contain_text("96 of 96")
 
 
-def test_a_whole_block_plays_without_the_server_and_skips_nothing(quiet: Page) -> None:
-    page = quiet
+def test_a_whole_block_plays_without_the_server_and_skips_nothing(page: Page) -> None:
     page.goto(f"{TRANSPOSE}&site=0&warp=0&step=0&speed=12")
     settle(page)
     page.evaluate(SEEN)
@@ -63,8 +62,7 @@ def test_a_whole_block_plays_without_the_server_and_skips_nothing(quiet: Page) -
     assert asked == []
 
 
-def test_the_slider_and_the_warps_follow_a_step(quiet: Page) -> None:
-    page = quiet
+def test_the_slider_and_the_warps_follow_a_step(page: Page) -> None:
     page.goto(f"{TRANSPOSE}&site=1&warp=0&step=1")
     settle(page)
     page.keyboard.press("ArrowRight")
@@ -79,8 +77,7 @@ def test_the_slider_and_the_warps_follow_a_step(quiet: Page) -> None:
     expect(page.locator("#position-text")).to_contain_text("96 of 96")
 
 
-def test_back_returns_to_the_access_before(quiet: Page) -> None:
-    page = quiet
+def test_back_returns_to_the_access_before(page: Page) -> None:
     page.goto(TRANSPOSE)
     settle(page)
     page.get_by_role("button", name="tile[ty, tx] shared store").click()
@@ -93,8 +90,7 @@ def test_back_returns_to_the_access_before(quiet: Page) -> None:
     expect(page.locator("#position-text")).to_contain_text("2 of 96: store")
 
 
-def test_a_cell_says_what_it_holds_under_the_mouse(quiet: Page) -> None:
-    page = quiet
+def test_a_cell_says_what_it_holds_under_the_mouse(page: Page) -> None:
     page.goto(f"{TRANSPOSE}&site=1&warp=0&step=1")
     settle(page)
     corner = page.locator("#tile .bad").first.bounding_box()
@@ -107,8 +103,7 @@ def test_a_cell_says_what_it_holds_under_the_mouse(quiet: Page) -> None:
     expect(page.locator(".cell-hover")).to_be_hidden()
 
 
-def test_the_keys_of_a_picture_name_all_of_its_colours(quiet: Page) -> None:
-    page = quiet
+def test_the_keys_of_a_picture_name_all_of_its_colours(page: Page) -> None:
     page.goto(f"{TRANSPOSE}&site=0&warp=1&step=0")
     settle(page)
     expect(page.locator("#tile-key li")).to_have_text(
@@ -118,8 +113,7 @@ def test_the_keys_of_a_picture_name_all_of_its_colours(quiet: Page) -> None:
 
 
 @pytest.mark.parametrize("clicked", [False, True])
-def test_the_access_that_is_shown_stays_over_knobs_hardware_and_kernels(quiet: Page, *, clicked: bool) -> None:
-    page = quiet
+def test_the_access_that_is_shown_stays_over_knobs_hardware_and_kernels(page: Page, *, clicked: bool) -> None:
     page.goto("/kernel?file=square&kernel=set_row_read_col_pad")
     settle(page)
     shown = page.locator("#source .badge[aria-pressed=true] .badge-source")
@@ -128,8 +122,7 @@ def test_the_access_that_is_shown_stays_over_knobs_hardware_and_kernels(quiet: P
         expect(shown).to_have_text("tile[ty, tx]")
     before = shown.inner_text()
     for value, waves in (("0", "1,056 wavefronts"), ("1", "64 wavefronts")):
-        page.get_by_label("IPAD", exact=True).fill(value)
-        page.get_by_label("IPAD", exact=True).press("Enter")
+        knob(page, "IPAD", value)
         expect(page.locator("#facts")).to_contain_text(waves.split(" ")[0])
         settle(page)
         expect(shown).to_have_text(before)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from helpers.measured_app import HERE, SQUARE, printing, time_json, write_gallery
+from helpers.servers import until
 
 from smemviz.app.library import Library, Shown
 from smemviz.app.state import RunState
@@ -24,13 +24,6 @@ def library(tmp_path: Path) -> Library:
 
 def shown(library: Library, **constants: str) -> Shown:
     return library.show(RunState("square", constants=constants))
-
-
-def finish(stopwatch: Stopwatch) -> None:
-    end = time.monotonic() + 60
-    while stopwatch.running():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def replace_command(monkeypatch: pytest.MonkeyPatch, instead: list[str]) -> None:
@@ -79,7 +72,7 @@ def test_what_is_measured_here_is_kept_for_its_constants(library: Library, monke
     assert path is not None
     assert stopwatch.latest == 0
     assert stopwatch.start(unpadded, path)
-    finish(stopwatch)
+    until(lambda: not stopwatch.running())
     assert stopwatch.latest == 1
     one = stopwatch.measured(unpadded, unpadded.recording["set_row_read_col_pad"])
     assert one is not None
@@ -97,15 +90,13 @@ def test_progress_is_read_from_what_the_command_says(library: Library, monkeypat
     path = library.kernel_file("square")
     assert path is not None
     stopwatch.start(shown(library), path)
-    end = time.monotonic() + 60
-    while (now := stopwatch.running()) and not now.kernel:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: not (now := stopwatch.running()) or now.kernel)
+    now = stopwatch.running()
     assert now is not None
     assert (now.file, now.done, now.kernel) == ("square.py", 2, "set_row_read_col")
     assert not stopwatch.start(shown(library, IPAD="0"), path)
     stopwatch.cancel()
-    finish(stopwatch)
+    until(lambda: not stopwatch.running())
     assert stopwatch.latest == 0
     assert stopwatch.problem(shown(library)) is None
 
@@ -125,7 +116,7 @@ def test_what_cannot_be_read_is_a_problem_in_words(
     path = library.kernel_file("square")
     assert path is not None
     stopwatch.start(shown(library), path)
-    finish(stopwatch)
+    until(lambda: not stopwatch.running())
     assert stopwatch.problem(shown(library)) == problem
 
 
@@ -139,7 +130,7 @@ def test_a_file_that_changes_meanwhile_has_no_time(
     stopwatch.start(before, path)
     path.write_text(path.read_text() + "\n# changed\n")
     (tmp_path / "changed").touch()
-    finish(stopwatch)
+    until(lambda: not stopwatch.running())
     assert stopwatch.problem(before) == "the file changed while it was measured"
     assert stopwatch.latest == 0
 
@@ -151,10 +142,7 @@ def test_a_real_command_without_a_gpu_fails_in_its_own_words(library: Library) -
     path = library.kernel_file("square")
     assert path is not None
     stopwatch.start(shown(library), path)
-    end = time.monotonic() + 60
-    while stopwatch.running():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: not stopwatch.running())
     problem = stopwatch.problem(shown(library))
     assert problem is not None
     assert problem.startswith("smemviz: ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from dash.development.base_component import Component
 from helpers.components import text
 from helpers.measured_app import printing
+from helpers.servers import until
 
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest
@@ -30,13 +30,6 @@ NOTE = "changes halves too: 180 -> 170 wavefronts"
 @pytest.fixture(scope="module")
 def library() -> Library:
     return Library(gallery())
-
-
-def finish(suggester: Suggester) -> None:
-    end = time.monotonic() + 60
-    while suggester.running():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def start(suggester: Suggester, library: Library, query: dict[str, str]) -> None:
@@ -115,7 +108,7 @@ def test_what_is_found_here_is_shown_with_its_difference(library: Library, monke
     suggester = Suggester()
     monkeypatch.setattr(module, "command", lambda *_: printing(an_answer(library)))
     start(suggester, library, REDUCE)
-    finish(suggester)
+    until(lambda: not suggester.running())
     filling = view_suggest(library, suggester, REDUCE)
     table = filling["suggestions.html"][0].children
     assert rows(table) == [[PADDED, "600", "180", "180 in lockstep", "not timed"]]
@@ -131,7 +124,7 @@ def test_a_suggestion_that_failed_says_so(library: Library, monkeypatch: pytest.
     printed[2] += "sys.exit(1)\n"
     monkeypatch.setattr(module, "command", lambda *_: printed)
     start(suggester, library, REDUCE)
-    finish(suggester)
+    until(lambda: not suggester.running())
     filling = view_suggest(library, suggester, REDUCE)
     assert rows(filling["suggestions.html"][0].children)[0][3] == "failed in lockstep"
     assert f"{PADDED}: line 9: 4 were promised." in text(filling["suggestions.html"])
@@ -150,7 +143,7 @@ def test_what_cannot_be_used_is_a_problem_in_words(
     suggester = Suggester()
     monkeypatch.setattr(module, "command", lambda *_: printing(output))
     start(suggester, library, REDUCE)
-    finish(suggester)
+    until(lambda: not suggester.running())
     said = text(view_suggest(library, suggester, REDUCE)["suggest-status.html"])
     assert said == f"Nothing can be suggested{problem}"
 
@@ -164,7 +157,7 @@ def test_it_can_be_cancelled(library: Library, monkeypatch: pytest.MonkeyPatch) 
         True, False, False,
     )  # fmt: skip
     suggester.cancel()
-    finish(suggester)
+    until(lambda: not suggester.running())
     assert view_suggest(library, suggester, REDUCE)["suggest-status.html"] == []
 
 

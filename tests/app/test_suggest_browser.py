@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from helpers.fitting import fits
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
@@ -11,20 +11,16 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
-def test_axe_finds_nothing_and_nothing_sticks_out(quiet: Page, width: int, theme: str) -> None:
-    page = quiet
+def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, width: int, theme: str) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"/kernel?file=transpose&kernel=tile&theme={theme}")
     settle(page)
     page.locator("#suggestions summary").first.click()
     expect(page.locator("#suggestions pre").first).to_be_visible()
-    found = Axe().run(page)
-    assert found.response["violations"] == [], found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    fits(page, width)
 
 
-def test_one_click_suggests_runs_and_shows_the_difference(quiet: Page) -> None:
-    page = quiet
+def test_one_click_suggests_runs_and_shows_the_difference(page: Page) -> None:
     page.goto("/kernel?file=reduce&kernel=neighbours_by_close_threads")
     page.get_by_role("button", name="Suggest").click()
     row = page.locator("#suggestions tbody tr").first

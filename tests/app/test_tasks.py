@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
+from helpers.callbacks import send
 from helpers.measured_app import printing
+from helpers.servers import until
 
 from smemviz.app.factory import create_app
 from smemviz.app.pages.matmul.matmul_data import Products, ProductState
@@ -32,24 +32,17 @@ def read(key: str, output: str) -> str:
     return output.strip()
 
 
-def finish(tasks: Tasks[str, str]) -> None:
-    end = time.monotonic() + 60
-    while tasks.running():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def test_a_result_and_a_problem_are_kept_by_key() -> None:
     tasks = Tasks(Job(), read)
     for key, output in (("a", "first"), ("b", "bad"), ("c", "third")):
         assert tasks.start(key, printing(output))
-        finish(tasks)
+        until(lambda: not tasks.running())
     assert [tasks.found(key) for key in "abc"] == ["first", None, "third"]
     assert [tasks.problem(key) for key in "abc"] == [None, "b: bad", None]
     assert tasks.latest == 2
     assert tasks.start("b", printing("better"))
     assert tasks.problem("b") is None
-    finish(tasks)
+    until(lambda: not tasks.running())
     assert tasks.found("b") == "better"
 
 
@@ -64,33 +57,11 @@ def test_two_that_share_a_job_wait_for_each_other_and_cancel_only_their_own() ->
     assert now is not None
     assert (now.state, now.key) == ("running", "a")
     one.cancel()
-    finish(one)
+    until(lambda: not one.running())
     assert one.found("a") is one.problem("a") is None
     assert other.start("b", printing("quick"))
-    finish(other)
+    until(lambda: not other.running())
     assert (one.found("b"), other.found("b")) == (None, "quick")
-
-
-def press(client: FlaskClient, app: Any, button: str) -> None:
-    """Send what the page sends when a button is pressed."""
-    output = next(name for name in app.callback_map if BUTTONS[button] in name)
-    wanted = app.callback_map[output]
-    values = {"n_clicks": 1, "n_intervals": 1}
-
-    def filled(one: dict[str, str]) -> dict[str, Any]:
-        value = QUERY if one["id"] in ("run", "drawn-run") else values.get(one["property"])
-        return {**one, "value": value}
-
-    asked = {
-        "output": output,
-        "outputs": [
-            dict(zip(("id", "property"), name.split("."), strict=True)) for name in output.strip(".").split("...")
-        ],
-        "inputs": list(map(filled, wanted["inputs"])),
-        "state": list(map(filled, wanted["state"])),
-        "changedPropIds": [f"{button}.n_clicks"],
-    }
-    assert client.post("/_dash-update-component", json=asked).status_code == 200
 
 
 @pytest.mark.parametrize("button", BUTTONS)
@@ -108,7 +79,8 @@ def test_nothing_is_started_where_others_reach_the_server(
     monkeypatch.setattr("smemviz.app.tasks.stopwatch.Stopwatch._available", True)
     monkeypatch.setattr(jobs_module.subprocess, "Popen", Pretended)
     app = create_app(editor=False, local=local)
-    press(app.server.test_client(), app, button)
+    values = {"run.data": QUERY, "drawn-run.data": QUERY, f"{button}.n_clicks": 1}
+    assert send(app, BUTTONS[button], values, changed=[f"{button}.n_clicks"]).status_code == 200
     assert [command[3] for command in started] == (
         [{"suggest": "suggest", "measure": "time"}.get(button, "sweep")] if local else []
     )

@@ -32,8 +32,7 @@ def test_what_teachers_read_is_messages() -> None:
 
 
 @pytest.mark.browser
-def test_a_student_saves_a_file_and_a_teacher_reads_a_class(quiet: Page, tmp_path: Path) -> None:
-    page = quiet
+def test_a_student_saves_a_file_and_a_teacher_reads_a_class(page: Page, tmp_path: Path) -> None:
     page.goto("/learn/rows")
     page.get_by_label("Your answer").fill("1")
     page.get_by_role("button", name="Check").click()

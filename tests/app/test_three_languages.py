@@ -5,14 +5,10 @@ Texts are looked up in the catalogue, so that a better translation breaks nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from helpers.fitting import CUT_OFF
+from helpers.fitting import CUT_OFF, axe
 from helpers.made_kernels import SHORT
+from helpers.pages import headline, knob, query
 from helpers.waiting import settle
 from playwright.sync_api import Locator, Page, expect
 
@@ -39,15 +35,6 @@ PAGES = {  # by path, what comes last
 }
 
 
-def axe(page: Page, *, colours: bool = False) -> None:
-    """Fail on whatever axe finds; ``colours`` looks at those alone, as all that a theme changes."""
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
-    if colours:
-        options["runOnly"] = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
-    found = Axe().run(page, options=options)
-    assert found.response["violations"] == [], found.generate_report()
-
-
 def switch_theme(page: Page, to: str) -> None:
     page.locator("#toggle-theme").click()
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", to)
@@ -56,8 +43,7 @@ def switch_theme(page: Page, to: str) -> None:
 
 @pytest.mark.parametrize("tag", LANGUAGES)
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_fits_in_its_language_and_axe_finds_nothing(quiet: Page, path: str, tag: str) -> None:
-    page = quiet
+def test_every_page_fits_in_its_language_and_axe_finds_nothing(page: Page, path: str, tag: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{path}theme=light&lang={tag}")
     expect(page.locator(PAGES[path]).first).to_be_attached()
@@ -73,10 +59,6 @@ def test_every_page_fits_in_its_language_and_axe_finds_nothing(quiet: Page, path
         assert page.evaluate(CUT_OFF) == [], width
     if tag == "ko":
         axe(page)
-
-
-def heading(page: Page, text: str) -> None:
-    expect(page.get_by_role("heading", level=1)).to_have_text(text)
 
 
 def conflict(degree: int, wavefronts: int, ideal: int) -> str:
@@ -104,22 +86,19 @@ def visit(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("tag", SPOKEN)
-def test_a_walk_through_all_of_it_in_the_language_of_the_browser(quiet: Page, tag: str) -> None:
+def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page: Page, tag: str) -> None:
     """Counts of square.py are those of the H200 (tests/data/h200_counters.csv)."""
-    page = quiet
     with speaking(tag):
         page.goto("/")
-        heading(page, _("Shared memory, seen"))
+        headline(page, _("Shared memory, seen"))
         page.locator('.card-kernels a[href="/kernel?file=square&kernel=set_row_read_col_pad"]').click()
         smooth = _("No bank conflict: {wavefronts}, as few as can be", wavefronts=count(64, "wavefront"))
-        heading(page, smooth)
+        headline(page, smooth)
 
-        knob = page.get_by_label("IPAD", exact=True)
-        knob.fill("0")
-        knob.press("Enter")
-        heading(page, conflict(32, 1024, 32))
+        knob(page, "IPAD", 0)
+        headline(page, conflict(32, 1024, 32))
         button(page, _("Reset")).click()
-        heading(page, smooth)
+        headline(page, smooth)
 
         button(page, _("First request")).click()
         now(page, 1, 0, 0, count(1, "wavefront"))
@@ -151,7 +130,7 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(quiet: Page, ta
         page.get_by_role("textbox", name=_("Text of the kernel file")).fill(SHORT)
         button(page, _("Run")).click()
         expect(page.locator("#editor-status")).to_contain_text(count(1, "launch"))
-        heading(page, conflict(2, 2, 1))
+        headline(page, conflict(2, 2, 1))
 
         visit(page, _("Learn"))
         page.get_by_role("link", name=_("Down a column")).click()
@@ -161,39 +140,34 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(quiet: Page, ta
         expect(page.locator("#learn-0-figure .main-svg").first).to_be_visible()
 
         page.get_by_role("link", name=_("What the numbers mean")).click()
-        heading(page, _("What the numbers mean, and where they come from"))
+        headline(page, _("What the numbers mean, and where they come from"))
     expect(page.locator("html")).to_have_attribute("lang", tag)
-    assert "lang" not in asked(page)
-
-
-def asked(page: Page) -> Mapping[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    assert "lang" not in query(page)
 
 
 def speaks(page: Page, tag: str) -> None:
     """Wait for the kernel page in a language, and for its request of BDIMX=16."""
     expect(page.locator("html")).to_have_attribute("lang", tag)
     with speaking(tag):
-        heading(page, conflict(8, 64, 8))
+        headline(page, conflict(8, 64, 8))
         expect(page.get_by_role("navigation", name=_("Pages"), exact=True)).to_be_visible()
 
 
 @pytest.mark.browser_context_args(locale="ko-KR")
-def test_the_menu_changes_the_language_and_nothing_else_of_the_address(quiet: Page) -> None:
-    page = quiet
+def test_the_menu_changes_the_language_and_nothing_else_of_the_address(page: Page) -> None:
     page.goto(f"{TRANSPOSE}&BDIMX=16&theme=dark")
-    before = asked(page)
+    before = query(page)
     speaks(page, "ko")
     for tag in ("zh-Hans", "en"):
         page.locator(".languages summary").click()
         page.get_by_role("link", name=LANGUAGES[tag], exact=True).click()
         speaks(page, tag)
-        assert asked(page) == {**before, "lang": tag}
+        assert query(page) == {**before, "lang": [tag]}
         page.reload()
         speaks(page, tag)
     page.get_by_role("link", name="Gallery", exact=True).click()
-    heading(page, "Shared memory, seen")
-    assert asked(page) == {"theme": "dark", "lang": "en"}
+    headline(page, "Shared memory, seen")
+    assert query(page) == {"theme": ["dark"], "lang": ["en"]}
     page.go_back()
     page.go_back()
     speaks(page, "zh-Hans")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.measured_app import serve
-from playwright.sync_api import Page, expect
+from helpers.pages import serve
+from playwright.sync_api import BrowserContext, expect
 
 from smemviz.app import library as library_module
 from smemviz.app.library import Library
@@ -85,9 +85,10 @@ def main():
 
 
 @pytest.mark.browser
-def test_a_page_that_waits_says_for_what_and_stops_it(page: Page, tmp_path: Path) -> None:
+def test_a_page_that_waits_says_for_what_and_stops_it(context: BrowserContext, tmp_path: Path) -> None:
     path = tmp_path / "slow.py"
     path.write_text(SLOW)
+    page = context.new_page()
     with serve([path]) as address:
         page.goto(f"{address}/kernel?file=slow")
         for _ in range(2):

@@ -41,10 +41,10 @@ def test_it_is_one_component_with_the_attributes_of_its_element() -> None:
 
 
 @pytest.mark.browser
-def test_the_focus_stays_at_its_place_in_what_is_written_anew(quiet: Page) -> None:
-    quiet.goto("/kernel?file=square&kernel=set_row_read_col")
-    settle(quiet)
-    link = quiet.locator("#kernels a").nth(1)
+def test_the_focus_stays_at_its_place_in_what_is_written_anew(page: Page) -> None:
+    page.goto("/kernel?file=square&kernel=set_row_read_col")
+    settle(page)
+    link = page.locator("#kernels a").nth(1)
     link.focus()
     link.press("Enter")
     expect(link).to_have_class("kernel-link current")
@@ -52,11 +52,11 @@ def test_the_focus_stays_at_its_place_in_what_is_written_anew(quiet: Page) -> No
 
 
 @pytest.mark.browser
-def test_what_is_open_in_it_stays_open(quiet: Page) -> None:
-    quiet.goto("/kernel?file=square&kernel=set_row_read_col")
-    settle(quiet)
-    quiet.locator("#hardware-body summary").click()
-    quiet.locator("#kernels").get_by_text("set_row_read_row", exact=True).click()
-    expect(quiet.locator("#eyebrow")).to_have_text("square.py · set_row_read_row")
-    settle(quiet)
-    expect(quiet.locator("#hardware-body details")).to_have_attribute("open", "")
+def test_what_is_open_in_it_stays_open(page: Page) -> None:
+    page.goto("/kernel?file=square&kernel=set_row_read_col")
+    settle(page)
+    page.locator("#hardware-body summary").click()
+    page.locator("#kernels").get_by_text("set_row_read_row", exact=True).click()
+    expect(page.locator("#eyebrow")).to_have_text("square.py · set_row_read_row")
+    settle(page)
+    expect(page.locator("#hardware-body details")).to_have_attribute("open", "")

@@ -27,6 +27,44 @@ def main():
 """
 
 
+# A tile with a pad, the constant PITCH, that the two versions of a comparison change.
+TURN = """
+import numpy as np
+from numba import cuda, float32
+
+PITCH = 33
+
+@cuda.jit
+def turn(a, out):
+    tile = cuda.shared.array((32, PITCH), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[y, x] = a[y, x]
+    cuda.syncthreads()
+    out[y, x] = tile[x, y]
+
+def main():
+    a = np.ones((32, 32), np.float32)
+    turn[1, (32, 32)](a, a.copy())
+"""
+
+# What would take minutes in lockstep.
+LONG = """
+import numpy as np
+from numba import cuda, int32
+
+@cuda.jit
+def kernel(out):
+    held = cuda.shared.array(256, int32)
+    t = cuda.threadIdx.x
+    for k in range(100):
+        held[t] = k
+        out[t] = held[t]
+
+def main():
+    kernel[1 << 20, 256](cuda.device_array(256, np.int32))
+"""
+
+
 def tile_program(shape: str, dtype: str, store: str, load: str, elements: int, threads: int = 64) -> Program:
     """Make a kernel that stores number n at one index and loads it from another; both take every element once."""
     return parse_program(

@@ -5,16 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from werkzeug.serving import make_server
-
 from helpers.measured import MEDIANS, measured_recording, timing
-from smemviz.app.factory import create_app
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Device
 
@@ -37,17 +31,6 @@ def write_gallery(folder: Path) -> list[Path]:
     )
     replace(recording, launches=launches).save(folder / "recordings" / "h200" / "square.smem.npz")
     return [folder / "square.py", folder / "reverse.py"]
-
-
-@contextmanager
-def serve(paths: list[Path]) -> Iterator[str]:
-    """Serve kernel files; gives the address."""
-    web = make_server("127.0.0.1", 0, create_app(paths).server, threaded=True)
-    thread = threading.Thread(target=web.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{web.server_port}"
-    web.shutdown()
-    thread.join()
 
 
 def time_json(kernels: list[str], median: float) -> str:

@@ -6,34 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.made_kernels import TURN
 
 import smemviz
 from smemviz.model.counting.diff import LaunchPair, diff, grew
 from smemviz.recordings.data import Launch, Timing
 from smemviz.recordings.recording import Recording
 
-KERNEL = """
-import numpy as np
-from numba import cuda, float32
-
-PITCH = 33
-
-@cuda.jit
-def turn(a, out):
-    tile = cuda.shared.array((32, PITCH), float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    tile[y, x] = a[y, x]
-    cuda.syncthreads()
-    out[y, x] = tile[x, y]
-
-def main():
-    a = np.ones((32, 32), np.float32)
-    turn[1, (32, 32)](a, a.copy())
-"""
-
 
 def run(folder: Path, *changes: tuple[str, str], **constants: int) -> Recording:
-    source = KERNEL
+    source = TURN
     for old, new in changes:
         assert old in source
         source = source.replace(old, new)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.lockstep_text import body
+from helpers.made_kernels import LONG
 
 from smemviz import progress
 from smemviz.engines.lockstep import batches as module
@@ -146,23 +147,6 @@ def test_a_long_time_is_a_line_among_lines(monkeypatch, capsys):
         report.expect(40.0, "tiled")
         report(1, 8, "tiled")
     assert capsys.readouterr().err == "tiled will take about 40 s\n1/8 tiled\n"
-
-
-LONG = """
-import numpy as np
-from numba import cuda, int32
-
-@cuda.jit
-def kernel(out):
-    held = cuda.shared.array(256, int32)
-    t = cuda.threadIdx.x
-    for k in range(100):
-        held[t] = k
-        out[t] = held[t]
-
-def main():
-    kernel[1 << 20, 256](cuda.device_array(256, np.int32))
-"""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")

@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.servers import alive
+from helpers.servers import alive, until
 
 from smemviz.engines import run
 from smemviz.engines.sandbox import Ran, SandboxLimits, Supervisor, run_text
@@ -282,8 +281,5 @@ def test_when_the_server_is_killed_its_processes_end_and_leave_nothing(tmp_path:
         workers = [int(pid) for pid in server.stdout.readline().split()]
         assert workers
         server.kill()
-    end = time.monotonic() + 60
-    while any(map(alive, workers)):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: not any(map(alive, workers)))
     assert list(tmp_path.iterdir()) == []

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from helpers.waiting import LIMIT
+from helpers.pages import headline, knob
 from playwright.sync_api import Page, expect
-from werkzeug.serving import make_server
 
-from smemviz.app.factory import create_app
-from smemviz.paths import kernels_dir
+from smemviz.frontends.cuda import nvrtc
 
-pytestmark = pytest.mark.browser
-expect.set_options(timeout=LIMIT)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    app = create_app([kernels_dir() / "square.cu", kernels_dir() / "square.py"])
-    made = make_server("127.0.0.1", 0, app.server, threaded=True)
-    threading.Thread(target=made.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{made.server_port}"
-    made.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser_context_args(browser_context_args: dict[str, Any], server: str) -> dict[str, Any]:
-    return browser_context_args | {"base_url": server}
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC, the extra 'cpp'"),
+]
 
 
 @pytest.mark.smoke
 def test_a_knob_of_a_define_brings_the_conflict_and_takes_it_away(page: Page) -> None:
     page.goto("/kernel?file=square.cu&kernel=set_row_read_col_pad")
-    expect(page.get_by_role("heading", level=1)).to_have_text("No bank conflict: 64 wavefronts, as few as can be")
+    headline(page, "No bank conflict: 64 wavefronts, as few as can be")
     expect(page.locator("#source .tok-k").first).to_have_text("__global__")
-    knob = page.get_by_label("IPAD", exact=True)
-    knob.fill("0")
-    knob.press("Enter")
+    knob(page, "IPAD", 0)
     expect(page.get_by_role("heading", level=1)).to_contain_text("32-way conflict")
     expect(page.locator("#source")).to_contain_text("tile[tx][ty]")
 
