@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from helpers.commands import Command
     from playwright.sync_api import Playwright
 
 _MOST_WORKERS = 4  # each may have a browser and a server beside it
@@ -55,6 +56,14 @@ def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
     from helpers.browsers import chromium  # which the tests on a GPU do without
 
     return {"executable_path": chromium(playwright), "args": ["--no-sandbox"]}
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Give what runs the command line."""
+    from helpers.commands import Command
+
+    return Command(capsys)
 
 
 @pytest.fixture(scope="session")

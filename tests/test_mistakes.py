@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.commands import Command
 
 import smemviz
-from smemviz.cli import main as cli
 from smemviz.errors import LaunchError
 from smemviz.model.counting.element_counts import element_counts
 from smemviz.paths import kernels_dir
@@ -195,9 +195,11 @@ def test_what_is_refused_is_not_launched_and_main_goes_on() -> None:
     ]
 
 
-def test_the_table_marks_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["run", str(MISTAKES), "--engine", "lockstep"]) == 1
-    cells = [[cell.strip() for cell in line.split("│")] for line in capsys.readouterr().out.splitlines()]
+def test_the_table_marks_the_line_of_a_mistake(command: Command) -> None:
+    cells = [
+        [cell.strip() for cell in line.split("│")]
+        for line in command("run", MISTAKES, "--engine", "lockstep", code=1).out.splitlines()
+    ]
     marked = [(int(row[1][1:]), row[2]) for row in cells if len(row) > 2 and row[1].startswith("!")]
     assert [source for _, source in marked] == [
         "c[row, column]",
@@ -211,29 +213,25 @@ def test_the_table_marks_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str
     assert all(source in LINES[line - 1] for line, source in marked)
 
 
-def test_a_file_whose_every_launch_is_refused_gives_a_recording(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_whose_every_launch_is_refused_gives_a_recording(tmp_path: Path, command: Command) -> None:
     path, saved = tmp_path / "refused.py", tmp_path / "refused.smem.npz"
     path.write_text(textwrap.dedent(REFUSED), encoding="utf-8")
 
-    assert cli.main(["run", str(path), "--engine", "lockstep", "-o", str(saved)]) == 1
+    out = command("run", path, "--engine", "lockstep", "-o", saved, code=1).out
     said = f"{path}:10: launch of kernel refused: a block of 2048 x 1 x 1 has 2048 threads; a device takes 1024."
-    assert said in capsys.readouterr().out
-    assert cli.main(["run", str(path), "--engine", "lockstep", "--no-fail"]) == 0
+    assert said in out
+    command("run", path, "--engine", "lockstep", "--no-fail")
     recording = smemviz.load(saved)
     assert (recording.launches, len(recording.findings)) == ((), 1)
-    capsys.readouterr()
-    assert cli.main(["show", str(saved)]) == 0
-    assert said in capsys.readouterr().out
+    assert said in command("show", saved).out
 
 
-def test_a_constant_that_makes_a_launch_impossible_is_found_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_constant_that_makes_a_launch_impossible_is_found_too(command: Command) -> None:
     """33 times BDIMY = 33 threads; the other kernels of the file are not reached, for main() wants the result."""
     path = kernels_dir() / "square.py"
 
-    assert cli.main(["run", str(path), "--set", "BDIMX=33", "--engine", "lockstep"]) == 1
-    assert "launch of set_row_read_row refused: a block of 33 x 33 x 1 has 1089 threads" in capsys.readouterr().out
+    out = command("run", path, "--set", "BDIMX=33", "--engine", "lockstep", code=1).out
+    assert "launch of set_row_read_row refused: a block of 33 x 33 x 1 has 1089 threads" in out
 
 
 def test_one_launch_that_is_refused_is_an_error() -> None:

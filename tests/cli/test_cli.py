@@ -18,6 +18,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers.commands import Command
+from helpers.servers import free_port
 from helpers.strategies import a_launch, a_recording, totals
 from rich.console import Console
 
@@ -33,11 +35,12 @@ KERNELS = resources.kernels_dir()
 SQUARE = resources.kernels_dir() / "recordings" / "h200" / "square.smem.npz"
 REVERSE = resources.kernels_dir() / "recordings" / "h200" / "reverse.smem.npz"
 Calls = list[tuple[object, ...]]
+Pretend = Callable[..., Calls]
 COMMAND = [sys.executable, "-m", "smemviz"]
 
 
 @pytest.fixture
-def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Calls]:
+def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Pretend:
     """Put a recording, an error or an action in the place of the engines; return the calls they get."""
 
     def pretend(outcome: Recording | BaseException, action: Callable[[], None] = lambda: None) -> Calls:
@@ -62,9 +65,8 @@ def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Calls]:
 # --- show
 
 
-def test_show_prints_the_counts_of_the_h200(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", str(REVERSE)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_show_prints_the_counts_of_the_h200(command: Command) -> None:
+    lines = command("show", REVERSE).out.splitlines()
     assert lines[0].startswith(
         "kernels/reverse.py: recorded by gpu engine on NVIDIA H200 (compute capability 9.0, driver "
     )
@@ -80,9 +82,8 @@ def test_show_prints_the_counts_of_the_h200(capsys: pytest.CaptureFixture[str]) 
     ]
 
 
-def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", str(REVERSE), "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+def test_show_prints_the_same_facts_as_json(command: Command) -> None:
+    data = command("show", REVERSE, "--json").json
     date = load(REVERSE).date
     device = data.pop("device")
     assert device["name"] == "NVIDIA H200"
@@ -148,10 +149,9 @@ def test_show_prints_the_same_facts_as_json(capsys: pytest.CaptureFixture[str]) 
     assert launches[0]["sites"][3]["wavefronts"] is None
 
 
-def test_show_counts_as_another_compute_capability(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_counts_as_another_compute_capability(command: Command) -> None:
     """On 1.x a warp's 32 lanes are two half-warps with 16 banks each: twice the wavefronts (CUDA programming guide)."""
-    assert cli.main(["show", str(REVERSE), "--json", "--cc", "1.3"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = command("show", REVERSE, "--json", "--cc", "1.3").json
     assert data["cc"] == [1, 3]
     assert data["launches"][0]["sites"][1]["wavefronts"] == 4
     assert data["basis"] == "documented"
@@ -173,19 +173,16 @@ def main():
 """
 
 
-def test_a_rule_that_is_assumed_is_shown_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rule_that_is_assumed_is_shown_as_such(tmp_path: Path, command: Command) -> None:
     """8-byte accesses were measured on 9.0; for 8.6 no guide says how they are served."""
     path, recording = tmp_path / "doubles.py", str(tmp_path / "doubles.smem.npz")
     path.write_text(DOUBLES, encoding="utf-8")
-    assert cli.main(["run", str(path), "--engine", "lockstep", "-o", recording]) == 0
-    capsys.readouterr()
+    command("run", path, "--engine", "lockstep", "-o", recording)
     for cc, kind in (("9.0", "measured"), ("8.6", "assumed")):
-        assert cli.main(["show", recording, "--json", "--cc", cc]) == 0
-        data = json.loads(capsys.readouterr().out)
+        data = command("show", recording, "--json", "--cc", cc).json
         kinds = {site["space"]: site["basis"] for site in data["launches"][0]["sites"]}
         assert (data["basis"], kinds) == (kind, {"shared": kind, "global": None})
-    assert cli.main(["show", recording, "--cc", "8.6"]) == 0
-    printed = capsys.readouterr().out
+    printed = command("show", recording, "--cc", "8.6").out
     assert "counted for compute capability 8.6 with banks of 4 bytes, by rules that are partly assumed" in printed
     assert (
         "line 8, held[cuda.threadIdx.x]: its rule is assumed. "
@@ -193,53 +190,46 @@ def test_a_rule_that_is_assumed_is_shown_as_such(tmp_path: Path, capsys: pytest.
     ) in printed
 
 
-def test_show_counts_in_the_8_byte_bank_mode_of_3_x(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_counts_in_the_8_byte_bank_mode_of_3_x(command: Command) -> None:
     """A row of 33 ints: lane i of column c is in 8-byte word (33 i + c) // 2, and for odd c lane 31 meets lane 0."""
     wavefronts = {}
     for cc in ("3.5", "3.5-8"):
-        assert cli.main(["show", str(SQUARE), "--json", "--cc", cc]) == 0
-        data = json.loads(capsys.readouterr().out)
+        data = command("show", SQUARE, "--json", "--cc", cc).json
         launch = next(one for one in data["launches"] if one["kernel"] == "set_row_read_col_pad")
         wavefronts[cc, data["bank_bytes"]] = [site["wavefronts"] for site in launch["sites"]]
     assert wavefronts == {("3.5", 4): [32, 32, None], ("3.5-8", 8): [32, 16 + 2 * 16, None]}
 
 
-def test_show_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_says_what_is_missing(tmp_path: Path, command: Command) -> None:
     launch = a_launch(10)
     save(a_recording(replace(launch, totals=totals(launch, more=500)), launch), tmp_path / "r.smem.npz")
-    assert cli.main(["show", str(tmp_path / "r.smem.npz")]) == 0
-    assert "\n1500 requests were counted but not logged one by one\n" in capsys.readouterr().out
-    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--json"]) == 0
-    launches = json.loads(capsys.readouterr().out)["launches"]
+    assert "\n1500 requests were counted but not logged one by one\n" in command("show", tmp_path / "r.smem.npz").out
+    launches = command("show", tmp_path / "r.smem.npz", "--json").json["launches"]
     assert [launch.get("missing") for launch in launches] == [1500, None]
 
 
-def test_show_says_which_counts_cover_a_part_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_says_which_counts_cover_a_part_only(tmp_path: Path, command: Command) -> None:
     """Totals hold from 5.0 on; for an older part only logged requests can be counted."""
     launch = a_launch(10)
     save(a_recording(replace(launch, totals=totals(launch, more=500))), tmp_path / "r.smem.npz")
-    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--cc", "2.0"]) == 0
-    assert "line 2, tile[ty, tx]: counts cover only the requests that were logged\n" in capsys.readouterr().out
-    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--cc", "2.0", "--json"]) == 0
-    sites = json.loads(capsys.readouterr().out)["launches"][0]["sites"]
+    out = command("show", tmp_path / "r.smem.npz", "--cc", "2.0").out
+    assert "line 2, tile[ty, tx]: counts cover only the requests that were logged\n" in out
+    sites = command("show", tmp_path / "r.smem.npz", "--cc", "2.0", "--json").json["launches"][0]["sites"]
     assert [site.get("complete") for site in sites] == [False, False, None]
 
 
-def test_show_says_why_a_count_cannot_be_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_says_why_a_count_cannot_be_told(tmp_path: Path, command: Command) -> None:
     launch = a_launch(4)
     site = replace(launch.sites[0], op="atomic_add", dtype="float32", source="total[0]")
     save(a_recording(replace(launch, sites=(site, *launch.sites[1:]))), tmp_path / "r.smem.npz")
-    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--json"]) == 0
-    first = json.loads(capsys.readouterr().out)["launches"][0]["sites"][0]
+    first = command("show", tmp_path / "r.smem.npz", "--json").json["launches"][0]["sites"][0]
     assert first["wavefronts"] is None
-    assert cli.main(["show", str(tmp_path / "r.smem.npz")]) == 0
-    assert f"line 2, total[0]: {first['reason']}\n" in capsys.readouterr().out
+    assert f"line 2, total[0]: {first['reason']}\n" in command("show", tmp_path / "r.smem.npz").out
 
 
-def test_show_of_no_recording_is_one_line_and_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_of_no_recording_is_one_line_and_exit_2(command: Command) -> None:
     path = KERNELS / "square.py"
-    assert cli.main(["show", str(path)]) == 2
-    out, err = capsys.readouterr()
+    out, err = command("show", path, code=2)
     assert (out, err) == ("", f"smemviz: {named(path)}: is a kernel file; record it with smemviz run\n")
 
 
@@ -248,9 +238,8 @@ def named(path: Path) -> str:
     return str(path).partition("/smemviz/_data/")[2] or str(path)
 
 
-def test_run_of_a_recording_says_what_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["run", str(REVERSE)]) == 2
-    assert capsys.readouterr().err == (
+def test_run_of_a_recording_says_what_prints_it(command: Command) -> None:
+    assert command("run", REVERSE, code=2).err == (
         f"smemviz: {named(REVERSE)}: is a recording; print it with smemviz show, or name the kernel file\n"
     )
 
@@ -284,33 +273,27 @@ def test_show_refuses_what_is_no_compute_capability(cc: str, capsys: pytest.Capt
 # --- run
 
 
-def test_run_hands_the_file_the_constants_and_the_engine_on(
-    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_hands_the_file_the_constants_and_the_engine_on(pretended_run: Pretend, command: Command) -> None:
     calls = pretended_run(replace(a_recording(), findings=()))
-    assert cli.main(["run", "a.py", "--set", "IPAD=2", "--set", "DTYPE = float32", "--engine", "lockstep"]) == 0
+    err = command("run", "a.py", "--set", "IPAD=2", "--set", "DTYPE = float32", "--engine", "lockstep").err
     assert calls == [(Path("a.py"), {"IPAD": "2", "DTYPE": "float32"}, "lockstep")]
-    assert capsys.readouterr().err == ""
+    assert err == ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
-def test_run_refuses_a_pipe_as_output_before_it_runs(
-    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_refuses_a_pipe_as_output_before_it_runs(pretended_run: Pretend, tmp_path: Path, command: Command) -> None:
     calls, path = pretended_run(a_recording()), tmp_path / "pipe.npz"
     os.mkfifo(path)
-    assert cli.main(["run", "a.py", "-o", str(path)]) == 2
+    err = command("run", "a.py", "-o", path, code=2).err
     said = "cannot be written: it is no regular file; name another; nothing was run"
-    assert capsys.readouterr().err == f"smemviz: {path}: {said}\n"
+    assert err == f"smemviz: {path}: {said}\n"
     assert calls == []
     assert path.is_fifo()
 
 
 @pytest.mark.parametrize("setting", ["IPAD", "=2", "IPAD="])
-def test_run_refuses_what_is_no_setting(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["run", "a.py", "--set", setting])
-    assert f"argument --set: '{setting}' is not NAME=VALUE" in capsys.readouterr().err
+def test_run_refuses_what_is_no_setting(setting: str, command: Command) -> None:
+    assert f"argument --set: '{setting}' is not NAME=VALUE" in command("run", "a.py", "--set", setting, code=2).err
 
 
 def found(written: str) -> str:
@@ -320,23 +303,17 @@ def found(written: str) -> str:
     return f"{before}\n"
 
 
-def test_run_exits_1_and_names_what_it_found(
-    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_exits_1_and_names_what_it_found(pretended_run: Pretend, command: Command) -> None:
     pretended_run(a_recording())
-    assert cli.main(["run", "a.py"]) == 1
-    assert found(capsys.readouterr().out).endswith(
+    assert found(command("run", "a.py", code=1).out).endswith(
         "\nkernels/square.py:3: out of bounds in set_row_read_col, block (0, 0, 0), threads (1, 2, 0), (2, 2, 0): "
         "out[1024] of 1024\n"
     )
 
 
-def test_run_exits_0_in_spite_of_what_it_found_when_asked_to(
-    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_exits_0_in_spite_of_what_it_found_when_asked_to(pretended_run: Pretend, command: Command) -> None:
     pretended_run(a_recording())
-    assert cli.main(["run", "a.py", "--no-fail"]) == 0
-    assert "out of bounds in set_row_read_col" in capsys.readouterr().out
+    assert "out of bounds in set_row_read_col" in command("run", "a.py", "--no-fail").out
 
 
 TWO_CALLS = """\
@@ -362,16 +339,12 @@ def main():
 """
 
 
-def test_run_keeps_what_it_found_when_main_is_not_content_with_the_result(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_keeps_what_it_found_when_main_is_not_content_with_the_result(tmp_path: Path, command: Command) -> None:
     """The cause, a store out of bounds, is what a reader needs; main()'s own check is only the consequence."""
     path = tmp_path / "short.py"
     path.write_text(TWO_CALLS, encoding="utf-8")
 
-    assert cli.main(["run", str(path), "--engine", "lockstep", "-o", str(tmp_path / "short.smem.npz")]) == 1
-
-    out = capsys.readouterr().out
+    out = command("run", path, "--engine", "lockstep", "-o", tmp_path / "short.smem.npz", code=1).out
     assert f"{path}:12: out of bounds in kernel, block (0, 0, 0)" in out
     assert found(out).endswith(f"{path}:19: main() ended with AssertionError: the last is wrong\n")
     kinds = [finding.kind for finding in load(tmp_path / "short.smem.npz").findings]
@@ -379,37 +352,29 @@ def test_run_keeps_what_it_found_when_main_is_not_content_with_the_result(
     assert kinds[-1] == "main_failed"
 
 
-def test_a_device_function_called_from_two_places_has_a_row_for_each(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_device_function_called_from_two_places_has_a_row_for_each(tmp_path: Path, command: Command) -> None:
     path = tmp_path / "two.py"
     path.write_text(TWO_CALLS.replace("array(16", "array(32"), encoding="utf-8")
 
-    assert cli.main(["run", str(path), "--engine", "lockstep"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = command("run", path, "--engine", "lockstep").out.splitlines()
     cells = [[cell.strip() for cell in line.split("│")[1:3]] for line in lines if line.startswith("│")]
     assert cells == [["12", "tile[t]"], ["14 > 6", "a[i]"], ["14 > 6", "a[i]"], ["14", "out[t]"]]
-    assert cli.main(["run", str(path), "--engine", "lockstep", "--json"]) == 0
-    sites = json.loads(capsys.readouterr().out)["launches"][0]["sites"]
+    sites = command("run", path, "--engine", "lockstep", "--json").json["launches"][0]["sites"]
     assert [(site["function"], site["calls"]) for site in sites[1:3]] == [("get", [[14, 13]]), ("get", [[14, 28]])]
 
 
-def test_a_main_that_launches_nothing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_main_that_launches_nothing_is_named(tmp_path: Path, command: Command) -> None:
     path = tmp_path / "idle.py"
     path.write_text("from numba import cuda\n@cuda.jit\ndef k(a): pass\ndef main(): pass\n", encoding="utf-8")
 
-    assert cli.main(["run", str(path), "--engine", "lockstep"]) == 2
-    assert capsys.readouterr().err == (
+    assert command("run", path, "--engine", "lockstep", code=2).err == (
         f"smemviz: {path}:4: main() launches no kernel; write kernel[grid, block](...)\n"
     )
 
 
-def test_run_with_json_keeps_what_main_prints_out_of_it(
-    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_with_json_keeps_what_main_prints_out_of_it(pretended_run: Pretend, command: Command) -> None:
     pretended_run(a_recording(), action=lambda: print("main says hello"))
-    assert cli.main(["run", "a.py", "--json"]) == 1
-    out, err = capsys.readouterr()
+    out, err = command("run", "a.py", "--json", code=1)
     assert err == "main says hello\n"
     (finding,) = json.loads(out)["findings"]
     assert finding == {
@@ -423,33 +388,29 @@ def test_run_with_json_keeps_what_main_prints_out_of_it(
     }
 
 
-def test_run_saves_what_show_shows(
-    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_saves_what_show_shows(pretended_run: Pretend, tmp_path: Path, command: Command) -> None:
     pretended_run(replace(a_recording(), findings=()))
-    assert cli.main(["run", "a.py", "--json", "-o", str(tmp_path / "r.smem.npz")]) == 0
-    ran = capsys.readouterr().out
-    assert cli.main(["show", str(tmp_path / "r.smem.npz"), "--json"]) == 0
-    assert capsys.readouterr().out == ran
+    ran = command("run", "a.py", "--json", "-o", tmp_path / "r.smem.npz").out
+    assert command("show", tmp_path / "r.smem.npz", "--json").out == ran
 
 
 def test_run_runs_nothing_when_there_is_nowhere_to_save(
-    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pretended_run: Pretend, tmp_path: Path, command: Command
 ) -> None:
     calls = pretended_run(a_recording())
-    assert cli.main(["run", "a.py", "-o", str(tmp_path / "no" / "r.smem.npz")]) == 2
-    assert f"there is no folder {tmp_path / 'no'}; nothing was run" in capsys.readouterr().err
+    err = command("run", "a.py", "-o", tmp_path / "no" / "r.smem.npz", code=2).err
+    assert f"there is no folder {tmp_path / 'no'}; nothing was run" in err
     assert calls == []
 
 
 def test_run_replaces_no_file_that_is_not_named_as_a_recording(
-    pretended_run: Callable[..., Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pretended_run: Pretend, tmp_path: Path, command: Command
 ) -> None:
     calls = pretended_run(a_recording())
     kernels = tmp_path / "mine.py"
     kernels.write_text("A = 1\n")
-    assert cli.main(["run", "a.py", "-o", str(kernels)]) == 2
-    assert capsys.readouterr().err == f"smemviz: {kernels}: the result ends in .npz; nothing was run\n"
+    err = command("run", "a.py", "-o", kernels, code=2).err
+    assert err == f"smemviz: {kernels}: the result ends in .npz; nothing was run\n"
     assert (calls, kernels.read_text()) == ([], "A = 1\n")
 
 
@@ -474,34 +435,30 @@ def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_an_error_is_one_line_and_its_exit_code(
-    pretended_run: Callable[..., Calls],
-    capsys: pytest.CaptureFixture[str],
+    pretended_run: Pretend,
+    command: Command,
     error: BaseException,
     code: int,
     said: str,
 ) -> None:
     pretended_run(error)
-    assert cli.main(["run", "a.py"]) == code
-    assert capsys.readouterr() == ("", said)
+    assert command("run", "a.py", code=code) == ("", said)
 
 
-def test_ctrl_c_inside_of_an_extension_is_ctrl_c(
-    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_inside_of_an_extension_is_ctrl_c(pretended_run: Pretend, command: Command) -> None:
     """C code that goes on after an interrupt gets a SystemError from Python, caused by it."""
     error = SystemError("<built-in method> returned a result with an exception set")
     error.__cause__ = KeyboardInterrupt()
     pretended_run(error)
-    assert cli.main(["run", "a.py"]) == 130
-    assert capsys.readouterr().err == "smemviz: stopped before it was done; nothing was saved\n"
+    assert command("run", "a.py", code=130).err == "smemviz: stopped before it was done; nothing was saved\n"
 
 
 @pytest.mark.parametrize("older", [False, True])
 def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
-    pretended_run: Callable[..., Calls],
+    pretended_run: Pretend,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Command,
     older: bool,
 ) -> None:
     def interrupted(*_: object, **options: object) -> None:
@@ -512,8 +469,8 @@ def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
     path = tmp_path / "r.smem.npz"
     if older:
         save(a_recording(), path)
-    assert cli.main(["run", "a.py", "-o", str(path)]) == 130
-    assert capsys.readouterr().err == f"smemviz: stopped before it was done; {path} was saved before\n"
+    err = command("run", "a.py", "-o", path, code=130).err
+    assert err == f"smemviz: stopped before it was done; {path} was saved before\n"
     assert load(path).file == a_recording().file
 
 
@@ -529,11 +486,10 @@ def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
     ],
 )
 def test_what_the_system_refuses_is_not_blamed_on_standard_output(
-    pretended_run: Callable[..., Calls], capsys: pytest.CaptureFixture[str], error: BaseException, said: str
+    pretended_run: Pretend, command: Command, error: BaseException, said: str
 ) -> None:
     pretended_run(error)
-    assert cli.main(["run", "a.py"]) == 3
-    out, err = capsys.readouterr()
+    out, err = command("run", "a.py", code=3)
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith(f"smemviz: {said}")
 
@@ -560,15 +516,13 @@ def test_nothing_that_a_recording_holds_reaches_the_terminal_as_a_command(
     assert "tile[[2J]0;title" in said["show"]
 
 
-def test_an_error_keeps_what_a_path_holds_to_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", f"no{ESCAPES}\nfile.smem.npz"]) == 2
-    assert capsys.readouterr().err == "smemviz: no[2J]0;title]52;c;Z29uZQ==31m file.smem.npz: no such file\n"
+def test_an_error_keeps_what_a_path_holds_to_one_line(command: Command) -> None:
+    err = command("show", f"no{ESCAPES}\nfile.smem.npz", code=2).err
+    assert err == "smemviz: no[2J]0;title]52;c;Z29uZQ==31m file.smem.npz: no such file\n"
 
 
-def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        cli.main(["--version"])
-    assert capsys.readouterr().out == f"smemviz {__version__}\n"
+def test_the_version_is_said(command: Command) -> None:
+    assert command("--version").out == f"smemviz {__version__}\n"
 
 
 def test_help_answers_without_docstrings() -> None:
@@ -576,10 +530,9 @@ def test_help_answers_without_docstrings() -> None:
     assert re.search(r"\n  smemviz run +\n", done.stdout)
 
 
-def test_run_counts_in_lockstep(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_counts_in_lockstep(command: Command) -> None:
     """Square, row/column with IPAD = 0: the padded kernel is as bad as the plain one, 1,024 wavefronts for 32."""
-    assert cli.main(["run", str(KERNELS / "square.py"), "--set", "IPAD=0", "--engine", "lockstep", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = command("run", KERNELS / "square.py", "--set", "IPAD=0", "--engine", "lockstep", "--json").json
     assert (data["engine"], data["device"]) == ("lockstep", None)
     assert data["constants"] == {"BDIMX": 32, "BDIMY": 32, "IPAD": 0, "PITCH": 32}
     loads = [[s for s in launch["sites"] if s["op"] == "load"] for launch in data["launches"]]
@@ -593,9 +546,8 @@ def test_run_counts_in_lockstep(capsys: pytest.CaptureFixture[str]) -> None:
         ("IPAD=two", "IPAD is an integer (1); 'two' is not"),
     ],
 )
-def test_run_refuses_an_impossible_constant(setting: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["run", str(KERNELS / "square.py"), "--set", setting, "--engine", "lockstep"]) == 2
-    out, err = capsys.readouterr()
+def test_run_refuses_an_impossible_constant(setting: str, said: str, command: Command) -> None:
+    out, err = command("run", KERNELS / "square.py", "--set", setting, "--engine", "lockstep", code=2)
     assert out == ""
     assert err.startswith("smemviz: ")
     assert err.count("\n") == 1
@@ -632,10 +584,8 @@ def test_help_answers_at_once() -> None:
     assert re.search(r"\n  smemviz show +Print what a recording counted", done.stdout)
 
 
-def test_an_unknown_option_is_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["--brwser"])
-    assert "unrecognized arguments: --brwser" in capsys.readouterr().err
+def test_an_unknown_option_is_exit_2(command: Command) -> None:
+    assert "unrecognized arguments: --brwser" in command("--brwser", code=2).err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")
@@ -690,13 +640,6 @@ def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
             process.kill()
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on now; another may come first, and then the next free one is served."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
-
-
 def test_serve_takes_the_next_free_port_prints_it_and_opens_the_browser() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -719,12 +662,12 @@ def test_serve_opens_the_page_of_a_file_named_alone() -> None:
         assert server.line() == f"browser at {url}\n"
 
 
-def test_serve_says_how_a_script_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_says_how_a_script_is_shown(tmp_path: Path, command: Command) -> None:
     script = tmp_path / "train.py"
     script.write_text("from numba import cuda\n@cuda.jit\ndef kernel(a):\n    a[0] = 1\n")
-    assert cli.main([str(script), "--no-browser"]) == 2
+    written = command(script, "--no-browser", code=2)
     recorded = f"record it, smemviz run {script} -o train.smem.npz, and show that\n"
-    assert capsys.readouterr() == ("", f"smemviz: {script}: has no main() to run; {recorded}")
+    assert written == ("", f"smemviz: {script}: has no main() to run; {recorded}")
 
 
 def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
@@ -803,21 +746,22 @@ def test_serve_checks_everything_before_it_loads_the_server(
     assert said in err
 
 
-def test_serve_says_that_no_port_is_free(capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_says_that_no_port_is_free(command: Command) -> None:
     with socket.create_server(("127.0.0.1", 65535)):
-        assert cli.main(["--port", "65535"]) == 2
+        written = command("--port", "65535", code=2)
     said = "smemviz: no free port on 127.0.0.1 from 65535 to 65535; choose others with --port\n"
-    assert capsys.readouterr() == ("", said)
+    assert written == ("", said)
 
 
 @pytest.mark.parametrize("port", ["65536", "-1", "http"])
-def test_serve_refuses_what_is_no_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        cli.main([f"--port={port}"])
-    assert f"argument --port: '{port}' is not a port, a number from 0 to 65535\n" in capsys.readouterr().err
+def test_serve_refuses_what_is_no_port(port: str, command: Command) -> None:
+    err = command(f"--port={port}", code=2).err
+    assert f"argument --port: '{port}' is not a port, a number from 0 to 65535\n" in err
 
 
-def test_a_file_named_like_a_verb_can_be_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_named_like_a_verb_can_be_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
     (tmp_path / "run").write_bytes(os.urandom(8))
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["./run"]) == 2  # read as a kernel file, which it is not
+    command("./run", code=2)  # read as a kernel file, which it is not

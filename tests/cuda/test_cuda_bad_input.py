@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.commands import Command
 
 from smemviz.cli.main import main
 
@@ -44,12 +45,10 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert error.count("\n") == 1
 
 
-def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(tmp_path: Path, command: Command) -> None:
     (tmp_path / "k.cu").write_text(KERNEL + LAUNCH.replace("32>>>", "2048>>>"))
-    assert main(["run", str(tmp_path / "k.cu")]) == 1
-    assert "k.cu:2: launch of k refused: a block of 2048 x 1 x 1 has 2048 threads" in capsys.readouterr().out
+    out = command("run", tmp_path / "k.cu", code=1).out
+    assert "k.cu:2: launch of k refused: a block of 2048 x 1 x 1 has 2048 threads" in out
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+from helpers.commands import Command
 
 import smemviz
-from smemviz.cli.main import main
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.coverage import rows
@@ -40,9 +38,8 @@ def test_what_is_out_is_refused_as_it_is_said(row: Row) -> None:
     assert refused.value.what == row.says
 
 
-def test_every_opcode_of_the_table_is_listed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["features", "--json"]) == 0
-    said = [row for row in json.loads(capsys.readouterr().out)["features"] if row["group"].startswith("PTX")]
+def test_every_opcode_of_the_table_is_listed_once(command: Command) -> None:
+    said = [row for row in command("features", "--json").json["features"] if row["group"].startswith("PTX")]
     opcodes = [row["feature"] for row in said if row["executed"] and "%" not in row["feature"]]
     assert len(opcodes) == len(set(opcodes))
     assert {*TABLE, "bar", "barrier", "bra", "brx", "call", "exit", "ret", "trap"} - {*opcodes} == {
@@ -52,9 +49,8 @@ def test_every_opcode_of_the_table_is_listed_once(capsys: pytest.CaptureFixture[
     }
 
 
-def test_readings_of_a_clock_are_as_far_apart_as_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["features", "--json"]) == 0
-    (row,) = [row for row in json.loads(capsys.readouterr().out)["features"] if "%clock" in row["feature"]]
+def test_readings_of_a_clock_are_as_far_apart_as_it_is_said(command: Command) -> None:
+    (row,) = [row for row in command("features", "--json").json["features"] if "%clock" in row["feature"]]
     assert "each reading is 64 later than the one before" in row["otherwise"]
     text = """__global__ void k(long long *out) {
     long long start = clock64();

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.commands import Command
 
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
-from smemviz.cli.main import main
 from smemviz.figures.registry import FIGURES, Asked
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback.request_view import request_view
@@ -33,8 +33,8 @@ def square(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("square.cu")
 
 
-def test_data_has_a_row_for_each_lane(square: Path) -> None:
-    assert main(["export", str(square), "--kernel", "set_row_read_col", "-o", "lanes.csv"]) == 0
+def test_data_has_a_row_for_each_lane(square: Path, command: Command) -> None:
+    command("export", square, "--kernel", "set_row_read_col", "-o", "lanes.csv")
     rows = list(csv.DictReader(Path("lanes.csv").read_text().splitlines()))
     assert len(rows) == 3 * 32 * 32
     loads = [row for row in rows if row["source"] == "tile[tx][ty]"]
@@ -47,18 +47,18 @@ def test_data_has_a_row_for_each_lane(square: Path) -> None:
     assert [int(row["address"]) - start for row in first] == [128 * lane for lane in range(32)]
 
 
-def test_a_figure_and_a_page_are_exported(square: Path) -> None:
-    assert main(["export", str(square), "--kernel", "set_row_read_col", "--figure", "banks", "-o", "banks.html"]) == 0
-    assert main(["export", str(square), "-o", "square.html"]) == 0
+def test_a_figure_and_a_page_are_exported(square: Path, command: Command) -> None:
+    command("export", square, "--kernel", "set_row_read_col", "--figure", "banks", "-o", "banks.html")
+    command("export", square, "-o", "square.html")
     text = Path("square.html").read_text()
     assert "tile[tx][ty]" in text
     assert "2,048" in text  # wavefronts of set_col_read_col
 
 
-def test_a_report_of_the_compiled_view_plays_its_requests(square: Path) -> None:
+def test_a_report_of_the_compiled_view_plays_its_requests(square: Path, command: Command) -> None:
     recording = smemviz.run(square, view="compiled")
     recording.save("square.smem.npz")
-    assert main(["export", "square.smem.npz", "-o", "square.html"]) == 0
+    command("export", "square.smem.npz", "-o", "square.html")
     assert "set_row_read_col_pad" in Path("square.html").read_text()
 
 
@@ -94,13 +94,11 @@ def test_a_notebook_shows_the_table(square: Path) -> None:
     assert "1,024" in shown
 
 
-def test_two_files_of_cuda_are_compared(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_files_of_cuda_are_compared(square: Path, command: Command) -> None:
     other = Path("padded.cu")
     other.write_text(square.read_text().replace("tile[BDIMY][BDIMX]", "tile[BDIMY][PITCH]"))
-    assert main(["diff", str(square), str(other), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["worse"] is False
-    assert main(["diff", str(other), str(square)]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    assert command("diff", square, other, "--json").json["worse"] is False
+    lines = command("diff", other, square, code=1).out.splitlines()
     (load,) = [line.split("│")[1:-1] for line in lines if "tile[tx][ty]" in line]
     cells = ["52", "tile[tx][ty]", "shared load", "32", "32 → 1,024", "0 → 992", "1 → 32", "-"]
     assert [cell.strip() for cell in load] == cells

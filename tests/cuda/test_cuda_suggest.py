@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from helpers.commands import Command
 
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest
 from smemviz.app.tasks.suggester import Suggester, command
-from smemviz.cli.main import main
 from smemviz.frontends.cuda import CudaProgram, View, parse_cuda
 from smemviz.frontends.reading import as_seen
 from smemviz.model.hardware.hardware import H200
@@ -168,23 +167,19 @@ def answered(folder: Path, text: str, view: View = "source") -> Answer:
     return answer(smemviz.run(path, view=view), program, None, "lockstep", H200)
 
 
-def test_a_file_is_rewritten_run_and_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_is_rewritten_run_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(kernels_dir() / "transpose.cu", "transpose.cu")
     before = Path("transpose.cu").read_text()
-    assert main(["suggest", "transpose.cu:tile", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = command("suggest", "transpose.cu:tile", "--json").json
     said = [(one["wavefronts"], one["predicted"], one["verified"]["lockstep"]) for one in facts["suggestions"]]
     assert said == [(6336, 384, {"wavefronts": 384, "problem": None, "notes": []})] * 2
     assert "+    __shared__ float held[TILE][PITCH];" in facts["suggestions"][1]["diff"].splitlines()
-    assert main(["suggest", "transpose.cu", "-o", "better.patch"]) == 0
+    command("suggest", "transpose.cu", "-o", "better.patch")
     assert Path("transpose.cu").read_text() == before
     subprocess.run(["git", "apply", "better.patch"], check=True)
-    capsys.readouterr()
-    assert main(["suggest", "transpose.cu"]) == 0
-    assert capsys.readouterr().out == "transpose.cu: no shared array has excess; there is nothing to change\n"
+    out = command("suggest", "transpose.cu").out
+    assert out == "transpose.cu: no shared array has excess; there is nothing to change\n"
 
 
 def test_rows_of_vectors_are_padded_by_whole_vectors(tmp_path: Path) -> None:
@@ -200,15 +195,14 @@ def test_rows_of_vectors_are_padded_by_whole_vectors(tmp_path: Path) -> None:
     assert "+    __shared__ float4 t[32][9];" in best.diff.splitlines()
 
 
-def test_a_kernel_of_a_template_is_named_with_its_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_of_a_template_is_named_with_its_arguments(tmp_path: Path, command: Command) -> None:
     text = (
         "template <typename T, int N> __global__ void turn(T *out) {\n    __shared__ T t[N][N];\n"
         "    int x = threadIdx.x, y = threadIdx.y;\n    t[y][x] = x;\n    __syncthreads();\n"
         "    out[y * N + x] = t[x][y];\n}\n// smemviz: turn<float, 32><<<1, dim3(32, 32)>>>(zeros(1024))\n"
     )
     (tmp_path / "k.cu").write_text(text)
-    assert main(["suggest", f"{tmp_path / 'k.cu'}:turn<float, 32>"]) == 0
-    assert "+    t[y][x ^ y] = x;" in capsys.readouterr().out.splitlines()
+    assert "+    t[y][x ^ y] = x;" in command("suggest", f"{tmp_path / 'k.cu'}:turn<float, 32>").out.splitlines()
 
 
 def test_a_pointer_that_walks_over_the_pad_is_refuted(tmp_path: Path) -> None:
@@ -269,13 +263,10 @@ __global__ void unwritten(float *out) {
 """
 
 
-def test_what_is_said_of_a_kernel_in_cuda_is_spelled_as_cuda_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_said_of_a_kernel_in_cuda_is_spelled_as_cuda_is(tmp_path: Path, command: Command) -> None:
     (tmp_path / "k.cu").write_text(WRITTEN)
-    assert main(["run", str(tmp_path / "k.cu"), "--json"]) == 1  # it makes mistakes
-    assert main(["suggest", str(tmp_path / "k.cu"), "--json"]) == 0
-    said = capsys.readouterr().out
+    said = command("run", tmp_path / "k.cu", "--json", code=1).out  # it makes mistakes
+    said += command("suggest", tmp_path / "k.cu", "--json").out
     for text in (
         "Pad the row of tile by 1, [32][32] -> [32][33] (128 bytes more), or swizzle to tile[r][c ^ r]:",
         "Leave 1 element of flat unused after every 32, index i + i / 32 (256 bytes more), "

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.commands import Command
 from helpers.script_files import write_script
 
 import smemviz
-from smemviz.cli import main as cli
 from smemviz.errors import InputError, KernelFileError, MissingError
 from smemviz.frontends.reading import read_program
 from smemviz.recordings.recording import Recording
@@ -244,9 +244,8 @@ def test_constants_that_are_not_given_by_name_are_refused() -> None:
 # --- on the command line
 
 
-def test_run_hands_on_what_stands_after_two_dashes(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["run", str(script), "--engine", "lockstep", "--json", "--", "--steps", "3"]) == 0
-    written = capsys.readouterr()
+def test_run_hands_on_what_stands_after_two_dashes(script: Path, command: Command) -> None:
+    written = command("run", script, "--engine", "lockstep", "--json", "--", "--steps", "3")
     data = json.loads(written.out)
     assert [(launch["kernel"], Path(launch["file"]).name) for launch in data["launches"]] == [
         *[("transpose", "train.py")] * 3,
@@ -258,18 +257,18 @@ def test_run_hands_on_what_stands_after_two_dashes(script: Path, capsys: pytest.
 
 
 def test_a_table_names_the_file_of_an_imported_kernel_and_site(
-    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    script: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.chdir(script.parent)
-    assert cli.main(["run", "train.py", "--engine", "lockstep"]) == 0
-    out = capsys.readouterr().out
+    out = command("run", "train.py", "--engine", "lockstep").out
     assert "by_columns: grid 1 x 1 x 1, block 32 x 32 x 1, 4096 bytes of shared memory, in tiles.py" in out
     assert "19 > tiles.py:7" in out
 
 
-def test_a_kernel_file_is_run_as_a_script_when_it_gets_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["run", "kernels/square.py", "--engine", "lockstep", "--"]) == 0
-    assert capsys.readouterr().out.startswith("square.py: all six kernels agree with NumPy\n")
+def test_a_kernel_file_is_run_as_a_script_when_it_gets_arguments(command: Command) -> None:
+    assert command("run", "kernels/square.py", "--engine", "lockstep", "--").out.startswith(
+        "square.py: all six kernels agree with NumPy\n"
+    )
 
 
 def test_a_script_runs_where_numba_s_simulator_is_asked_for_only_after_saying_so(script: Path) -> None:

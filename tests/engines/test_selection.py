@@ -1,12 +1,9 @@
 """What of a run is asked for: blocks, kernels, launches; both engines read it alike."""
 
-import json
-
 import numpy as np
 import pytest
 
 import smemviz
-from smemviz.cli.main import main
 from smemviz.engines.selection import as_blocks
 from smemviz.errors import InputError, LaunchError
 
@@ -96,13 +93,12 @@ def test_only_the_launches_asked_for_are_recorded_and_all_happen(file):
     assert names(kernels="one", max_launches=2) == ["one", "one"]
 
 
-def test_launches_that_were_not_recorded_are_told_of(file, tmp_path, capsys):
+def test_launches_that_were_not_recorded_are_told_of(file, tmp_path, command):
     path = tmp_path / "some.smem.npz"
-    assert main(["run", str(file), "--engine", "lockstep", "--kernel", "one", "-o", str(path)]) == 0
-    assert "\n3 more launches were made and not recorded, as asked\n" in capsys.readouterr().out
+    out = command("run", file, "--engine", "lockstep", "--kernel", "one", "-o", path).out
+    assert "\n3 more launches were made and not recorded, as asked\n" in out
     assert smemviz.load(path).unrecorded == 3
-    assert main(["show", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["unrecorded"] == 3
+    assert command("show", path, "--json").json["unrecorded"] == 3
 
 
 @pytest.mark.parametrize(
@@ -122,6 +118,5 @@ def test_launches_that_were_not_recorded_are_told_of(file, tmp_path, capsys):
         ),
     ],
 )
-def test_what_was_asked_for_in_vain_is_said_in_one_line(file, capsys, options, line):
-    assert main(["run", str(file), "--engine", "lockstep", *options]) == 2
-    assert capsys.readouterr() == ("", line)
+def test_what_was_asked_for_in_vain_is_said_in_one_line(file, command, options, line):
+    assert command("run", file, "--engine", "lockstep", *options, code=2) == ("", line)

@@ -9,8 +9,8 @@ from unicodedata import normalize
 
 import pypdf
 import pytest
+from helpers.commands import Command
 
-from smemviz.cli import main as cli
 from smemviz.i18n import LANGUAGES, gettext, speaking
 from smemviz.lessons import LESSONS, Lesson, lesson_of
 from smemviz.lessons.handout import printed_to_fit
@@ -24,9 +24,9 @@ def pages(path: Path) -> list[str]:
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path) -> None:
+def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path, command: Command) -> None:
     out = tmp_path / "columns.pdf"
-    assert cli.main(["handout", "columns", "-o", str(out)]) == 0
+    command("handout", "columns", "-o", out)
     first, answer = pages(out)  # two pictures of 32 rows each
     assert "Lesson 9 of 16 Down a column" in first
     assert "Rows are 32 words long, and lane i loads tile[i, 0]. How many wavefronts does that take?" in first
@@ -41,9 +41,9 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_the_whole_course_is_one_file_with_its_goals_in_front(tmp_path: Path) -> None:
+def test_the_whole_course_is_one_file_with_its_goals_in_front(tmp_path: Path, command: Command) -> None:
     out = tmp_path / "course.pdf"
-    assert cli.main(["handout", "--all", "-o", str(out)]) == 0
+    command("handout", "--all", "-o", out)
     cover, *sheets = pages(out)
     assert len(sheets) == 2 * len(LESSONS)
     for number, lesson in enumerate(LESSONS, 1):
@@ -66,9 +66,9 @@ def test_the_pictures_of_every_answer_fit_its_page(lesson: Lesson) -> None:
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
 @pytest.mark.parametrize("tag", LANGUAGES)
-def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path) -> None:
+def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path, command: Command) -> None:
     out = tmp_path / "by-hand.pdf"
-    assert cli.main(["handout", "by-hand", "--lang", tag, "-o", str(out)]) == 0
+    command("handout", "by-hand", "--lang", tag, "-o", out)
     # a font draws 手 and the radical ⼿ with one glyph, and a reader of the file finds either
     first, last = (normalize("NFKC", text).replace(" ", "") for text in pages(out))
     with speaking(tag):
@@ -90,23 +90,21 @@ def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path)
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.pdf").write_text("mine")
-    assert cli.main(["handout", *arguments]) == 2
-    err = capsys.readouterr().err
+    err = command("handout", *arguments, code=2).err
     assert err.startswith(f"smemviz: {said}")
     assert err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["there.pdf"]
 
 
 def test_without_a_browser_it_exits_3_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
-    assert cli.main(["handout", "3", "-o", str(tmp_path / "a.pdf")]) == 3
-    err = capsys.readouterr().err
+    err = command("handout", "3", "-o", tmp_path / "a.pdf", code=3).err
     assert err.count("\n") == 1
     assert "need Chrome or Chromium" in err or "need kaleido" in err
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers import swept as made
+from helpers.commands import Command
 
 from smemviz.cli import cluster as cluster_module
 from smemviz.cli.main import main
@@ -55,48 +55,43 @@ def test_a_limit_is_a_number_of_seconds(seconds: str, capsys: pytest.CaptureFixt
     assert "is not a number of seconds" in capsys.readouterr().err
 
 
-def test_a_file_without_the_constants_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", str(kernels_dir() / "square.py")]) == 2
-    assert capsys.readouterr().err.endswith("square.py:1: a sweep sets M, K and N; there is no constant M, K, N\n")
+def test_a_file_without_the_constants_is_refused(command: Command) -> None:
+    assert command("sweep", kernels_dir() / "square.py", code=2).err.endswith(
+        "square.py:1: a sweep sets M, K and N; there is no constant M, K, N\n"
+    )
 
 
-def test_a_kernel_in_cuda_that_is_no_product_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_in_cuda_that_is_no_product_is_refused(tmp_path: Path, command: Command) -> None:
     path = tmp_path / "other.cu"
     path.write_text("#define M 1\n#define K 1\n#define N 1\n__global__ void kernel(int *out) { *out = 1; }\n")
-    assert main(["sweep", str(path)]) == 2
-    assert "says no launch; add a comment" in capsys.readouterr().err
+    assert "says no launch; add a comment" in command("sweep", path, code=2).err
     path.write_text(path.read_text() + "// smemviz: kernel<<<1, 1>>>(zeros(1))\n")
-    assert main(["sweep", str(path)]) == 2
-    assert capsys.readouterr().err == f"smemviz: {path}:4: a sweep needs kernels of (c, a, b); kernel is none\n"
+    err = command("sweep", path, code=2).err
+    assert err == f"smemviz: {path}:4: a sweep needs kernels of (c, a, b); kernel is none\n"
 
 
-def test_a_kernel_that_is_no_product_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_that_is_no_product_is_refused(tmp_path: Path, command: Command) -> None:
     path = tmp_path / "other.py"
     path.write_text(OTHER)
-    assert main(["sweep", str(path)]) == 2
-    assert capsys.readouterr().err == f"smemviz: {path}:6: a sweep needs kernels of (c, a, b); kernel is none\n"
+    err = command("sweep", path, code=2).err
+    assert err == f"smemviz: {path}:6: a sweep needs kernels of (c, a, b); kernel is none\n"
 
 
-def test_where_to_keep_it_is_checked_before_anything_is_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sweep", FILE, "-o", str(tmp_path / "none" / "x.sweep.json")]) == 2
-    assert "there is no folder" in capsys.readouterr().err
+def test_where_to_keep_it_is_checked_before_anything_is_measured(tmp_path: Path, command: Command) -> None:
+    assert "there is no folder" in command("sweep", FILE, "-o", tmp_path / "none" / "x.sweep.json", code=2).err
     broken = tmp_path / "broken.sweep.json"
     broken.write_text("{}")
-    assert main(["sweep", FILE, "-o", str(broken)]) == 2
-    assert "is not a sweep: its schema is not 1" in capsys.readouterr().err
+    assert "is not a sweep: its schema is not 1" in command("sweep", FILE, "-o", broken, code=2).err
 
 
-def test_without_a_gpu_there_is_nothing_to_measure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_gpu_there_is_nothing_to_measure(command: Command) -> None:
     if gpu_engine().available():
         pytest.skip("there is a GPU here")
-    assert main(["sweep", FILE]) == 3
-    assert "no GPU here" in capsys.readouterr().err
+    assert "no GPU here" in command("sweep", FILE, code=3).err
 
 
 def test_a_cluster_measures_each_size_and_knows_what_was_measured_before(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: Command
 ) -> None:
     asked: list[tuple[str, int, list[int]]] = []
     cards = iter(["Test Card"] * 4 + ["Test Card", "Other Card"])
@@ -121,12 +116,10 @@ def test_a_cluster_measures_each_size_and_knows_what_was_measured_before(
     monkeypatch.setattr(cluster_module, "cluster", no_cluster)
     monkeypatch.setattr(cluster_module, "results", lambda client, work, points: (work(*point) for point in points))
     options = ["--sizes", "128,64", "--over", "TILE=16,32", "--dask", "tcp://there:8786"]
-    assert main(["sweep", FILE, *options, "--json"]) == 0
-    points = json.loads(capsys.readouterr().out)["points"]
+    points = command("sweep", FILE, *options, "--json").json["points"]
     assert sorted((point["tile"], point["size"]["m"]) for point in points) == [(16, 64), (16, 128), (32, 64), (32, 128)]
     assert asked == [("16", 64, []), ("32", 64, []), ("16", 128, [64]), ("32", 128, [64])]
-    assert main(["sweep", FILE, *options]) == 2
-    assert capsys.readouterr().err == (
+    assert command("sweep", FILE, *options, code=2).err == (
         "smemviz: tcp://there:8786 has GPUs of several kinds; sweep each kind by itself\n"
     )
 

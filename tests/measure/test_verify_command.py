@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import captured
+from helpers.commands import Command
 
-from smemviz.cli.main import main
 from smemviz.cli.verbs import verify as verb
 from smemviz.engines import backend
 from smemviz.errors import MissingError, RecordingError
@@ -37,43 +36,37 @@ def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb, "recording_for", lambda *_: captured.recording("merged"))
 
 
-def test_without_a_gpu_it_exits_3_and_says_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_gpu_it_exits_3_and_says_so(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "gpu_engine", lambda: type("Gpu", (), {"available": staticmethod(lambda: False)}))
-    assert main(["verify", str(MERGED)]) == 3
-    assert capsys.readouterr().err.startswith("smemviz: no GPU here")
+    assert command("verify", MERGED, code=3).err.startswith("smemviz: no GPU here")
 
 
 def test_without_nsight_compute_it_exits_3_and_says_how_to_get_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing() -> Path:
         raise MissingError("Nsight Compute (ncu) is not installed here")
 
     monkeypatch.setattr(backend, "gpu_engine", Gpu)
     monkeypatch.setattr(counters, "find_ncu", missing)
-    assert main(["verify", str(MERGED)]) == 3
-    assert "not installed here" in capsys.readouterr().err
+    assert "not installed here" in command("verify", MERGED, code=3).err
 
 
 @pytest.mark.usefixtures("h200")
 def test_a_launch_that_may_do_harm_is_not_made_under_the_profiler(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finding = Finding("out_of_bounds", "kernel", 7, (0, 0, 0), ((0, 0, 0),), "c[20] is outside. It was not run.")
     found = replace(captured.recording("merged"), findings=(finding,))
     monkeypatch.setattr(verb, "recording_for", lambda *_: found)
     monkeypatch.setattr(counters, "profile", lambda *_: pytest.fail("it was profiled"))
-    assert main(["verify", str(MERGED)]) == 2
-    said = capsys.readouterr().err
+    said = command("verify", MERGED, code=2).err
     assert said.endswith(":7: out of bounds in kernel: c[20] is outside. It was not run. Mend it, then verify\n")
 
 
 @pytest.mark.usefixtures("h200")
-def test_the_table_has_recorded_and_counted_numbers_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(MERGED)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_table_has_recorded_and_counted_numbers_and_the_reason(command: Command) -> None:
+    lines = command("verify", MERGED).out.splitlines()
     row = next(line for line in lines if "left[ty, k]" in line)
     assert "128 -> 32" in row
     assert "128 -> 64" in row
@@ -84,9 +77,8 @@ def test_the_table_has_recorded_and_counted_numbers_and_the_reason(capsys: pytes
 
 
 @pytest.mark.usefixtures("h200")
-def test_json_has_hardware_verdict_and_because_beside_what_was_recorded(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(MERGED), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_json_has_hardware_verdict_and_because_beside_what_was_recorded(command: Command) -> None:
+    document = command("verify", MERGED, "--json").json
     site = next(s for s in document["launches"][0]["sites"] if s["source"] == "left[ty, k]")
     assert (site["requests"], site["wavefronts"]) == (128, 128)
     assert site["hardware"] == {"requests": 32, "wavefronts": 64, "ideal": 64, "sectors": None}
@@ -96,9 +88,9 @@ def test_json_has_hardware_verdict_and_because_beside_what_was_recorded(capsys: 
 
 
 @pytest.mark.usefixtures("h200")
-def test_the_recording_keeps_verdicts_and_counters(tmp_path: Path) -> None:
+def test_the_recording_keeps_verdicts_and_counters(tmp_path: Path, command: Command) -> None:
     out = tmp_path / "merged.smem.npz"
-    assert main(["verify", str(MERGED), "-o", str(out)]) == 0
+    command("verify", MERGED, "-o", out)
     stored_launches = load(out).launches
     assert [row.verdict for row in stored_launches[0].hardware].count("explained") == 1
     assert stored_launches[0].hardware[4].requests == 32
@@ -106,12 +98,11 @@ def test_the_recording_keeps_verdicts_and_counters(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("h200")
-def test_something_unexplained_exits_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_something_unexplained_exits_1(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
     first, *others = captured.profiled("merged")
     broken = replace(first, instructions=first.instructions[:-1])  # the store to c is not there
     monkeypatch.setattr(counters, "profile", lambda *_: (broken, *others))
-    assert main(["verify", str(MERGED)]) == 1
-    assert "unexplained" in capsys.readouterr().out
+    assert "unexplained" in command("verify", MERGED, code=1).out
 
 
 def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_full(
@@ -142,7 +133,7 @@ def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_ful
 
 
 def test_a_recording_of_another_version_of_the_file_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     device = captured.recording("merged").device
     monkeypatch.setattr(
@@ -151,8 +142,7 @@ def test_a_recording_of_another_version_of_the_file_is_refused(
     monkeypatch.setattr(counters, "find_ncu", lambda: Path("ncu"))
     out = tmp_path / "other.smem.npz"
     captured.recording("removed").save(out)
-    assert main(["verify", str(MERGED), "-o", str(out)]) == 2
-    assert "was made from another version of the file" in capsys.readouterr().err
+    assert "was made from another version of the file" in command("verify", MERGED, "-o", out, code=2).err
 
 
 def test_a_file_whose_verdicts_do_not_fit_its_sites_is_refused(tmp_path: Path) -> None:

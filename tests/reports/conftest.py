@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from helpers.commands import Command, Said
 
 from smemviz import paths as resources
-from smemviz.cli import main as cli
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 
@@ -31,6 +32,6 @@ def square_file() -> Path:
 
 
 @pytest.fixture
-def export() -> Callable[..., int]:
-    """Give what runs ``smemviz export`` with arguments and returns its exit code."""
-    return lambda *arguments: cli.main(["export", *map(str, arguments)])
+def export(command: Command) -> Callable[..., Said]:
+    """Give what runs ``smemviz export``."""
+    return partial(command, "export")

@@ -8,21 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers.commands import Said
 
 from smemviz import paths as resources
 from smemviz.figures.registry import EXPORTED, FIGURES
 from smemviz.reports import files
 
-Export = Callable[..., int]
+Export = Callable[..., Said]
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in EXPORTED])
 def test_a_figure_of_the_page_alone_is_not_offered(
-    export: Export, square_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+    export: Export, square_file: Path, tmp_path: Path, name: str
 ) -> None:
-    with pytest.raises(SystemExit):
-        export(square_file, "--figure", name, "-o", tmp_path / "a.html")
-    assert "choose from" in capsys.readouterr().err
+    assert "choose from" in export(square_file, "--figure", name, "-o", tmp_path / "a.html", code=2).err
 
 
 def test_the_list_of_figures_loads_no_library_for_drawing() -> None:
@@ -53,13 +52,11 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
     square_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     options: tuple[str, ...],
     said: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert export(square_file, *options) == 2
-    error = capsys.readouterr().err
+    error = export(square_file, *options, code=2).err
     assert said in error
     assert error.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
@@ -67,20 +64,16 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
 
 @pytest.mark.parametrize("value", ["--width 1", "--font-size x", "--site a", "--step -1", "--banks 0", "--cc 1"])
 def test_a_value_that_makes_no_sense_is_refused(export: Export, square_file: Path, value: str) -> None:
-    with pytest.raises(SystemExit) as refused:
-        export(square_file, "--figure", "tile", "-o", "a.html", *value.split())
-    assert refused.value.code == 2
+    export(square_file, "--figure", "tile", "-o", "a.html", *value.split(), code=2)
 
 
-def test_a_file_that_is_there_is_kept_unless_told_otherwise(
-    export: Export, square_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_is_there_is_kept_unless_told_otherwise(export: Export, square_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "sites.csv"
     out.write_text("mine")
-    assert export(square_file, "-o", out, "--rows", "sites") == 2
-    assert capsys.readouterr().err == f"smemviz: {out}: is there already; --force overwrites it\n"
+    err = export(square_file, "-o", out, "--rows", "sites", code=2).err
+    assert err == f"smemviz: {out}: is there already; --force overwrites it\n"
     assert out.read_text() == "mine"
-    assert export(square_file, "-o", out, "--rows", "sites", "--force") == 0
+    export(square_file, "-o", out, "--rows", "sites", "--force")
     assert out.read_text().startswith("launch,kernel,")
 
 
@@ -94,16 +87,16 @@ def test_an_export_that_fails_midway_leaves_the_file_as_it_was(
     monkeypatch.setattr(files, "write_csv", fail)
     out = tmp_path / "a.csv"
     out.write_text("mine")
-    assert export(square_file, "-o", out, "--force") == 2
+    export(square_file, "-o", out, "--force", code=2)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
     assert out.read_text() == "mine"
 
 
-def test_a_kernel_file_is_run_first(export: Export, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_file_is_run_first(export: Export, tmp_path: Path) -> None:
     out = tmp_path / "sites.csv"
     kernels = resources.kernels_dir() / "square.py"
-    assert export(kernels, "--set", "IPAD=0", "--engine", "lockstep", "--rows", "sites", "-o", out) == 0
-    assert capsys.readouterr().out == f"{out}: {out.stat().st_size:,} bytes\n"
+    said = export(kernels, "--set", "IPAD=0", "--engine", "lockstep", "--rows", "sites", "-o", out).out
+    assert said == f"{out}: {out.stat().st_size:,} bytes\n"
     padded = [line for line in out.read_text().splitlines() if "set_row_read_col_pad" in line]
     assert any(",1024,32,992,32," in line for line in padded)  # without its pad it conflicts
 
@@ -114,7 +107,6 @@ def test_an_image_without_a_browser_says_what_to_install(
     square_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     missing: str,
 ) -> None:
     if missing == "kaleido":
@@ -123,8 +115,7 @@ def test_an_image_without_a_browser_says_what_to_install(
     else:
         monkeypatch.setattr("choreographer.browsers.chromium.Chromium.find_browser", lambda **_: None)
         said = "images need Chrome or Chromium: install it, or run kaleido_get_chrome; an .html figure needs none"
-    assert export(square_file, "--figure", "tile", "-o", tmp_path / "a.png") == 3
-    assert capsys.readouterr().err == f"smemviz: {said}\n"
+    assert export(square_file, "--figure", "tile", "-o", tmp_path / "a.png", code=3).err == f"smemviz: {said}\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pypdf
 import pytest
+from helpers.commands import Said
 from PIL import Image, ImageColor
 from playwright.sync_api import Page
 
@@ -21,7 +22,7 @@ from smemviz.figures.registry import EXPORTED
 from smemviz.reports import images
 from smemviz.reports.print_layout import Sheet, print_layout
 
-Export = Callable[..., int]
+Export = Callable[..., Said]
 TRANSPOSE = ("--kernel", "set_row_read_col", "--site", "53")
 SVG = "{http://www.w3.org/2000/svg}"
 LANES = {f"L{lane}" for lane in range(32)}
@@ -59,7 +60,7 @@ def test_an_svg_has_no_letter_that_xml_has_not(browser_that_gives: Callable[[byt
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
 def test_an_svg_is_8_cm_wide_and_has_every_lane_as_text(export: Export, square_file: Path, tmp_path: Path) -> None:
-    assert export(square_file, "--figure", "tile", *TRANSPOSE, "-o", tmp_path / "tile.svg") == 0
+    export(square_file, "--figure", "tile", *TRANSPOSE, "-o", tmp_path / "tile.svg")
     root = ET.parse(tmp_path / "tile.svg").getroot()
     assert float(root.attrib["width"]) * 2.54 / 96 == pytest.approx(8.0, rel=5e-3)
     texts = ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
@@ -73,7 +74,7 @@ def test_an_svg_is_8_cm_wide_and_has_every_lane_as_text(export: Export, square_f
 @pytest.mark.usefixtures("image_browser")
 def test_a_pdf_is_vectors_and_text(export: Export, square_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "banks.pdf"
-    assert export(square_file, "--figure", "banks", *TRANSPOSE, "--width", "17", "--caption", "", "-o", out) == 0
+    export(square_file, "--figure", "banks", *TRANSPOSE, "--width", "17", "--caption", "", "-o", out)
     (page,) = pypdf.PdfReader(out).pages
     assert float(page.mediabox.width) / 72 * 2.54 == pytest.approx(17.0, rel=1e-2)
     words = page.extract_text().split()
@@ -86,7 +87,7 @@ def test_a_pdf_is_vectors_and_text(export: Export, square_file: Path, tmp_path: 
 def test_a_png_has_the_dots_asked_for_and_is_not_blank(export: Export, square_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "tile.png"
     options = ("--figure", "tile", *TRANSPOSE, "--width", "10", "--dpi", "150", "--caption", "")
-    assert export(square_file, *options, "-o", out) == 0
+    export(square_file, *options, "-o", out)
     with Image.open(out) as image:
         assert image.width == pytest.approx(10 / 2.54 * 150, rel=5e-3)
         pixels = np.asarray(image.convert("RGBA")).astype(int)
@@ -118,7 +119,7 @@ def test_several_images_take_one_browser_and_dark_ones_their_paper() -> None:
 
 @pytest.mark.parametrize("name", EXPORTED)
 def test_a_figure_as_html_holds_all_it_needs(export: Export, square_file: Path, tmp_path: Path, name: str) -> None:
-    assert export(square_file, "--figure", name, "-o", tmp_path / "figure.html") == 0
+    export(square_file, "--figure", name, "-o", tmp_path / "figure.html")
     text = (tmp_path / "figure.html").read_text("utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None
@@ -132,7 +133,7 @@ def test_a_figure_as_html_holds_all_it_needs(export: Export, square_file: Path, 
 def test_a_figure_as_html_opens_from_disk_without_a_network(
     export: Export, square_file: Path, tmp_path: Path, page: Page
 ) -> None:
-    assert export(square_file, "--figure", "tile", *TRANSPOSE, "--theme", "dark", "-o", tmp_path / "tile.html") == 0
+    export(square_file, "--figure", "tile", *TRANSPOSE, "--theme", "dark", "-o", tmp_path / "tile.html")
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))

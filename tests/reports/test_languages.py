@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pypdf
 import pytest
+from helpers.commands import Said
 from helpers.pseudo import TAG, pseudo
 from playwright.sync_api import Page
 
@@ -25,7 +26,7 @@ from smemviz.reports.pictures import picture
 from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Wanted, launches
 
-Export = Callable[..., int]
+Export = Callable[..., Said]
 TRANSPOSE = Wanted(kernel="set_row_read_col", line=53)
 LETTERS = {"en": "µ…·", "ko": "뱅크 충돌 웨이브프론트", "zh-Hans": "存储体冲突、波前、线程束。"}
 MISSING = "\x00"  # what pypdf reads of a glyph that stands for no letter
@@ -61,7 +62,7 @@ def test_a_figure_for_print_says_in_the_language_what_it_shows(
 ) -> None:
     out = tmp_path / "banks.pdf"
     options = ("--figure", "banks", "--kernel", "set_row_read_col", "--site", "53", "--lang", tag)
-    assert export(square_file, *options, "-o", out) == 0
+    export(square_file, *options, "-o", out)
     text = read(out.read_bytes())
     assert MISSING not in text
     with speaking(tag):
@@ -94,7 +95,7 @@ def test_a_report_speaks_the_language(
     export: Export, square: Recording, square_file: Path, tmp_path: Path, page: Page, tag: str
 ) -> None:
     out = tmp_path / "report.html"
-    assert export(square_file, "--lang", tag, "-o", out) == 0
+    export(square_file, "--lang", tag, "-o", out)
     page.on("console", lambda said: pytest.fail(said.text))
     page.on("pageerror", lambda error: pytest.fail(str(error)))
     page.context.set_offline(True)
@@ -112,19 +113,17 @@ def test_a_report_speaks_the_language(
 
 @pytest.mark.parametrize("name", EXPORTED)
 def test_a_figure_as_html_is_of_its_language(export: Export, square_file: Path, tmp_path: Path, name: str) -> None:
-    assert export(square_file, "--figure", name, "--lang", "ko", "-o", tmp_path / "figure.html") == 0
+    export(square_file, "--figure", name, "--lang", "ko", "-o", tmp_path / "figure.html")
     text = (tmp_path / "figure.html").read_text("utf-8")
     assert '<html lang="ko">' in text
     assert "Noto Sans CJK KR" in text
     assert re.search(r'id="figure" role="group" aria-label="[^"]+"', text)
 
 
-def test_data_have_no_language(
-    export: Export, square_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_data_have_no_language(export: Export, square_file: Path, tmp_path: Path) -> None:
     for name in ("a.csv", "a.json"):
-        assert export(square_file, "--lang", "ko", "-o", tmp_path / name) == 2
-        assert f"--lang does not apply to {Path(name).suffix}" in capsys.readouterr().err
+        err = export(square_file, "--lang", "ko", "-o", tmp_path / name, code=2).err
+        assert f"--lang does not apply to {Path(name).suffix}" in err
 
 
 # In brackets: what no message says

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pyarrow.parquet as pq
 import pytest
+from helpers.commands import Said
 from helpers.strategies import totals
 
 from smemviz.model.hardware.hardware import H200
@@ -89,15 +90,13 @@ def test_what_cannot_be_told_is_null_and_not_zero(square: Recording, tmp_path: P
 
 
 def test_parquet_without_pyarrow_says_what_to_install(
-    export: Callable[..., int],
+    export: Callable[..., Said],
     square_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("smemviz.reports.data_tables.find_spec", lambda name: None)
-    assert export(square_file, "-o", tmp_path / "a.parquet") == 3
-    assert capsys.readouterr().err == (
+    assert export(square_file, "-o", tmp_path / "a.parquet", code=3).err == (
         "smemviz: Parquet needs pyarrow: pip install 'smemviz[parquet]'; a .csv needs nothing\n"
     )
     assert list(tmp_path.iterdir()) == []

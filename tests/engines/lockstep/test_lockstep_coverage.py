@@ -1,12 +1,9 @@
 """The table of what is in and what is out is what the engine does."""
 
-import json
-
 import numpy as np
 import pytest
 from helpers.lockstep_text import body
 
-from smemviz.cli.main import main
 from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.python.functions.coverage import rows
 from smemviz.errors import UnsupportedError
@@ -62,12 +59,10 @@ def test_every_name_with_a_rule_is_listed_once():
     assert sorted(listed) == sorted({*names.VALUES, *names.CALLS})
 
 
-def test_features_prints_both_tables_and_the_same_as_json(capsys):
-    assert main(["features"]) == 0
-    text = capsys.readouterr().out
+def test_features_prints_both_tables_and_the_same_as_json(command):
+    text = command("features").out
     assert "cuda.shfl_sync" in text.replace("\n", "")
-    assert main(["features", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = command("features", "--json").json
     python = [f["feature"] for f in found["features"] if not f["group"].startswith("PTX")]
     assert python == [row.feature for row in rows()]
     assert {f["says"] for f in found["features"] if f["executed"]} == {None}

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from helpers.lockstep_text import FILE, HEAD, START, body, launch_text, run_text, what
 
-from smemviz.cli import main as cli
 from smemviz.engines.lockstep import Limits
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 
@@ -429,12 +428,11 @@ def test_the_last_loop_of_a_kernel_may_end_earlier_for_some_threads():
     assert finding.kind == "barrier_skipped"
 
 
-def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, capsys):
+def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, command):
     file = tmp_path / "flag.py"
     file.write_text(f"{HEAD}@cuda.jit\ndef k(a):\n    a[0] = 1\n\n\ndef main():\n    k[2, 64](np.zeros(1, np.int64))\n")
 
-    assert cli.main(["run", str(file), "--engine", "lockstep"]) == 0
-    assert "benign race in k" in capsys.readouterr().out
+    assert "benign race in k" in command("run", file, "--engine", "lockstep").out
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from helpers.lockstep_text import HEAD, START, body, launch_text, what
 
-from smemviz.cli import main as cli
 from smemviz.engines.lockstep import Limits
 from smemviz.engines.lockstep.hazards import hazards
 from smemviz.engines.lockstep.hazards.remedies import Race
@@ -52,15 +51,14 @@ def test_a_reverse_with_its_barrier_does_not():
     assert found(REVERSE.replace("BARRIER", "cuda.syncthreads()"), grid=3, block=64) == []
 
 
-def test_run_prints_a_race_and_exits_1(tmp_path, capsys):
+def test_run_prints_a_race_and_exits_1(tmp_path, command):
     file = tmp_path / "reverse.py"
     kernel = "".join(f"    {one}\n" for one in REVERSE.replace("BARRIER", "x = 0").strip().splitlines())
     file.write_text(
         f"{HEAD}@cuda.jit\ndef reverse(out):\n{kernel}\n\ndef main():\n    reverse[1, 64](np.zeros(64, np.int64))\n"
     )
 
-    assert cli.main(["run", str(file), "--engine", "lockstep"]) == 1
-    before, _, _ = capsys.readouterr().out.rpartition("\n\n")
+    before, _, _ = command("run", file, "--engine", "lockstep", code=1).out.rpartition("\n\n")
     assert before.endswith(
         f"reverse.py:{START + 6}: race in reverse, block (0, 0, 0), threads (63, 0, 0), (0, 0, 0): "
         f"held[63] is stored by thread (63, 0, 0) at line {START + 4} and loaded by thread (0, 0, 0) "
