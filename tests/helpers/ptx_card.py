@@ -51,7 +51,7 @@ class LockstepCard:
         module = parse(kernel.ptx)
         entry = Kernel(module, kernel.name)
         steps = steps_of(entry)
-        layout = place_shared(entry, self.entry, configuration.dynamic_shared)
+        layout, variables = place_shared(entry, self.entry, configuration.dynamic_shared)
         named = dict(zip((one.name for one in entry.function.parameters), parameters, strict=True))
         memory, symbols = _memory(entry, module, Given(self.memory, named))
         sites = SiteMap(entry, "", _NoSources())
@@ -61,14 +61,14 @@ class LockstepCard:
         machine = Machine(
             entry,
             configuration,
-            layout.shared,
+            layout,
             sites,
             NoLog(sites.sites, blocks, warps, 0),
             findings,
             GlobalRaces(sites.sites, {}, blocks, 32 * warps, findings),
             memory,
             named,
-            symbols | layout.symbols,
+            symbols | variables,
             grid_workspace=self.reserve(WORKSPACE_BYTES, 0).start if kernel.cooperative else None,
         )
         with np.errstate(all="ignore"):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smemviz.engines.lockstep.ptx.code.module import Instruction, Number, Pair, PtxError
+from smemviz.engines.lockstep.ptx.code.module import Instruction, Number, Operand, Pair, PtxError
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.registers import Read, Write, read, write
 
@@ -21,12 +22,12 @@ class Barrier:
     """
 
     number: Read | None
-    count: Read | None
-    members: Read | None
-    arrives: bool
-    reduction: str | None
-    test: Read | None
-    result: Write | None
+    count: Read | None = None
+    members: Read | None = None
+    arrives: bool = False
+    reduction: str | None = None
+    test: Read | None = None
+    result: Write | None = None
 
 
 def barrier_of(kernel: Kernel, one: Instruction) -> Barrier:
@@ -39,26 +40,26 @@ def barrier_of(kernel: Kernel, one: Instruction) -> Barrier:
         raise PtxError("a barrier under a condition is not executed", one.place)
     operands = one.operands
     if one.has("warp"):
-        return Barrier(None, None, read(kernel, operands[0], "u32"), False, None, None, None)
+        return Barrier(None, members=read(kernel, operands[0], "u32"))
     if one.has("cluster"):
         # A launch has no clusters here, so that each block is one: all its threads meet where they wait.
-        return Barrier(read(kernel, Number(_OF_CLUSTER), "u32"), None, None, one.has("arrive"), None, None, None)
-    if one.has("red"):
-        what = one.one_of("popc", "and", "or")
-        kind = "u32" if what == "popc" else "pred"
-        destination, number, *count, test = operands
-        if isinstance(destination, Pair):
-            raise PtxError(f"{one.text} is not executed", one.place)
-        counted = read(kernel, count[0], "u32") if count else None
-        return Barrier(
-            read(kernel, number, "u32"),
-            counted,
-            None,
-            False,
-            what,
-            read(kernel, test, "pred"),
-            write(kernel, destination, kind),
-        )
-    number = operands[0] if operands else Number(0)
-    counted = read(kernel, operands[1], "u32") if len(operands) > 1 else None
-    return Barrier(read(kernel, number, "u32"), counted, None, one.has("arrive"), None, None, None)
+        return Barrier(read(kernel, Number(_OF_CLUSTER), "u32"), arrives=one.has("arrive"))
+    if not one.has("red"):
+        number, *count = operands or (Number(0),)
+        return Barrier(read(kernel, number, "u32"), _threads(kernel, count), arrives=one.has("arrive"))
+    what = one.one_of("popc", "and", "or")
+    destination, number, *count, test = operands
+    if isinstance(destination, Pair):
+        raise PtxError(f"{one.text} is not executed", one.place)
+    return Barrier(
+        read(kernel, number, "u32"),
+        _threads(kernel, count),
+        reduction=what,
+        test=read(kernel, test, "pred"),
+        result=write(kernel, destination, "u32" if what == "popc" else "pred"),
+    )
+
+
+def _threads(kernel: Kernel, count: Sequence[Operand]) -> Read | None:
+    """Return what reads for how many threads a barrier waits, None where it does not say."""
+    return read(kernel, count[0], "u32") if count else None

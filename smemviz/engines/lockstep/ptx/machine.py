@@ -117,6 +117,11 @@ class Machine:
         """How many threads run now."""
         return self.count if self.lanes is None else len(self.lanes)
 
+    @property
+    def threads(self) -> NDArray[np.intp]:
+        """The numbers of the threads that run now."""
+        return np.arange(self.count) if self.lanes is None else self.lanes
+
     def run_all(self) -> None:
         """Let every thread that has not ended run."""
         self.set_lanes(None if self.live.full else np.flatnonzero(self.live.lanes), self.live)
@@ -362,9 +367,7 @@ class Machine:
 
     def _find(self, kind: str, site: int | None, space: str, message: str) -> None:
         line, column = self.sites.place_of(site, space)
-        self.find(
-            kind, line, column, self.one_each(np.arange(self.count) if self.lanes is None else self.lanes), message
-        )
+        self.find(kind, line, column, self.threads, message)
 
     def find(self, kind: str, line: int, column: int, threads: NDArray[Any], message: str) -> None:
         """Note a mistake at a place once, with the first block that makes it and up to eight of its threads."""

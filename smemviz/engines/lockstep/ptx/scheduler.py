@@ -149,7 +149,7 @@ class Scheduler:
             if 0 < count < taken.size:
                 each = m.one_each(taken)
                 if ends:
-                    self._finish(np.flatnonzero(each) if m.lanes is None else m.lanes[each], m.live.lanes)
+                    self._finish(m.threads[each])
                 self._go_apart(np.where(each, target, block.following).astype(np.int32))
                 return
             taken = count > 0
@@ -163,31 +163,27 @@ class Scheduler:
         if self._together is not None and not ends:
             self._together = to
             return
-        lanes = self._chosen()
+        lanes = m.threads
         if self._together is None or ends:
             self._at[lanes] = to
         if ends:
             self._together = None
-            self._finish(lanes, m.live.lanes)
+            self._finish(lanes)
 
     def _go_apart(self, to: NDArray[np.int32]) -> None:
         """Send each of the threads chosen to a block of its own."""
-        lanes = self._chosen()
+        lanes = self._machine.threads
         self._together = None
         self._at[lanes] = to
         if self._returns:
             ending = np.isin(to, list(self._returns))
             if ending.any():
-                self._finish(lanes[ending], self._machine.live.lanes)
+                self._finish(lanes[ending])
 
-    def _chosen(self) -> NDArray[np.intp]:
-        m = self._machine
-        return np.arange(m.count) if m.lanes is None else m.lanes
-
-    def _finish(self, lanes: NDArray[np.intp], live: NDArray[np.bool_]) -> None:
+    def _finish(self, lanes: NDArray[np.intp]) -> None:
         """Note that threads have ended."""
         m = self._machine
-        live = live.copy()
+        live = m.live.lanes.copy()
         live[lanes] = False
         m.live = Mask(live, int(np.count_nonzero(live)))
         self._at[lanes] = self._end
@@ -202,9 +198,9 @@ class Scheduler:
             if self._waiting.pass_together(barrier):
                 self._together = step.block.following
                 return
-            self._at[self._chosen()] = self._together
+            self._at[self._machine.threads] = self._together
             self._together = None
-        lanes = self._chosen()
+        lanes = self._machine.threads
         self._at[lanes] = step.block.following
         self._waiting.arrive(lanes, barrier, step.place)
         self._waiting.release()
@@ -214,13 +210,13 @@ class Scheduler:
         m = self._machine
         line, column = m.sites.line_of(step.place)
         message = said("waits in a loop for what no thread does; check what it waits for, and who stores that")
-        m.find("deadlock", line, column, self._chosen(), message)
+        m.find("deadlock", line, column, m.threads, message)
         raise StoppedError
 
     def _trap(self, step: Step) -> None:
         m = self._machine
         line, column = m.sites.line_of(step.place)
-        m.find("trap", line, column, self._chosen(), said("the kernel traps; a device stops it here"))
+        m.find("trap", line, column, m.threads, said("the kernel traps; a device stops it here"))
         raise StoppedError
 
 

@@ -158,8 +158,7 @@ class Waiting:
     def _deliver(self, barrier: Barrier, test: NDArray[np.bool_]) -> None:
         """Write what a barrier finds in all threads of each block."""
         m = self._machine
-        lanes = np.arange(m.count) if m.lanes is None else m.lanes
-        blocks = lanes // m.shape[1]
+        blocks = m.threads // m.shape[1]
         yes = np.bincount(blocks, test, minlength=m.shape[0]).astype(np.uint32)
         there = np.bincount(blocks, minlength=m.shape[0])
         found: Value = {"popc": yes, "and": yes == there, "or": yes > 0}[barrier.reduction or ""]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,11 +18,12 @@ from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, check_threads, telling
 from smemviz.engines.lockstep.log import Log, NoLog
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
+from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import Given, given_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.layout import Placed, initial_bytes, place_shared
+from smemviz.engines.lockstep.ptx.host.layout import initial_bytes, place_shared
 from smemviz.engines.lockstep.ptx.host.written import watched_allocations
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine, StoppedError
@@ -41,13 +42,14 @@ from smemviz.recordings.spelling import CPP
 
 @dataclass(frozen=True)
 class Prepared:
-    """A kernel made ready for launches of one shape: its code, where its shared arrays lie, its sites."""
+    """A kernel made ready for launches of one shape: its code, where its shared arrays and variables lie, its sites."""
 
     entry: Entry
     kernel: Kernel
     steps: tuple[Step, ...]
     sources: Sources
-    layout: Placed
+    layout: SharedLayout
+    symbols: Mapping[str, int]
     sites: SiteMap
 
     def launch(
@@ -61,7 +63,7 @@ class Prepared:
             grid=configuration.grid,
             block=configuration.block,
             dynamic_shared=configuration.dynamic_shared,
-            shared_bytes=self.layout.shared.nbytes,
+            shared_bytes=self.layout.nbytes,
             sites=named,
             arrays=arrays,
             requests=requests,
@@ -83,9 +85,9 @@ def prepare(entry: Entry, configuration: Configuration, place: Place) -> Prepare
         kernel, steps = _made_ready(entry.compiled.ptx, entry.symbol)
     except PtxError as error:
         raise unsupported(error, entry, sources) from None
-    layout = place_shared(kernel, entry, configuration.dynamic_shared)
+    layout, symbols = place_shared(kernel, entry, configuration.dynamic_shared)
     check_shared(place, layout.static, configuration.dynamic_shared, target)
-    return Prepared(entry, kernel, steps, sources, layout, SiteMap(kernel, entry.plain, sources))
+    return Prepared(entry, kernel, steps, sources, layout, symbols, SiteMap(kernel, entry.plain, sources))
 
 
 def launch(
@@ -114,7 +116,7 @@ def launch(
     kernel, layout, sites = ready.kernel, ready.layout, ready.sites
     given = given_arguments(entry, kernel, args, place, GlobalMemory())
     memory, symbols = _memory(kernel, kernel.module, given)
-    symbols |= layout.symbols
+    symbols |= ready.symbols
     cooperative = entry.is_cooperative
     if cooperative:
         check_threads(place, configuration, MOST_COOPERATING, "this_grid()")
@@ -130,7 +132,7 @@ def launch(
     machine = Machine(
         kernel,
         configuration,
-        layout.shared,
+        layout,
         sites,
         log,
         findings,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,26 +22,11 @@ _DYNAMIC_ALIGNMENT = 16
 _NUMBER = re.compile(r"(\d+)")
 
 
-@dataclass(frozen=True)
-class Placed:
-    """Shared memory as the kernel has it: the layout, and the address of each variable."""
+def place_shared(kernel: Kernel, entry: Entry, dynamic: int) -> tuple[SharedLayout, dict[str, int]]:
+    """Place static variables in their order, each aligned, and dynamic memory after them.
 
-    shared: SharedLayout
-    symbols: dict[str, int]
-
-    @property
-    def placed(self) -> tuple[ArrayInfo, ...]:
-        """The arrays."""
-        return self.shared.placed
-
-    @property
-    def static(self) -> int:
-        """Bytes that are not dynamic."""
-        return self.shared.static
-
-
-def place_shared(kernel: Kernel, entry: Entry, dynamic: int) -> Placed:
-    """Place static variables in their order, each aligned, and dynamic memory after them."""
+    Returns the layout, and the address of each variable.
+    """
     end = WINDOW_START
     symbols = {}
     for variable in kernel.shared:
@@ -57,7 +41,7 @@ def place_shared(kernel: Kernel, entry: Entry, dynamic: int) -> Placed:
         _array(variable, symbols[variable.name], variable.size or dynamic, entry) for variable in kernel.shared
     )
     nbytes = base + dynamic - WINDOW_START
-    return Placed(SharedLayout(WINDOW_START, static, dynamic, nbytes, arrays), symbols)
+    return SharedLayout(WINDOW_START, static, dynamic, nbytes, arrays), symbols
 
 
 def _array(variable: Variable, address: int, nbytes: int, entry: Entry) -> ArrayInfo:

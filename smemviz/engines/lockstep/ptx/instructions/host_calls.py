@@ -47,9 +47,8 @@ def _assert(kernel: Kernel, one: Instruction) -> Action:
 
     def run(m: Machine) -> None:
         line, column = m.sites.line_of(place)
-        threads = np.arange(m.count) if m.lanes is None else m.lanes
         message = said("{what} fails; a device stops the kernel here", what=m.sites.text_of(place))
-        m.find("assertion", line, column, threads, message)
+        m.find("assertion", line, column, m.threads, message)
         raise StoppedError
 
     return run

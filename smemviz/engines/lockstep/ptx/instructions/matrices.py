@@ -53,8 +53,7 @@ def _matrix(kernel: Kernel, one: Instruction) -> Action:
                 m.out_of_bounds(site, "shared", used[~m.inside("shared", used, _ROW_BYTES)], _ROW_BYTES)
                 return
             m.request(site, "shared", used, _ROW_BYTES, () if loads else [used.astype(np.uint64)] * 2)
-        threads = np.arange(m.count) if m.lanes is None else m.lanes
-        start = (m.shared_starts[threads].reshape(-1, 32) + rows)[:, : 8 * count]
+        start = (m.shared_starts[m.threads].reshape(-1, 32) + rows)[:, : 8 * count]
         memory = m.shared_views[2].reshape(-1)
         for number in range(count):
             low, high = _elements(start[:, 8 * number : 8 * number + 8], transposed)

@@ -43,7 +43,7 @@ def _wmma(kernel: Kernel, one: Instruction) -> Action:
     where, step = address_of(kernel, place), read(kernel, stride, "u32")
     space, width, by_rows = space_of(one), SIZES[kind], one.one_of("row", "col") == "row"
     site = kernel.memory_site(one, space, f"wmma_{what}", width, dtype_name("b16" if kind == "bf16" else kind))
-    held = _Fragment(kernel, registers, kind, part)
+    held = _Fragment(kernel, registers, kind)
     row, column = np.divmod(np.arange(rows * columns), columns)
 
     def run(machine: Machine) -> None:
@@ -54,9 +54,7 @@ def _wmma(kernel: Kernel, one: Instruction) -> Action:
         at = at - (WINDOWS[name] if space == "generic" else 0)
         offset = (row * across + column) if by_rows else (column * across + row)
         elements = (at + offset * width).reshape(-1)
-        threads = np.repeat(
-            (np.arange(machine.count) if machine.lanes is None else machine.lanes)[::32], rows * columns
-        )
+        threads = np.repeat(machine.threads[::32], rows * columns)
         if not machine.inside(name, elements, width).all():
             machine.out_of_bounds(site, name, elements[~machine.inside(name, elements, width)], width)
             return
@@ -83,7 +81,7 @@ def _wmma(kernel: Kernel, one: Instruction) -> Action:
 class _Fragment:
     """The registers of a fragment: element e of the matrix is in lane e % 32, in order."""
 
-    def __init__(self, kernel: Kernel, operand: Operand, kind: str, part: str) -> None:
+    def __init__(self, kernel: Kernel, operand: Operand, kind: str) -> None:
         items = items_of(operand)
         self._reads: list[Read] = [read(kernel, item, "b32") for item in items]
         self._puts = [write(kernel, item, "b32") for item in items]
@@ -113,9 +111,7 @@ def _multiply(kernel: Kernel, one: Instruction, sizes: dict[str, tuple[int, int]
         kinds = {"d": types[0], "a": "f16", "b": "f16", "c": types[1]}
     else:
         kinds = dict(zip("dabc", types[-4:], strict=True))
-    parts = {
-        part: _Fragment(kernel, operand, kinds[part], part) for part, operand in zip("dabc", one.operands, strict=True)
-    }
+    parts = {part: _Fragment(kernel, operand, kinds[part]) for part, operand in zip("dabc", one.operands, strict=True)}
     whole = kinds["c"] == "s32"
 
     def run(m: Machine) -> None:
