@@ -17,7 +17,7 @@ from smemviz.engines.recorder import Progress, Recorder
 from smemviz.engines.script_host import execute
 from smemviz.engines.selection import Blocks, Picker, selection
 from smemviz.errors import InputError, KernelFileError
-from smemviz.frontends.numba.functions import Function, function_of
+from smemviz.frontends.numba.functions import Function, function_in, function_of
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.recordings.data import Finding, Launch
@@ -48,8 +48,7 @@ def run_script(
     kind = chosen(engine)
 
     def find(kernel: FunctionType) -> Function:
-        same_file = kernel.__code__.co_filename == program.file
-        return function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
+        return function_in(kernel, program.file, program.source, program.tree)
 
     seeing = _seeing(kind, find, progress, log_bytes, picker or Picker())
     with seeing as recorder, _seeing_cupy(kind, program, recorder), recorder.recording(_script_failed):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import said
 from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.rewrites import NotRewrittenError
@@ -105,8 +106,7 @@ def _handed_over(program: Program, call: ast.Call, array: ast.Name, function: as
             callers=callers,
         )
         raise NotRewrittenError(call.lineno, what)
-    parameters = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    names = [n for n, given in zip(parameters, call.args, strict=False) if given is array]
+    names = [n for n, given in zip(positional(function), call.args, strict=False) if given is array]
     names += [k.arg for k in call.keywords if k.value is array and k.arg]
     if len(names) != 1:
         what = said("it is not known which argument of {function} {array} is", function=function.name, array=array.id)

@@ -18,11 +18,6 @@ from smemviz.engines.lockstep.ptx.steps import steps_of
 from smemviz.recordings.spelling import CPP
 
 
-class _NoSources:
-    def file(self, number):
-        return None
-
-
 class LockstepCard:
     """Runs PTX in lockstep; ``outputs`` are what each run left in the arrays that were placed."""
 
@@ -54,7 +49,7 @@ class LockstepCard:
         layout, variables = place_shared(entry, self.entry, configuration.dynamic_shared)
         named = dict(zip((one.name for one in entry.function.parameters), parameters, strict=True))
         memory, symbols = _memory(entry, module, Given(self.memory, named))
-        sites = SiteMap(entry, "", _NoSources())
+        sites = SiteMap(entry, "", {})
         blocks = int(np.prod(configuration.grid))
         warps = -(-int(np.prod(configuration.block)) // 32)
         findings = Findings("", configuration, 0, CPP)

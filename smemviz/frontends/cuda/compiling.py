@@ -12,9 +12,10 @@ from smemviz.frontends.cuda.functions import find_functions, without_host
 from smemviz.frontends.cuda.headers import EVERYWHERE, HEADERS
 from smemviz.frontends.cuda.includes import is_of_cuda, own_headers
 from smemviz.frontends.cuda.nvrtc import CompileError, compile_ptx
-from smemviz.frontends.cuda.placing import Place, one_token_a_line
+from smemviz.frontends.cuda.placing import one_token_a_line
 from smemviz.frontends.cuda.program import CudaProgram, View
 from smemviz.frontends.cuda.shapes import Parameter, Probe, SharedDeclaration
+from smemviz.frontends.cuda.sources import Text
 from smemviz.messages import said
 
 _OPTIONS = (
@@ -26,20 +27,6 @@ _OPTIONS = (
 _LINES = "-lineinfo"
 # Keeps the accesses as they are written; without it loops are unrolled and loads forwarded, as nvcc does.
 _AS_WRITTEN = "--Ofast-compile=max"
-
-
-@dataclass(frozen=True)
-class Text:
-    """A file that PTX names: its name, its text, the lines that the compiler saw, and the place of each of these."""
-
-    file: str
-    source: str
-    lines: str = ""
-    places: tuple[Place, ...] = ()
-
-    def place(self, line: int) -> Place | None:
-        """Return the place of a line that PTX names, None where it names none."""
-        return self.places[line - 1] if 0 < line <= len(self.places) else None
 
 
 @dataclass(frozen=True)
@@ -60,6 +47,11 @@ class Compiled:
         """Return the file that PTX names by a path."""
         name = path.replace("\\", "/")
         return next((text for given, text in self.texts.items() if name == given or name.endswith(f"/{given}")), None)
+
+    def numbered(self, files: Mapping[int, str]) -> dict[int, Text]:
+        """Return the files that PTX names by the numbers it gives them, but for CUDA's own headers."""
+        found = {number: self.text(path) for number, path in files.items()}
+        return {number: text for number, text in found.items() if text is not None}
 
 
 def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "source") -> Compiled:

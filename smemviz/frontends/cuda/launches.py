@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.errors import KernelFileError, LaunchError
+from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.cuda.functions import Function
 from smemviz.frontends.cuda.lexing import Lines, closing, code, scan
 from smemviz.frontends.cuda.program import CudaProgram
@@ -161,15 +162,6 @@ def _wanted(program: CudaProgram, text: str, line: int) -> Wanted:
             program.file, line, said("dynamic shared memory is a number of bytes; {value} is not", value=repr(dynamic))
         )
     return Wanted(name, line, sizes[0], sizes[1], dynamic, tuple(arguments))
-
-
-def wrong_number(file: str, line: int, kernel: str, names: Sequence[str], given: int) -> LaunchError:
-    """Return the error of a launch with another number of arguments than the kernel has parameters."""
-    values = {"kernel": kernel, "names": ", ".join(names), "given": given}
-    what = said("{kernel} takes {wanted} arguments ({names}); the launch gives {given}", wanted=len(names), **values)
-    if len(names) == 1:
-        what = said("{kernel} takes 1 argument ({names}); the launch gives {given}", **values)
-    return LaunchError(file, line, what)
 
 
 def _arguments(text: str) -> list[ast.expr]:

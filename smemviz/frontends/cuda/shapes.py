@@ -79,21 +79,12 @@ class Parameter:
     element: Element
 
 
-@dataclass(frozen=True)
-class _Declared:
-    function: str
-    name: str
-    line: int
-    rank: int
-    dynamic: bool
-
-
 class Probe:
     """The text that says the sizes, and what its PTX says."""
 
     def __init__(self, source: str, functions: Sequence[Function]) -> None:
         self._kernels = {function.name: function for function in functions if function.is_kernel}
-        self._declared: list[_Declared] = []
+        self._declared: list[tuple[str, str, int, bool]] = []  # function, name, line, whether it is dynamic
         self.text = _TYPES + self._with_probes(source, functions)
 
     def read(self, ptx: str) -> tuple[tuple[SharedDeclaration, ...], dict[str, tuple[Parameter, ...]]]:
@@ -108,18 +99,9 @@ class Probe:
                 continue
             index, *numbers = map(int, match["numbers"].split())
             if match["what"] == "S":
-                declared, kind, sizes = self._declared[index], numbers[0], tuple(numbers[1:])
-                shared.append(
-                    SharedDeclaration(
-                        entry,
-                        declared.function,
-                        declared.name,
-                        declared.line,
-                        declared.dynamic,
-                        _element(kind, sizes[-1]),
-                        sizes,
-                    )
-                )
+                kind, *sizes = numbers
+                element = _element(kind, sizes[-1])
+                shared.append(SharedDeclaration(entry, *self._declared[index], element, tuple(sizes)))
             else:
                 pointer, kind, size = numbers
                 found = Parameter(names[index][1], bool(pointer), _element(kind, size))
@@ -134,11 +116,9 @@ class Probe:
         for statement in shared_statements(tokens):
             inside = next((f for f in functions if f.body < tokens[statement.first].start < f.end), None)
             for one in statement.declarators:
-                name, rank, dynamic = one.name, len(one.extents), one.dynamic
-                number = len(self._declared)
-                line = lines.place(name.start)[0]
-                self._declared.append(_Declared(inside.name if inside else "", name.text, line, rank, dynamic))
-                text = _shared_comment(number, name.text, rank, dynamic)
+                name, line = one.name.text, lines.place(one.name.start)[0]
+                text = _shared_comment(len(self._declared), name, len(one.extents), one.dynamic)
+                self._declared.append((inside.name if inside else "", name, line, one.dynamic))
                 if inside is None:
                     outside.append(text)
                 else:

@@ -82,6 +82,12 @@ def function_of(function: FunctionType, source: str | None = None, tree: ast.Mod
     return defined(Function(function.__name__, code.co_filename, source, tree, node, scope))
 
 
+def function_in(function: FunctionType, file: str, source: str, tree: ast.Module) -> Function:
+    """Find the definition of a Python function, in the text of ``file`` where it came from there."""
+    own = function.__code__.co_filename == file
+    return function_of(function, source, tree) if own else function_of(function)
+
+
 def defined(function: Function) -> Function:
     """Return a function rewritten as Numba does before it compiles; those defined in it stand in its scope."""
     made = plain(function.node)

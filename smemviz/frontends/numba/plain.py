@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from smemviz.frontends.numba.methods import METHODS, PREFIX
+from smemviz.frontends.numba.syntax import parameters, stored
 
 _Function = ast.FunctionDef
 
@@ -51,12 +52,12 @@ class _Plainer(ast.NodeTransformer):
     def __init__(self, function: _Function) -> None:
         self._function = function
         self._inner: dict[str, _Function] = {}
-        self._stores = Counter(_stored(function))
+        self._stores = Counter(stored(function))
         self._methods: set[str] = set()
 
     def made(self) -> Plain:
         self._function.body = [new for old in self._function.body for new in self._statements(old)]
-        names = set(_parameters(self._function.args)) | set(_stored(self._function))
+        names = set(parameters(self._function)) | set(stored(self._function))
         taken = {name: _free(inner) & names for name, inner in self._inner.items()}
         grew = True
         while grew:  # a function takes what those that it calls take
@@ -176,15 +177,7 @@ def _named(name: str, node: ast.Lambda) -> _Function:
     return ast.copy_location(function, node)
 
 
-def _parameters(arguments: ast.arguments) -> list[str]:
-    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-
-
-def _stored(function: _Function) -> list[str]:
-    return [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-
-
 def _free(function: _Function) -> set[str]:
     """Return the names that a function reads and does not assign."""
-    own = set(_parameters(function.args)) | set(_stored(function))
+    own = set(parameters(function)) | set(stored(function))
     return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - own

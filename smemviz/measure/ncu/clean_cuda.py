@@ -13,7 +13,6 @@ from smemviz.engines.lockstep.launching import Place
 from smemviz.engines.lockstep.ptx.host import running
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.frontends.cuda import Compiled, CudaProgram
-from smemviz.frontends.cuda.sources import SourceText
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.recordings.data import Finding, Launch
@@ -45,11 +44,10 @@ def run_clean(program: CudaProgram, folder: Path) -> None:
 
 def as_written(launch: ProfiledLaunch, compiled: Compiled, file: str) -> ProfiledLaunch:
     """Return a launch whose instructions stand at the accesses that they make, in the text as it was written."""
-    texts = {text.file: SourceText(text) for text in compiled.texts.values()}
 
     def placed(one: Instruction) -> Instruction:
         text = compiled.text(one.file)
-        access = texts[text.file].access(one.line, stores=one.kind == "store") if text else None
+        access = text.access(one.line, stores=one.kind == "store") if text else None
         if text is None or access is None:
             return one
         return replace(one, file=text.file or file, line=access.line, column=access.column)

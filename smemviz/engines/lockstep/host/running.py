@@ -21,7 +21,7 @@ from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker
 from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
-from smemviz.frontends.numba.functions import Function, function_of
+from smemviz.frontends.numba.functions import Function, function_in
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Finding, Launch
 
@@ -112,8 +112,7 @@ def run(
     def start(
         kernel: FunctionType, configuration: Configuration, args: tuple[Any, ...], place: tuple[str, int]
     ) -> None:
-        same_file = kernel.__code__.co_filename == program.file
-        function = function_of(kernel, program.source, program.tree) if same_file else function_of(kernel)
+        function = function_in(kernel, program.file, program.source, program.tree)
         seen.launch(function, configuration, args, place, cuda.addresses)
         if after is not None:
             after(kernel.__name__, args)

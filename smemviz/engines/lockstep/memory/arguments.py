@@ -12,8 +12,10 @@ from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArr
 from smemviz.engines.lockstep.memory.records import is_known
 from smemviz.engines.lockstep.values.typing import Value
 from smemviz.errors import LaunchError, UnsupportedError
+from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.numba.functions import Function
 from smemviz.frontends.numba.sites.fields import dtype_name
+from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import said
 from smemviz.recordings.data import ArrayInfo
 
@@ -27,22 +29,15 @@ def parameters(kernel: Function, args: Sequence[Any], place: Place) -> list[str]
         LaunchError: for another number of arguments.
         UnsupportedError: for parameters that Numba does not take either.
     """
-    given = kernel.node.args
+    given, names = kernel.node.args, positional(kernel.node)
     if given.vararg or given.kwarg or given.kwonlyargs:
         raise UnsupportedError(
             kernel.file,
             kernel.node.lineno,
             said("{kernel} with * or keyword-only parameters is not executed in lockstep", kernel=kernel.name),
         )
-    names = [a.arg for a in (*given.posonlyargs, *given.args)]
     if len(names) != len(args):
-        values = {"kernel": kernel.name, "names": ", ".join(names), "given": len(args)}
-        what = said(
-            "{kernel} takes {wanted} arguments ({names}); the launch gives {given}", wanted=len(names), **values
-        )
-        if len(names) == 1:
-            what = said("{kernel} takes 1 argument ({names}); the launch gives {given}", **values)
-        raise LaunchError(*place, what)
+        raise wrong_number(*place, kernel.name, names, len(args))
     return names
 
 

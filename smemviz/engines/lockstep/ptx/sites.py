@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,23 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx.code.module import Place
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.frontends.cuda.sources import Sources
+from smemviz.frontends.cuda.sources import Text
 from smemviz.recordings.data import ArrayInfo, Requests, Site, Space, Totals
 
 _SPACES: tuple[Space, Space] = ("shared", "global")
 
 
+def written_at(place: Place, sources: Mapping[int, Text]) -> Place:
+    """Return the innermost place that is in a file of the user's, and in none of CUDA's own headers."""
+    while place.file not in sources and place.outer is not None:
+        place = place.outer
+    return place
+
+
 class SiteMap:
     """The sites that the instructions of an entry may be; one with a generic address is one in each memory."""
 
-    def __init__(self, kernel: Kernel, name: str, sources: Sources) -> None:
+    def __init__(self, kernel: Kernel, name: str, sources: Mapping[int, Text]) -> None:
         self._sources = sources
         self._fallback = kernel.function.place
         self._numbers: dict[tuple[int, str], int] = {}
@@ -52,23 +59,17 @@ class SiteMap:
 
     def line_of(self, place: Place) -> tuple[int, int]:
         """Return line and column of a place of the PTX."""
-        own = self._own(place)
-        text = self._sources.file(own.file)
+        own = written_at(place, self._sources)
+        text = self._sources.get(own.file)
         found = text.place(own.line) if text else None
         return found or (1, 0)
 
     def text_of(self, place: Place) -> str:
         """Return the expression at a place of the PTX."""
-        own = self._own(place)
-        text = self._sources.file(own.file)
+        own = written_at(place, self._sources)
+        text = self._sources.get(own.file)
         access = text.access(own.line) if text else None
         return access.source if access else ""
-
-    def _own(self, place: Place) -> Place:
-        """Return the innermost place that is in a file of the user's."""
-        while self._sources.file(place.file) is None and place.outer is not None:
-            place = place.outer
-        return place
 
     def dtype_of_store(self, site: int, addresses: Any, placed: Sequence[ArrayInfo]) -> np.dtype[Any] | None:
         """Return the type of the array that a site stores in, as its first address tells."""
@@ -79,8 +80,8 @@ class SiteMap:
         return self._dtypes[site]
 
     def _site(self, place: Place, space: Space, op: str, width: int, dtype: str, kernel: str) -> Site:
-        place = self._own(place)
-        text = self._sources.file(place.file)
+        place = written_at(place, self._sources)
+        text = self._sources.get(place.file)
         access = text.access(place.line, stores=op == "store") if text else None
         if text is None or access is None:
             line, column = self.line_of(self._fallback)

@@ -10,6 +10,7 @@ from smemviz.engines.sandbox.language import expressions
 from smemviz.engines.sandbox.language.exceptions import ReturnSignal
 from smemviz.engines.sandbox.language.host import Host
 from smemviz.frontends.numba.functions import Function, defined
+from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import said
 
 
@@ -70,7 +71,7 @@ def _bind(host: Host, function: HostFunction, arguments: list[Any], options: dic
     parameters = node.args
     if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
         raise host.refuse(said("a function with * or keyword-only parameters"))
-    names = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
+    names = positional(node)
     bound = dict(zip(names, arguments, strict=False))
     twice = set(bound) & set(options)
     bound |= options

@@ -16,6 +16,7 @@ from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array
 from smemviz.frontends.numba.sites.table import ArrayRef, Declaration, Ref, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Visit
+from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import said
 
 _ATOMICS = (
@@ -174,7 +175,7 @@ def _device_function(
         raise visit.unsupported(
             node, said("device functions nested deeper than {most} are not followed", most=_MAX_CALL_DEPTH)
         )
-    names = [a.arg for a in (*callee.node.args.posonlyargs, *callee.node.args.args)]
+    names = positional(callee.node)
     bound = dict(zip(names, arguments, strict=False)) | keywords
     given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
     given |= {k.arg: k.value for k in node.keywords if k.arg}

@@ -13,6 +13,7 @@ from functools import lru_cache
 from smemviz.errors import KernelFileError
 from smemviz.frontends.numba.constants import dotted_name
 from smemviz.frontends.numba.program import parse_python
+from smemviz.frontends.numba.syntax import positional, stored
 from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.recording import Recording
@@ -67,8 +68,10 @@ class _Text:
 
     def given_data(self, callee: ast.FunctionDef, call: ast.Call, names: frozenset[str]) -> frozenset[str]:
         """Return the parameters to which a call gives data."""
-        parameters = [one.arg for one in (*callee.args.posonlyargs, *callee.args.args)]
-        given = [*zip(parameters, call.args, strict=False), *((one.arg or "", one.value) for one in call.keywords)]
+        given = [
+            *zip(positional(callee), call.args, strict=False),
+            *((one.arg or "", one.value) for one in call.keywords),
+        ]
         return frozenset(name for name, value in given if self.has_data(value, names))
 
     def has_data(self, expression: ast.expr, names: frozenset[str]) -> bool:
@@ -122,7 +125,7 @@ class _Text:
                 data = elements or self.has_data(iterated, names) or self._data_leaves(node, names)
             case _:
                 return ()
-        return _stored(node) if data else ()
+        return stored(node) if data else ()
 
     def _data_leaves(self, loop: ast.For | ast.While, names: frozenset[str]) -> bool:
         """Whether data decides when a loop, or a turn of it, ends."""
@@ -160,7 +163,3 @@ def _at(function: ast.FunctionDef, place: tuple[int, int]) -> Iterator[ast.expr]
     for node in ast.walk(function):
         if isinstance(node, ast.expr) and (node.lineno, node.col_offset) == place:
             yield node
-
-
-def _stored(statement: ast.AST) -> Iterator[str]:
-    return (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))

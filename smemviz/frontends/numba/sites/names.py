@@ -12,7 +12,8 @@ import numpy as np
 
 from smemviz.frontends.numba import xoroshiro
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.frontends.numba.functions import Function, canonical_name, function_of, python_function, resolve
+from smemviz.frontends.numba.functions import Function, canonical_name, function_in, python_function, resolve
+from smemviz.frontends.numba.syntax import parameters, stored
 
 _REGISTERS = ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
 
@@ -46,8 +47,7 @@ class Names:
         inner = python_function(value)
         if inner is None:
             return None
-        same_file = inner.__code__.co_filename == self.function.file
-        return function_of(inner, self.function.source, self.function.tree) if same_file else function_of(inner)
+        return function_in(inner, self.function.file, self.function.source, self.function.tree)
 
     def literal(self, node: ast.expr) -> object:
         """Return what an expression is where Numba knows that when it compiles, None where it does not.
@@ -110,24 +110,20 @@ class Names:
 @lru_cache(maxsize=256)
 def _assigned_names(function: ast.FunctionDef) -> frozenset[str]:
     """Return the arguments of a function and every name it assigns."""
-    arguments = function.args
-    named = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    return frozenset(named | stored_names(function))
+    return frozenset(parameters(function)) | stored_names(function)
 
 
 @lru_cache(maxsize=256)
 def stored_names(function: ast.FunctionDef) -> frozenset[str]:
     """Return every name that a function assigns."""
-    return frozenset(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    return frozenset(stored(function))
 
 
 @lru_cache(maxsize=256)
 def _assignments(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
     """Return the variables that plain assignments alone give values, and all of those."""
-    arguments = function.args
-    other = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    other, stores = parameters(function), Counter(stored(function))
     found: dict[str, list[ast.expr]] = {}
-    stores = Counter(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     for node in ast.walk(function):
         match node:
             case ast.Assign(targets=targets, value=value):

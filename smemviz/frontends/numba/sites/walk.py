@@ -14,6 +14,7 @@ from smemviz.frontends.numba.sites import elements, expressions
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SiteTable, SiteTree, TupleRef, argument_ref
 from smemviz.frontends.numba.sites.visit import Calls, Language, Visit, Walk, field_name
+from smemviz.frontends.numba.syntax import positional
 from smemviz.messages import said
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -28,8 +29,8 @@ def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
     Raises:
         UnsupportedError: when which array a name stands for cannot be told, or a shape is not constant.
     """
-    names = [a.arg for a in (*kernel.node.args.posonlyargs, *kernel.node.args.args)]
-    bound = {name: argument_ref(name, value) for name, value in zip(names, arguments, strict=False)}
+    given = zip(positional(kernel.node), arguments, strict=False)
+    bound = {name: argument_ref(name, value) for name, value in given}
     refs: dict[Calls, dict[str, Ref]] = {}
     while True:  # what a name stands for only ever widens, so this ends; once when nothing is swapped in a loop
         before = {calls: dict(names) for calls, names in refs.items()}

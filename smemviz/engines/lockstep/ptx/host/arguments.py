@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.errors import LaunchError
-from smemviz.frontends.cuda.launches import wrong_number
+from smemviz.frontends.arguments import wrong_number
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.messages import said
 from smemviz.recordings.data import ArrayInfo
@@ -91,7 +91,7 @@ def given_arguments(entry: Entry, kernel: Kernel, args: Sequence[Any], place: Pl
     names = entry.program.kernel(entry.name, place[1]).parameters
     wanted = kernel.function.parameters
     if len(args) != len(wanted):
-        raise wrong_number(place[0], place[1], entry.plain, names, len(args))
+        raise wrong_number(*place, entry.plain, names, len(args))
     known = {parameter.name: parameter for parameter in entry.compiled.parameters.get(entry.symbol, ())}
     given = Given(memory)
     for name, variable, value in zip(names, wanted, args, strict=True):

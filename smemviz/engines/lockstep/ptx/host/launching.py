@@ -29,12 +29,12 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine, StoppedError
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.scheduler import Scheduler
-from smemviz.engines.lockstep.ptx.sites import SiteMap, finished
+from smemviz.engines.lockstep.ptx.sites import SiteMap, finished, written_at
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Blocks
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.cuda.sources import Sources
+from smemviz.frontends.cuda.sources import Text
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Finding, Launch, Requests, Totals
 from smemviz.recordings.spelling import CPP
@@ -47,7 +47,7 @@ class Prepared:
     entry: Entry
     kernel: Kernel
     steps: tuple[Step, ...]
-    sources: Sources
+    sources: Mapping[int, Text]
     layout: SharedLayout
     symbols: Mapping[str, int]
     sites: SiteMap
@@ -80,7 +80,7 @@ def prepare(entry: Entry, configuration: Configuration, place: Place) -> Prepare
     """
     target = device(COMPUTE_CAPABILITY)
     check_launch(place, configuration.grid, configuration.block, target)
-    sources = Sources(entry.compiled, dict(_parsed(entry.compiled.ptx).files))
+    sources = entry.compiled.numbered(_parsed(entry.compiled.ptx).files)
     try:
         kernel, steps = _made_ready(entry.compiled.ptx, entry.symbol)
     except PtxError as error:
@@ -214,12 +214,10 @@ def _memory(kernel: Kernel, module: Module, given: Given[GlobalMemory]) -> tuple
     return memory, symbols
 
 
-def unsupported(error: PtxError, entry: Entry, sources: Sources) -> UnsupportedError:
+def unsupported(error: PtxError, entry: Entry, sources: Mapping[int, Text]) -> UnsupportedError:
     """Return the error at the line of the text that an instruction comes from."""
-    place = error.place
-    while place is not None and sources.file(place.file) is None and place.outer is not None:
-        place = place.outer  # out of CUDA's own headers
-    text = sources.file(place.file) if place else None
+    place = written_at(error.place, sources) if error.place else None
+    text = sources.get(place.file) if place else None
     found = text.place(place.line) if text and place else None
     file = (text.file if text else "") or entry.program.file
     return UnsupportedError(file, found[0] if found else entry.line, error.what)

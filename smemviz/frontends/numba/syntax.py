@@ -1,0 +1,21 @@
+"""What is asked of the syntax tree of functions again and again: parameters, and the names that are assigned."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+
+def positional(function: ast.FunctionDef) -> list[str]:
+    """Return the parameters of a function that a call gives by their place."""
+    return [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    """Return the parameters of a function, those that a call has to name included."""
+    return [*positional(function), *(one.arg for one in function.args.kwonlyargs)]
+
+
+def stored(node: ast.AST) -> Iterator[str]:
+    """Give the names that a piece of code assigns, each as often as it does."""
+    return (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
