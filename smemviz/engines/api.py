@@ -12,6 +12,7 @@ from smemviz.engines.backend import Engine, assembled, chosen, gpu_engine, gpu_e
 from smemviz.engines.host import configuration
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.recorder import Progress
+from smemviz.engines.script import run_script
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
 from smemviz.errors import InputError, KernelFileError
 from smemviz.frontends.cuda import CudaProgram, parse_cuda
@@ -78,7 +79,7 @@ def run(
     if view not in (None, "source"):
         raise InputError(said("{file} is Python, which has one view only; leave out the view", file=program.file))
     if trusted and (arguments is not None or not program.has_main):
-        return _run_script(program, arguments or (), engine, progress, log_bytes, picker)
+        return run_script(program, arguments or (), engine, progress, log_bytes, picker)
     main = program.require_main()
     failed: KernelFileError | None = None
     launches: Sequence[Launch] = ()
@@ -96,23 +97,10 @@ def run(
         engine = chosen(engine)
         return assembled(program.file, program.source, program.values, engine, launches, findings, picker.skipped)
     if trusted and program.runs_itself:  # it may launch elsewhere, or main() want what only a script has
-        return _run_script(program, (), engine, progress, log_bytes, picker)
+        return run_script(program, (), engine, progress, log_bytes, picker)
     raise failed or KernelFileError(
         program.file, main.lineno, said("main() launches no kernel; write kernel[grid, block](...)")
     )
-
-
-def _run_script(
-    program: Program,
-    arguments: Sequence[str],
-    engine: Engine,
-    progress: Progress | None,
-    log_bytes: int,
-    picker: Picker,
-) -> Recording:
-    from smemviz.engines.script import run_script
-
-    return run_script(program, arguments, engine, progress, log_bytes, picker)
 
 
 def _run_cuda(

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from smemviz.errors import KernelFileError, LaunchError, PlaceError, RefusedLaunchError, SmemvizError
+from smemviz.errors import KernelFileError, LaunchError, PlaceError, SmemvizError
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Dim3, Finding
@@ -203,11 +203,6 @@ def _guarded(file: str, code: CodeType, namespace: dict[str, Any], prepare: Call
 def main_failed(error: PlaceError) -> Finding:
     """Turn what ended ``main()`` after it launched something into a finding, so that what was recorded is kept."""
     return Finding(MAIN_FAILED, "main", error.line, (0, 0, 0), (), said("main() ended with {what}", what=error.what))
-
-
-def launch_refused(kernel: str, error: RefusedLaunchError) -> Finding:
-    """Turn the refusal of a launch into a finding at the line of the launch, so that ``main()`` can go on."""
-    return Finding(LAUNCH_REFUSED, kernel, error.line, (0, 0, 0), (), error.what)
 
 
 def not_recorded(error: PlaceError, *, ran: bool = False) -> Finding:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
-from smemviz.engines.host import launch_refused, main_failed, not_recorded
+from smemviz.engines.host import main_failed, not_recorded
 from smemviz.engines.limits import LOG_BYTES
 from smemviz.engines.selection import Picker
 from smemviz.errors import BlocksError, KernelFileError, LaunchError, RefusedLaunchError, UnsupportedError
-from smemviz.recordings.data import Finding, Launch
+from smemviz.recordings.data import LAUNCH_REFUSED, Finding, Launch
 
+# Makes one launch with the options of lockstep's ``launch``; returns None for one that its mistakes forbid.
+Make = Callable[..., tuple[Launch | None, tuple[Finding, ...]]]
 Progress = Callable[[int, int, str], None]  # called as progress(blocks done, blocks, kernel)
 
 
@@ -60,9 +63,39 @@ class Recorder:
         self.launches.append(launch)
         self.findings.extend(findings)
 
+    def make(self, kernel: str, make: Make, row_bytes: int, file: str = "") -> bool:
+        """Make one launch of a kernel and keep what it did if it is to be recorded; tell whether it was made.
+
+        Each of its logged requests takes ``row_bytes``; ``file`` is the kernel's.
+
+        Raises:
+            LaunchError: for a launch that cannot be made; one that no device would start is a finding.
+            UnsupportedError: for a kernel that is not executed.
+        """
+        recorded = self.picker.takes(kernel)
+        try:
+            made, found = make(
+                progress=self.progress,
+                log_bytes=self.log_bytes,
+                number=len(self.launches),
+                logged=self.picker.selection.blocks,
+                recorded=recorded,
+            )
+        except RefusedLaunchError as error:
+            self.refuse(kernel, error)
+            return False
+        except (LaunchError, UnsupportedError) as error:
+            error.kernel = kernel
+            raise
+        if recorded and made is not None:
+            self.keep(replace(made, file=file), row_bytes, found)
+        elif recorded:
+            self.findings.extend(found)
+        return made is not None or not recorded
+
     def refuse(self, kernel: str, error: RefusedLaunchError) -> None:
-        """Note that a launch was refused."""
-        self.findings.append(launch_refused(kernel, error))
+        """Note at its line that a launch was refused, so that ``main()`` can go on."""
+        self.findings.append(Finding(LAUNCH_REFUSED, kernel, error.line, (0, 0, 0), (), error.what))
 
     def end(self) -> None:
         """Note what is known only once the run is over."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +20,6 @@ from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.recorder import Progress
 from smemviz.engines.selection import Picker
-from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.numba.functions import Function, function_in
 from smemviz.frontends.numba.program import Program
 from smemviz.recordings.data import Finding, Launch
@@ -50,36 +49,19 @@ class Recorder(recorder.Recorder):
     ) -> None:
         """Run one launch; one that no device would start is a finding."""
         self._children.enter(self.launches, self.findings)
-        recorded = self.picker.takes(function.name)
-        try:
-            made, found = launch(
-                function,
-                configuration,
-                args,
-                place,
-                self.progress,
-                self.log_bytes,
-                self._limits,
-                space,
-                number=len(self.launches),
-                logged=self.picker.selection.blocks,
-                recorded=recorded,
-            )
-        except RefusedLaunchError as error:
-            self.refuse(function.name, error)
-            return
-        except (LaunchError, UnsupportedError) as error:
-            error.kernel = function.name
-            raise
-        if recorded:
-            self.keep(replace(made, file=function.file), ROW_BYTES, found)
+        make = partial(launch, function, configuration, args, place, limits=self._limits, space=space)
+        if self.make(function.name, make, ROW_BYTES, function.file):
             self._children.leave(self.launches, self.findings)
 
     def end(self) -> None:
         """Add what processes recorded that were forked meanwhile."""
         for launches, findings in self._children.collected():
-            self.findings += moved(findings, len(self.launches))
-            self.launches += launches
+            self.take_over(launches, findings)
+
+    def take_over(self, launches: list[Launch], findings: list[Finding]) -> None:
+        """Add what another recorder saw."""
+        self.findings += moved(findings, len(self.launches))
+        self.launches += launches
 
 
 def run(

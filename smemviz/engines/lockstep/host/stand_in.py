@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from multiprocessing import context
 from types import FunctionType
 from typing import Any
@@ -76,11 +75,7 @@ def _forking() -> Iterator[None]:
 def _tell_outer(recorder: Recorder) -> None:
     """Give what a recorder saw to the one around it."""
     if _active:
-        outer, seen = _active[-1], len(_active[-1].launches)
-        outer.launches += recorder.launches
-        outer.findings += [
-            found if found.launch is None else replace(found, launch=found.launch + seen) for found in recorder.findings
-        ]
+        _active[-1].take_over(recorder.launches, recorder.findings)
 
 
 def _of_the_host(cuda: Cuda) -> dict[str, Any]:

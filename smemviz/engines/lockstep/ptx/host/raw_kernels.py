@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,13 @@ import numpy as np
 from smemviz.engines.host import configuration, launch_place
 from smemviz.engines.lockstep.ptx.host.embedded import embedded
 from smemviz.engines.lockstep.ptx.host.entry import Entry
-from smemviz.engines.lockstep.ptx.host.running import Make
-from smemviz.engines.recorder import Recorder
-from smemviz.errors import LaunchError, RefusedLaunchError, UnsupportedError
+from smemviz.engines.recorder import Make, Recorder
+from smemviz.errors import LaunchError
 from smemviz.frontends.cuda import CudaProgram, compile_program
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.frontends.numba.program import Program
 from smemviz.messages import said
+from smemviz.recordings.data import Finding, Launch
 
 _PASSED = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}
 
@@ -55,38 +54,18 @@ class RawKernels:
             LaunchError: for a launch that CuPy does not make, or that does not pass what the kernel takes.
             UnsupportedError: for a kernel that is not executed in lockstep.
         """
-        place, recorder = launch_place(""), self._recorder
-        try:
-            recorded = recorder.picker.takes(name)
+        place = launch_place("")
+
+        def make(**options: Any) -> tuple[Launch | None, tuple[Finding, ...]]:
             entry = Entry(program, compile_program(program, [name], program.view), name)
             if entry.symbol != name and name not in expressions:
                 what = said('CuPy finds no {name}, which C++ gives another name; write extern "C" before it', name=name)
                 raise LaunchError(*place, what)
             _check_arguments(entry, args, place)
-            made, found = self._make(
-                entry,
-                configuration(place, (shape[0], shape[1], 0, shape[2])),
-                args,
-                place,
-                recorder.progress,
-                recorder.log_bytes,
-                number=len(recorder.launches),
-                logged=recorder.picker.selection.blocks,
-                recorded=recorded,
-            )
-        except RefusedLaunchError as error:
-            recorder.refuse(name, error)
-            return False
-        except (LaunchError, UnsupportedError) as error:
-            error.kernel = name
-            raise
-        if not recorded:
-            return True
-        if made is None:
-            recorder.findings.extend(found)
-            return False
-        recorder.keep(replace(made, file=program.file), self._row_bytes, found)
-        return True
+            grid, block, dynamic = shape
+            return self._make(entry, configuration(place, (grid, block, 0, dynamic)), args, place, **options)
+
+        return self._recorder.make(name, make, self._row_bytes, program.file)
 
 
 def _check_arguments(entry: Entry, args: Sequence[Any], place: tuple[str, int]) -> None:

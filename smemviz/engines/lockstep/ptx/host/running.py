@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from smemviz.engines.host import Configuration, configuration
@@ -12,9 +13,9 @@ from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import DEFAULT_LIMITS, Limits
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.host.launching import launch
-from smemviz.engines.recorder import Progress, Recorder
+from smemviz.engines.recorder import Make, Progress, Recorder
 from smemviz.engines.selection import Picker
-from smemviz.errors import InputError, LaunchError, RefusedLaunchError
+from smemviz.errors import InputError, LaunchError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.compiling import compile_program
 from smemviz.frontends.cuda.launches import Wanted, array_of, wanted_launches
@@ -23,8 +24,6 @@ from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.cuda.values import UnreadableError, value_of
 from smemviz.messages import said
 from smemviz.recordings.data import Finding, Launch
-
-Make = Callable[..., tuple[Launch | None, tuple[Finding, ...]]]  # makes one launch, as ``launch`` does
 
 
 def checked_view(view: str) -> View:
@@ -64,34 +63,18 @@ def run(
     wanted = wanted_launches(program)
     compiled = compile_program(program, [one.kernel for one in wanted], program.view)
     seen = Recorder(progress, log_bytes, picker)
-    for one in wanted:
-        recorded = seen.picker.takes(one.kernel)
-        place = (program.file, one.line)
-        entry = Entry(program, compiled, one.kernel)
+
+    def made(one: Wanted, **options: Any) -> tuple[Launch | None, tuple[Finding, ...]]:
+        place, entry = (program.file, one.line), Entry(program, compiled, one.kernel)
         arguments = _arguments(one, entry)
-        try:
-            made, found = make(
-                entry,
-                configuration(place, (one.grid, one.block, 0, one.dynamic_shared)),
-                arguments,
-                place,
-                progress=progress,
-                log_bytes=seen.log_bytes,
-                limits=limits,
-                number=len(seen.launches),
-                logged=seen.picker.selection.blocks,
-                recorded=recorded,
-            )
-        except RefusedLaunchError as error:
-            seen.refuse(one.kernel, error)
-            continue
+        shape = configuration(place, (one.grid, one.block, 0, one.dynamic_shared))
+        found = make(entry, shape, arguments, place, limits=limits, **options)
         if after is not None:
             after(one.kernel, arguments)
-        if recorded:
-            if made is None:
-                seen.findings.extend(found)
-            else:
-                seen.keep(made, ROW_BYTES, found)
+        return found
+
+    for one in wanted:
+        seen.make(one.kernel, partial(made, one), ROW_BYTES)
     return seen.result()
 
 
