@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Protocol, runtime_checkable
 
+from smemviz.engines.recorder import Progress
+
 _LONG_SECONDS = 3.0
 _SURE_SECONDS = 5.0
 _PART = 8  # the small batch that is timed is such a part of a full one
@@ -18,6 +20,20 @@ class Expecting(Protocol):
 
     def expect(self, seconds: float, text: str) -> None:
         """Take note that ``text`` is expected to run for so many more seconds."""
+
+
+def in_batches(
+    blocks: int, at_once: int, kernel: str, progress: Progress | None, *, together: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Give the batches of a launch, as ``batches`` does, and tell ``progress`` of each when the next is asked for.
+
+    Blocks that wait for each other run ``together``, all of them at once.
+    """
+    expect = None if together else announcing(progress, kernel)
+    for first, count in batches(blocks, blocks if together else at_once, expect):
+        yield first, count
+        if progress is not None:
+            progress(first + count, blocks, kernel)
 
 
 def announcing(progress: object, kernel: str) -> Callable[[float], None] | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
-from smemviz.engines.lockstep.batches import announcing, batches
+from smemviz.engines.lockstep.batches import in_batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.watched import watched_memories
@@ -95,15 +95,11 @@ def launch(
         zip(names, [given.view(name, value) for name, value in zip(names, values, strict=True)], strict=True)
     )
     with np.errstate(all="ignore"), telling(findings):
-        at_once = _blocks_at_once(warps * WARP_SIZE, layout.nbytes, limits)
-        # Blocks that wait for each other run together.
-        together = ((0, blocks),) if table.cooperative else None
-        for first, count in together or batches(blocks, at_once, announcing(progress, kernel.name)):
+        at_once = limits.blocks_at_once(warps * WARP_SIZE, layout.nbytes)
+        for first, count in in_batches(blocks, at_once, kernel.name, progress, together=table.cooperative):
             machine.begin(first, count)
             interpreter.run(machine, arguments)
             machine.end()
-            if progress is not None:
-                progress(first + count, blocks, kernel.name)
     given.copy_back()
     made = Launch(
         kernel=kernel.name,
@@ -154,10 +150,6 @@ def check_threads(place: Place, configuration: Configuration, most: int, togethe
             code=together,
         )
     raise LaunchError(*place, what)
-
-
-def _blocks_at_once(slots: int, shared: int, limits: Limits) -> int:
-    return max(1, min(limits.threads_at_once // slots, limits.shared_at_once // max(1, shared)))
 
 
 def _same_memory(table: SiteTable) -> list[int]:

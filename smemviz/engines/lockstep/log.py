@@ -7,7 +7,7 @@ goes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -115,20 +115,11 @@ class Log:
 
     def requests(self) -> Requests:
         """Return everything that was kept, ordered by block, warp and step."""
-        parts = self._parts
-        if len(parts) == 1:
-            return parts[0]
-        if not parts:
-            return Requests.empty()
-        return Requests(
-            np.concatenate([p.addresses for p in parts]),
-            np.concatenate([p.site for p in parts]),
-            np.concatenate([p.block for p in parts]),
-            np.concatenate([p.warp for p in parts]),
-            np.concatenate([p.step for p in parts]),
-            np.concatenate([p.epoch for p in parts]),
-            np.concatenate([p.values for p in parts]),
-        )
+        if len(self._parts) == 1:
+            return self._parts[0]
+        parts = self._parts or [Requests.empty()]
+        columns = (column.name for column in fields(Requests))
+        return Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
 
     # -- counting
 

@@ -46,6 +46,10 @@ class Limits:
     threads_at_once: int = 1 << 16
     shared_at_once: int = 1 << 25
 
+    def blocks_at_once(self, slots: int, shared: int) -> int:
+        """Return how many blocks a batch has, of so many threads and bytes of shared memory each."""
+        return max(1, min(self.threads_at_once // slots, self.shared_at_once // max(1, shared)))
+
 
 DEFAULT_LIMITS = Limits()
 
@@ -160,10 +164,7 @@ class Machine:
 
     def local_array(self, name: str, shape: tuple[int, ...], dtype: Dtype) -> View:
         """Return a local array, one per thread."""
-        size = 1
-        for extent in shape:
-            size *= extent
-        nbytes = size * dtype.itemsize * self.slots
+        nbytes = math.prod(shape) * dtype.itemsize * self.slots
         self.reserve(nbytes)
         memory = LocalMemory(np.zeros(nbytes, np.uint8), np.arange(self.slots))
         return View(name, memory, dtype, shape, c_strides(shape), 0)
@@ -177,7 +178,7 @@ class Machine:
         if made.space == "global":
             watched = self.in_global.watched.get(memory)
             if watched is not None:
-                self.hazards.add_global(watched, site, addresses, mask, stored)
+                self.in_global.add(watched, site, addresses, mask, stored)
         else:
             self.hazards.add(site, addresses, mask, stored)
             if made.op == "store" and np.dtype(made.dtype).kind != "c":

@@ -13,7 +13,6 @@ from helpers.made_kernels import LONG
 
 from smemviz import progress
 from smemviz.engines.lockstep import batches as module
-from smemviz.engines.lockstep import launching
 from smemviz.engines.lockstep.batches import announcing, batches
 
 
@@ -99,7 +98,7 @@ def test_of_batches_of_a_size_the_shortest_counts(clock):
 @pytest.mark.parametrize("grid", [2**22, 2**25])
 def test_the_last_of_more_threads_than_32_bits_number_are_themselves(grid, monkeypatch):
     """Only the last two blocks run here: all of them take a minute and more."""
-    monkeypatch.setattr(launching, "batches", lambda blocks, at_once, expect: [(blocks - 2, 2)])
+    monkeypatch.setattr(module, "batches", lambda blocks, at_once, expect: [(blocks - 2, 2)])
     out, threads = np.zeros(2048, np.int64), grid * 1024
     text = "i = cuda.grid(1)\nout[i - n] = i\nout[0] = i"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.lockstep.hazards.remedies import Race
-from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Dim3, Finding
+from smemviz.recordings.data import BENIGN_RACE, WARP_SIZE, Dim3, Finding, Site
 from smemviz.recordings.spelling import PYTHON, Spelling
 
 _THREADS_NAMED = 8
@@ -88,6 +88,16 @@ class Findings:
         block = coordinates(self.first_block + row, self._grid)
         threads = tuple(self.thread(int(slot)) for slot in inside)
         self._found[key] = Finding(kind, self.kernel, line, block, threads, message, self._launch)
+
+
+def place_of(site: Site) -> Place:
+    """Return where a site stands."""
+    return site.function, site.line, site.column
+
+
+def race_key(one: Site, other: Site) -> RaceKey:
+    """Return what a race between two sites is known by."""
+    return "race", frozenset((place_of(one), place_of(other)))
 
 
 def coordinates(linear: int, sizes: Dim3) -> Dim3:

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.findings import Findings, Place, RaceKey
+from smemviz.engines.lockstep.hazards.findings import Findings, place_of, race_key
 from smemviz.engines.lockstep.hazards.messages import Messages
-from smemviz.engines.lockstep.hazards.races import what_was_done
-from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for, loop_between
+from smemviz.engines.lockstep.hazards.races import note_race, what_was_done
+from smemviz.engines.lockstep.hazards.remedies import atomic_for
+from smemviz.engines.lockstep.hazards.shared_accesses import bits_of
 from smemviz.engines.lockstep.hazards.watched import Threads, Watched
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
@@ -100,7 +101,7 @@ class GlobalRaces:
             return
         bits = None
         if effect == "store":
-            bits = _bits(stored, len(self._threads), lanes, watched.nbytes)[several]
+            bits = bits_of(stored, lanes, len(self._threads), watched.nbytes)[several]
         self._meet(watched, site, effect, cells[several], threads[several], bits)
 
     def syncwarp(self, mask: Mask) -> None:
@@ -197,7 +198,7 @@ class GlobalRaces:
     def _note_same(self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int]) -> None:
         """Note, once for a site, threads of two warps that store the same value."""
         (first, early), (second, late) = one, two
-        key = BENIGN_RACE, _place(second)
+        key = BENIGN_RACE, place_of(second)
         if key in self._findings:
             return
         slots = np.array([early, late]) - 1 - self._first
@@ -257,41 +258,14 @@ class GlobalRaces:
         self, watched: Watched, cell: int, one: tuple[Site, int], two: tuple[Site, int], *, at_once: bool = False
     ) -> None:
         (first, early), (second, late) = one, two
-        early, late = early - 1, late - 1
-        key: RaceKey = ("race", frozenset((_place(first), _place(second))))
         findings = self._findings
-        known = findings.race(key)
-        apart = early // self._slots != late // self._slots
+        known = findings.race(race_key(first, second))
+        slots = np.array([early, late]) - 1 - self._first
+        apart = int(slots[0]) // self._slots != int(slots[1]) // self._slots
         # What a barrier would end between threads of a block is said of two blocks, where nothing does.
         if known and (known.blocks or known.one_place or known.update or not apart):
             return
-        slots = np.array([early, late]) - self._first
-        race = Race(
-            what_was_done(
-                watched.element(cell, second.array, findings.spelling),
-                first,
-                findings.who(int(slots[0]), with_block=apart),
-                second,
-                findings.who(int(slots[1]), with_block=apart),
-            ),
-            first.line,
-            second.line,
-            one_place=(first.line, first.column) == (second.line, second.column),
-            apart=early // WARP_SIZE != late // WARP_SIZE,
-            at_once=at_once,
-            loop=loop_between(findings.tree, first, second),
-            spelling=findings.spelling,
-            blocks=apart,
-            update=atomic_for(findings.tree, first, second, findings.spelling),
-        )
-        findings.add_race(key, race, slots)
-
-
-def _place(site: Site) -> Place:
-    return site.function, site.line, site.column
-
-
-def _bits(stored: Value, slots: int, lanes: NDArray[np.intp] | None, nbytes: int) -> NDArray[Any]:
-    """Return what a store stores in each cell of each lane."""
-    each = np.broadcast_to(np.asarray(stored), slots)
-    return np.ascontiguousarray(each if lanes is None else each[lanes]).view(f"u{nbytes}")
+        element = watched.element(cell, second.array, findings.spelling)
+        update = atomic_for(findings.tree, first, second, findings.spelling)
+        pair = (first, int(slots[0])), (second, int(slots[1]))
+        note_race(findings, element, *pair, at_once, blocks=apart, update=update)

@@ -16,7 +16,6 @@ from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.hazards.races import Races
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
-from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.hazards.written import Written
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Value
@@ -62,12 +61,6 @@ class Hazards:
         )
         if self._kept > _KEPT:
             self._settle(unfinished=True)
-
-    def add_global(
-        self, watched: Watched, site: int, addresses: Any, mask: Mask, stored: Value, *, strong: bool = False
-    ) -> None:
-        """Note one execution of a site in global memory; it is looked at before what it stores is stored."""
-        self._in_global.add(watched, site, addresses, mask, stored, strong=strong)
 
     def fence(self, mask: Mask) -> None:
         """Let threads pass a fence of global memory."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.hazards.findings import Findings, RaceKey, Who
+from smemviz.engines.lockstep.hazards.findings import Findings, Who, race_key
 from smemviz.engines.lockstep.hazards.marks import Marks
 from smemviz.engines.lockstep.hazards.remedies import Race, loop_between
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells, SharedAccess
@@ -120,7 +120,7 @@ class Races:
     def _is_open(self, one: Site, other: Site) -> bool:
         """Tell whether two sites can race, and have not been found to."""
         effects = {effect_of(one.op), effect_of(other.op)}
-        return effects not in ({"load"}, {"update"}) and _key(one, other) not in self._findings
+        return effects not in ({"load"}, {"update"}) and race_key(one, other) not in self._findings
 
     def _tell(
         self, site: Site, access: SharedAccess, place: int, marker: int, accesses: Sequence[SharedAccess]
@@ -133,23 +133,38 @@ class Races:
         (one, first), (two, second) = pair if mark_first else pair[::-1]
         address = self._cells.address(cell)
         element = element_name(array_at(self._placed, access.site.array, address), address, self._findings.spelling)
-        what = what_was_done(element, one, self._findings.who(first), two, self._findings.who(second))
-        race = Race(
-            what,
-            one.line,
-            two.line,
-            one_place=(one.line, one.column) == (two.line, two.column),
-            apart=first // WARP_SIZE != second // WARP_SIZE,
-            at_once=at_once,
-            loop=loop_between(self._findings.tree, one, two),
-            spelling=self._findings.spelling,
-        )
-        self._findings.add_race(_key(one, two), race, np.array([first, second]))
+        note_race(self._findings, element, (one, first), (two, second), at_once)
 
 
-def _key(one: Site, other: Site) -> RaceKey:
-    places = frozenset((site.function, site.line, site.column) for site in (one, other))
-    return "race", places
+def note_race(
+    findings: Findings,
+    element: str,
+    one: tuple[Site, int],
+    two: tuple[Site, int],
+    at_once: bool,
+    *,
+    blocks: bool = False,
+    update: str = "",
+) -> None:
+    """Note a race for an element between two accesses, each by the thread in a slot of the batch.
+
+    ``blocks`` and ``update`` are as a ``Race`` has them.
+    """
+    (first, early), (second, late) = one, two
+    who, whom = (findings.who(slot, with_block=blocks) for slot in (early, late))
+    race = Race(
+        what_was_done(element, first, who, second, whom),
+        first.line,
+        second.line,
+        one_place=(first.line, first.column) == (second.line, second.column),
+        apart=early // WARP_SIZE != late // WARP_SIZE,
+        at_once=at_once,
+        loop=loop_between(findings.tree, first, second),
+        spelling=findings.spelling,
+        blocks=blocks,
+        update=update,
+    )
+    findings.add_race(race_key(first, second), race, np.array([early, late]))
 
 
 def _has(access: SharedAccess, cell: int, thread: int) -> bool:

@@ -22,6 +22,33 @@ from smemviz.recordings.data import ArrayInfo, Site
 _WIDEST_CELL = 8
 
 
+def cells_of(
+    addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int, nbytes: int, first: Any
+) -> NDArray[np.int64]:
+    """Return the cells of ``nbytes`` that accesses of ``width`` bytes touch, a lane's cells together.
+
+    No lanes means every one of the ``slots``; addresses of those may be of fewer, the same over and over. ``first`` is
+    added to what the address tells: a number, or one for each slot.
+    """
+    if isinstance(addresses, np.ndarray):
+        if lanes is not None:
+            addresses = addresses[lanes]
+        elif len(addresses) < slots:
+            addresses = np.tile(addresses, slots // len(addresses))
+    first = first if lanes is None or isinstance(first, int) else first[lanes]
+    cells: Any = (addresses >> (nbytes.bit_length() - 1)) + first
+    if not isinstance(cells, np.ndarray):
+        cells = np.full(slots if lanes is None else len(lanes), cells)
+    parts = width // nbytes
+    return np.asarray(cells if parts <= 1 else (cells[:, None] + np.arange(parts)).ravel())
+
+
+def bits_of(stored: Value, lanes: NDArray[np.intp] | None, slots: int, nbytes: int) -> NDArray[Any]:
+    """Return what a store stores in each cell of ``nbytes`` of each lane; no lanes means every one of the ``slots``."""
+    each = np.broadcast_to(np.asarray(stored), slots)
+    return np.ascontiguousarray(each if lanes is None else each[lanes]).view(f"u{nbytes}")
+
+
 class Cells:
     """The cells of a batch. ``rows`` is each slot's block, or None where there is one block only."""
 
@@ -36,25 +63,13 @@ class Cells:
         self._start = start
         first = -(start // self.nbytes)
         self._first: Any = first if rows is None else rows * self.per_block + first
-        self._shift = self.nbytes.bit_length() - 1
 
     def at(self, addresses: Any, lanes: NDArray[np.intp] | None, width: int) -> NDArray[np.int64]:
         """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot.
 
         Addresses of every slot may be those of one block, the same in each.
         """
-        first = self._first if lanes is None or isinstance(self._first, int) else self._first[lanes]
-        if lanes is not None and isinstance(addresses, np.ndarray):
-            addresses = addresses[lanes]
-        elif isinstance(addresses, np.ndarray) and len(addresses) < len(self.slots):
-            addresses = np.tile(addresses, len(self.slots) // len(addresses))
-        cells: Any = (addresses >> self._shift) + first
-        if not isinstance(cells, np.ndarray):
-            cells = np.full(len(self.slots if lanes is None else lanes), cells)
-        parts = width // self.nbytes
-        if parts > 1:
-            cells = (cells[:, None] + np.arange(parts)).ravel()
-        return np.asarray(cells)
+        return cells_of(addresses, lanes, len(self.slots), width, self.nbytes, self._first)
 
     def span(self, array: ArrayInfo) -> slice:
         """Return the cells of an array within its block."""
@@ -104,9 +119,7 @@ class SharedAccess:
 
     @cached_property
     def bits(self) -> NDArray[Any]:
-        stored = np.broadcast_to(np.asarray(self._stored), len(self.where.slots))
-        stored = np.ascontiguousarray(stored if self.lanes is None else stored[self.lanes])
-        return stored.view(f"u{self.where.nbytes}")
+        return bits_of(self._stored, self.lanes, len(self.where.slots), self.where.nbytes)
 
     def phases(self) -> set[int]:
         """Return the phases that its threads were in."""

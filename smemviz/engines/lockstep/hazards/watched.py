@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.hazards.shared_accesses import cells_of
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.values.masks import Mask
@@ -55,7 +56,6 @@ class Watched:
         self._number = np.int32 if threads < np.iinfo(np.int32).max else np.int64
         self.start = start
         self.nbytes = min(narrowest, _WIDEST_CELL)
-        self._shift = self.nbytes.bit_length() - 1
         self.contents = data[: len(data) // self.nbytes * self.nbytes].view(f"u{self.nbytes}")
         self._owner = self._nobody()
         # The number of the last execution of each effect in each cell, 0 for none; what is pending is not there yet.
@@ -86,16 +86,7 @@ class Watched:
 
     def cells(self, addresses: Any, lanes: NDArray[np.intp] | None, slots: int, width: int) -> NDArray[np.int64]:
         """Return the cells of accesses of ``width`` bytes, a lane's cells together; no lanes means every slot."""
-        if isinstance(addresses, np.ndarray):
-            if lanes is not None:
-                addresses = addresses[lanes]
-            elif len(addresses) < slots:
-                addresses = np.tile(addresses, slots // len(addresses))
-        found: Any = (addresses - self.start) >> self._shift
-        if not isinstance(found, np.ndarray):
-            found = np.full(slots if lanes is None else len(lanes), found)
-        parts = width // self.nbytes
-        return np.asarray(found if parts <= 1 else (found[:, None] + np.arange(parts)).ravel())
+        return cells_of(addresses, lanes, slots, width, self.nbytes, -(self.start // self.nbytes))
 
     def begin(self) -> None:
         """Start a batch of blocks: the same addresses are those of other threads now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -183,9 +184,7 @@ def device_array(space: AddressSpace, shape: Any, dtype: Any, order: str = "C") 
     kind = np.dtype(dtype)
     if kind.hasobject:
         raise TypeError(f"the device has no arrays of {kind}")
-    nbytes = kind.itemsize
-    for size in sizes:
-        nbytes *= int(size)
+    nbytes = kind.itemsize * math.prod(map(int, sizes))
     memory = space.allocate(nbytes)
     flat = memory.data[:nbytes].view(kind)
     return DeviceArray(memory, flat.reshape(sizes, order=order))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,7 +44,7 @@ def place(declarations: Sequence[Declaration], same: Sequence[int], dynamic: int
         if same[i] == i:
             unit = max(alignment(declaration.dtype), declaration.alignment)
             addresses[i] = -(-end // unit) * unit
-            end = addresses[i] + declaration.dtype.itemsize * _size(declaration.shape)
+            end = addresses[i] + declaration.dtype.itemsize * math.prod(declaration.shape)
         addresses[i] = addresses[same[i]]
     static = end - WINDOW_START
     base = -(-end // _DYNAMIC_ALIGNMENT) * _DYNAMIC_ALIGNMENT if dynamic else end
@@ -76,10 +77,3 @@ def element_name(array: ArrayInfo, address: int, spelling: Spelling) -> str:
     """Return the element of an array at an address: ``tile[3, 5]``, or ``tile[3][5]``."""
     index = np.unravel_index((address - array.address) // array.itemsize, array.shape)
     return spelling.element(array.name, [int(i) for i in index])
-
-
-def _size(shape: Sequence[int]) -> int:
-    size = 1
-    for extent in shape:
-        size *= extent
-    return size

@@ -259,7 +259,7 @@ class Machine:
             one = watched.get(int(self.memory.numbers(at.reshape(-1)[:1])[0]))
             if one is not None:
                 bits = self._bits(stored, size) if stored else None
-                self.hazards.add_global(one, site, addresses, mask, bits, strong=strong)
+                self.in_global.add(one, site, addresses, mask, bits, strong=strong)
             return
         addresses = (
             np.broadcast_to(addresses, self.count)
@@ -271,7 +271,7 @@ class Machine:
             part = mask.narrow(numbers == number)
             if number in watched:
                 bits = self._bits(stored, size) if stored else None
-                self.hazards.add_global(watched[number], site, addresses, part, bits, strong=strong)
+                self.in_global.add(watched[number], site, addresses, part, bits, strong=strong)
 
     def _in_workspace(self, at: Value) -> bool:
         """Tell whether an access is one of a barrier of the grid: how often it waits is nothing that a kernel says."""

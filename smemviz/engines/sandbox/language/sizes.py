@@ -37,10 +37,7 @@ class Known:
 def count(shape: Any) -> int:
     """Return the elements of a shape; a shape is an integer or integers."""
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
-    total = 1
-    for size in sizes:
-        total *= max(0, int(size))
-    return total
+    return math.prod(max(0, int(size)) for size in sizes)
 
 
 def elements(value: Any) -> int:

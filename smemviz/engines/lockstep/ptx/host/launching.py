@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from smemviz.engines.host import Configuration
 from smemviz.engines.limits import LOG_BYTES, check_launch, check_shared
-from smemviz.engines.lockstep.batches import announcing, batches
+from smemviz.engines.lockstep.batches import in_batches
 from smemviz.engines.lockstep.hazards.findings import Findings
 from smemviz.engines.lockstep.hazards.global_races import GlobalRaces
 from smemviz.engines.lockstep.launching import COMPUTE_CAPABILITY, MOST_COOPERATING, Place, check_threads, telling
@@ -143,9 +143,10 @@ def launch(
         arrays,
         workspace,
     )
+    at_once = limits.blocks_at_once(machine.slots, layout.nbytes)
     with np.errstate(all="ignore"), telling(findings):
         try:
-            _run(machine, ready.steps, blocks, limits, entry, progress)
+            _run(machine, ready.steps, limits, in_batches(blocks, at_once, entry.name, progress, together=cooperative))
         except PtxError as error:
             raise unsupported(error, entry, ready.sources) from None
     given.copy_back()
@@ -153,21 +154,9 @@ def launch(
     return made, findings.all()
 
 
-def _run(
-    machine: Machine,
-    steps: Sequence[Step],
-    blocks: int,
-    limits: Limits,
-    entry: Entry,
-    progress: Progress | None,
-) -> None:
-    at_once = max(
-        1, min(limits.threads_at_once // machine.slots, limits.shared_at_once // max(1, machine.layout.nbytes))
-    )
-    # Blocks that wait for each other run together.
-    together = ((0, blocks),) if machine.grid_workspace is not None else None
+def _run(machine: Machine, steps: Sequence[Step], limits: Limits, batches: Iterator[tuple[int, int]]) -> None:
     scheduler = Scheduler(machine, steps, limits.iterations)
-    for first, count in together or batches(blocks, at_once, announcing(progress, entry.name)):
+    for first, count in batches:
         machine.begin(first, count)
         try:
             scheduler.run()
@@ -175,8 +164,6 @@ def _run(
             machine.end()
             return
         machine.end()
-        if progress is not None:
-            progress(first + count, blocks, entry.name)
 
 
 @lru_cache(maxsize=16)
