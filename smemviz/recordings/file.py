@@ -147,6 +147,7 @@ def _read_columns(archive: Archive, members: dict[str, str], rows: int) -> _Colu
 def _assemble(decoded: list[tuple[dict[str, Any], int, bool]], columns: _Columns, totals: _Columns) -> Iterator[Launch]:
     """Cut the columns into launches, after checking what each launch's rows refer to."""
     row = total_row = 0
+    dtypes = {name: getattr(Requests.empty(), name).dtype for name in COLUMNS}
     for data, logged, has_totals in decoded:
         launch = Launch(**data, requests=Requests.empty())
         sites = len(launch.sites)
@@ -157,7 +158,7 @@ def _assemble(decoded: list[tuple[dict[str, Any], int, bool]], columns: _Columns
             if logged and int(own[name].max()) >= limit:
                 raise ValueError(f"{launch.kernel} has a request whose {name} is not below {limit}")
         check_addresses(launch.sites, own["site"], own["addresses"], launch.kernel)
-        requests = Requests(**{name: column.astype(_dtype(name), copy=False) for name, column in own.items()})
+        requests = Requests(**{name: column.astype(dtypes[name], copy=False) for name, column in own.items()})
         counted = None
         if has_totals:
             rows = slice(total_row, total_row + sites)
@@ -166,9 +167,3 @@ def _assemble(decoded: list[tuple[dict[str, Any], int, bool]], columns: _Columns
                 raise ValueError(f"{launch.kernel} has more requests logged than counted")
         row, total_row = row + logged, total_row + (sites if has_totals else 0)
         yield replace(launch, requests=requests, totals=counted)
-
-
-def _dtype(column: str) -> type[np.generic]:
-    if column == "values":
-        return np.float64
-    return np.int64 if column in ("addresses", "block") else np.int32

@@ -117,19 +117,9 @@ class Recording:
             RecordingError: when the recording holds more than a file may.
             InputError: when the file cannot be written.
         """
-        save(self, path)
-
-
-def save(recording: Recording, path: str | Path) -> None:
-    """Write a recording; a file of that name is replaced only when the new one is complete.
-
-    Raises:
-        RecordingError: when the recording holds more than a file may.
-        InputError: when the file cannot be written.
-    """
-    members = _members(recording, path)
-    with writing(path) as partial:
-        write_members(partial, members)
+        members = _members(self, path)
+        with writing(path) as partial:
+            write_members(partial, members)
 
 
 def packed(recording: Recording, name: str) -> bytes:

@@ -28,7 +28,7 @@ from smemviz import paths as resources
 from smemviz.cli import main as cli
 from smemviz.errors import KernelFileError, MissingError
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording, save
+from smemviz.recordings.recording import Recording
 from smemviz.version import __version__
 
 KERNELS = resources.kernels_dir()
@@ -202,7 +202,7 @@ def test_show_counts_in_the_8_byte_bank_mode_of_3_x(command: Command) -> None:
 
 def test_show_says_what_is_missing(tmp_path: Path, command: Command) -> None:
     launch = a_launch(10)
-    save(a_recording(replace(launch, totals=totals(launch, more=500)), launch), tmp_path / "r.smem.npz")
+    a_recording(replace(launch, totals=totals(launch, more=500)), launch).save(tmp_path / "r.smem.npz")
     assert "\n1500 requests were counted but not logged one by one\n" in command("show", tmp_path / "r.smem.npz").out
     launches = command("show", tmp_path / "r.smem.npz", "--json").json["launches"]
     assert [launch.get("missing") for launch in launches] == [1500, None]
@@ -211,7 +211,7 @@ def test_show_says_what_is_missing(tmp_path: Path, command: Command) -> None:
 def test_show_says_which_counts_cover_a_part_only(tmp_path: Path, command: Command) -> None:
     """Totals hold from 5.0 on; for an older part only logged requests can be counted."""
     launch = a_launch(10)
-    save(a_recording(replace(launch, totals=totals(launch, more=500))), tmp_path / "r.smem.npz")
+    a_recording(replace(launch, totals=totals(launch, more=500))).save(tmp_path / "r.smem.npz")
     out = command("show", tmp_path / "r.smem.npz", "--cc", "2.0").out
     assert "line 2, tile[ty, tx]: counts cover only the requests that were logged\n" in out
     sites = command("show", tmp_path / "r.smem.npz", "--cc", "2.0", "--json").json["launches"][0]["sites"]
@@ -221,7 +221,7 @@ def test_show_says_which_counts_cover_a_part_only(tmp_path: Path, command: Comma
 def test_show_says_why_a_count_cannot_be_told(tmp_path: Path, command: Command) -> None:
     launch = a_launch(4)
     site = replace(launch.sites[0], op="atomic_add", dtype="float32", source="total[0]")
-    save(a_recording(replace(launch, sites=(site, *launch.sites[1:]))), tmp_path / "r.smem.npz")
+    a_recording(replace(launch, sites=(site, *launch.sites[1:]))).save(tmp_path / "r.smem.npz")
     first = command("show", tmp_path / "r.smem.npz", "--json").json["launches"][0]["sites"][0]
     assert first["wavefronts"] is None
     assert f"line 2, total[0]: {first['reason']}\n" in command("show", tmp_path / "r.smem.npz").out
@@ -468,7 +468,7 @@ def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
     monkeypatch.setattr("smemviz.reports.recording.print_recording", interrupted)
     path = tmp_path / "r.smem.npz"
     if older:
-        save(a_recording(), path)
+        a_recording().save(path)
     err = command("run", "a.py", "-o", path, code=130).err
     assert err == f"smemviz: stopped before it was done; {path} was saved before\n"
     assert load(path).file == a_recording().file
@@ -505,8 +505,8 @@ def test_nothing_that_a_recording_holds_reaches_the_terminal_as_a_command(
     launch = replace(launch, kernel=f"k{ESCAPES}", sites=(site, *launch.sites[1:]))
     finding = replace(a_recording().findings[0], message=f"out{ESCAPES}[1024]")
     recording = replace(a_recording(launch), constants={f"N{ESCAPES}": 3}, findings=(finding,))
-    save(recording, tmp_path / "a.smem.npz")
-    save(replace(recording, launches=(a_launch(),)), tmp_path / "b.smem.npz")
+    recording.save(tmp_path / "a.smem.npz")
+    replace(recording, launches=(a_launch(),)).save(tmp_path / "b.smem.npz")
     said = {}
     for verb in ("show", "diff", "export", "suggest"):
         more = {"diff": [str(tmp_path / "b.smem.npz")], "export": ["-o", str(tmp_path / "r.csv")]}.get(verb, [])
@@ -561,7 +561,7 @@ def test_letters_that_the_output_cannot_hold_are_escaped(tmp_path: Path) -> None
     """As on Windows, where a pipe takes the letters of one code page only."""
     launch = a_launch(4)
     site = replace(launch.sites[0], source="\uacf5\uc720[i]")
-    save(a_recording(replace(launch, sites=(site, *launch.sites[1:]))), tmp_path / "r.smem.npz")
+    a_recording(replace(launch, sites=(site, *launch.sites[1:]))).save(tmp_path / "r.smem.npz")
     command = [*COMMAND, "show", str(tmp_path / "r.smem.npz")]
     environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
     done = subprocess.run(command, capture_output=True, check=False, env=environment)

@@ -13,7 +13,6 @@ from helpers.revisions import commit
 from helpers.strategies import a_recording
 
 import smemviz
-from smemviz.recordings.recording import save
 
 Diff = Callable[..., Said]
 MARKDOWN = """\
@@ -150,7 +149,7 @@ def test_counts_that_do_not_cover_all_requests_say_so(here: Path, diff: Diff) ->
 )
 def test_a_mistake_is_one_line(here: Path, arguments: tuple[str, ...], said: str, diff: Diff) -> None:
     launches = a_recording().launches * 2  # one launch of each would be a pair
-    save(replace(a_recording(), launches=launches, findings=()), here / "made_up.smem.npz")
+    replace(a_recording(), launches=launches, findings=()).save(here / "made_up.smem.npz")
     written = diff(*arguments, code=2)
     assert written.err.startswith(f"smemviz: {said}")
     assert (written.out, written.err.count("\n")) == ("", 1)

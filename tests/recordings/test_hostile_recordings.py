@@ -26,7 +26,7 @@ from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.archive import write_members
 from smemviz.recordings.data import Calibration, SiteHardware, Timing
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording, save
+from smemviz.recordings.recording import Recording
 from smemviz.reports.files import write_report, write_table, write_trace
 from smemviz.reports.notebook import to_html
 from smemviz.reports.pictures import picture
@@ -59,7 +59,7 @@ def rich_recording() -> Recording:
 
 @cache
 def honest_members(folder: Path) -> dict[str, bytes]:
-    save(rich_recording(), folder / "honest.smem.npz")
+    rich_recording().save(folder / "honest.smem.npz")
     with zipfile.ZipFile(folder / "honest.smem.npz") as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -119,7 +119,7 @@ def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
             touched_elements(now, look_at(now, None))
             for now in (worst_request(launch, hardware) for launch in recording.launches)
         ],
-        "save": lambda: save(recording, folder / "again.smem.npz"),
+        "save": lambda: recording.save(folder / "again.smem.npz"),
     }
     for rows in ("lanes", "requests", "sites"):
         found[f"csv of {rows}"] = lambda rows=rows: write_table(folder / "r.csv", recording, Wanted(), rows, hardware)

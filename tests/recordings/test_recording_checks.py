@@ -16,7 +16,7 @@ from smemviz.errors import RecordingError
 from smemviz.recordings.archive import write_members
 from smemviz.recordings.data import Calibration, Finding, Launch, SiteHardware, Timing
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording, save
+from smemviz.recordings.recording import Recording
 
 NAN, INFINITE = float("nan"), float("inf")
 DATE = "2026-01-31T12:00:00+00:00"
@@ -28,7 +28,7 @@ FINDING = Finding("race", "k", 3, (0, 0, 0), (), "two at once")
 
 def refusal(recording: Recording, path: Path) -> str:
     """Save a recording and return the one line that it is refused with."""
-    save(recording, path)
+    recording.save(path)
     with pytest.raises(RecordingError) as caught:
         load(path)
     said = str(caught.value)
@@ -159,7 +159,7 @@ def test_a_complex_number_may_begin_in_the_middle_of_eight_bytes(tmp_path: Path)
     launch = a_launch(4)
     sites = tuple(replace(site, dtype="complex64", width=8) for site in launch.sites)
     launch.requests.addresses[:] = 1028 + 8 * np.arange(32)
-    save(a_recording(replace(launch, sites=sites)), tmp_path / "r.smem.npz")
+    a_recording(replace(launch, sites=sites)).save(tmp_path / "r.smem.npz")
     assert load(tmp_path / "r.smem.npz").launches[0].requests.addresses[0, 0] == 1028
 
 
@@ -172,7 +172,7 @@ def test_counts_whose_sum_overflows_are_refused(tmp_path: Path) -> None:
 
 def test_half_of_a_letter_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "r.smem.npz"
-    save(a_recording(), path)
+    a_recording().save(path)
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     metadata = json.loads(members["metadata.json"])
@@ -188,7 +188,7 @@ def test_half_of_a_letter_is_no_text(tmp_path: Path) -> None:
 def test_a_recording_of_names_that_are_no_text_is_not_saved(tmp_path: Path) -> None:
     """A file's name may be bytes that are no UTF-8; Python hands them on as halves of letters."""
     with pytest.raises(RecordingError, match=r"is not UTF-8; rename it$"):
-        save(replace(a_recording(), file="\udcff.py"), tmp_path / "r.smem.npz")
+        replace(a_recording(), file="\udcff.py").save(tmp_path / "r.smem.npz")
 
 
 def test_errors_keep_to_one_line_whatever_a_recording_holds(tmp_path: Path) -> None:
@@ -204,5 +204,5 @@ def test_an_array_of_records_and_an_empty_one_are_kept(tmp_path: Path) -> None:
     tile = replace(launch.arrays[0], dtype="V16", shape=(32,), strides=(16,))
     empty = replace(launch.arrays[1], shape=(0, 5), strides=(20, 4))
     recording = a_recording(replace(launch, arrays=(tile, empty)))
-    save(recording, tmp_path / "r.smem.npz")
+    recording.save(tmp_path / "r.smem.npz")
     assert load(tmp_path / "r.smem.npz").launches[0].arrays == (tile, empty)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from smemviz.errors import InputError, RecordingError
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import MAX_REQUESTS, Recording, save
+from smemviz.recordings.recording import MAX_REQUESTS, Recording
 
 LIMIT_SECONDS = 1.0
 LIMIT_BYTES = 200e6
@@ -87,7 +87,7 @@ def refusal(path: Path) -> str:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A file with a good recording in it, to be spoiled."""
-    save(a_recording(), tmp_path / "a.smem.npz")
+    a_recording().save(tmp_path / "a.smem.npz")
     return tmp_path / "a.smem.npz"
 
 
@@ -112,7 +112,7 @@ def spoil(path: Path, **changes: object) -> None:
 )
 @given(recording=recordings())
 def test_what_is_saved_is_what_is_loaded(recording: Recording, tmp_path: Path) -> None:
-    save(recording, tmp_path / "r.smem.npz")
+    recording.save(tmp_path / "r.smem.npz")
     assert_same(load(tmp_path / "r.smem.npz"), recording)
 
 
@@ -126,8 +126,8 @@ def test_launches_of_different_length_keep_their_own_requests_and_totals(tmp_pat
 
 
 def test_the_same_recording_gives_the_same_bytes(tmp_path: Path) -> None:
-    save(a_recording(), tmp_path / "one")
-    save(a_recording(), tmp_path / "two")
+    a_recording().save(tmp_path / "one")
+    a_recording().save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
@@ -146,7 +146,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(path: Path, monkeypa
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
     with pytest.raises(InputError, match=r"a\.smem\.npz: cannot be written: No space left on device"):
-        save(a_recording(), path)
+        a_recording().save(path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["a.smem.npz"]
 
@@ -154,7 +154,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(path: Path, monkeypa
 @pytest.mark.parametrize("path", [".", "", "/"])
 def test_saving_under_no_name_is_one_line(path: str) -> None:
     with pytest.raises(InputError, match=r"cannot be written: Is a directory"):
-        save(a_recording(), path)
+        a_recording().save(path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
@@ -166,7 +166,7 @@ def test_a_pipe_or_a_device_is_not_replaced(tmp_path: Path) -> None:
     for path in (pipe, link):
         before = path.stat()
         with pytest.raises(InputError, match=r"cannot be written: it is no regular file; name another$"):
-            save(a_recording(), path)
+            a_recording().save(path)
         assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
     assert link.is_symlink()
 
@@ -177,7 +177,7 @@ def test_what_a_symlink_points_at_is_replaced_and_the_link_stays(tmp_path: Path)
     link, target = tmp_path / "link.smem.npz", tmp_path / "there" / "r.smem.npz"
     link.symlink_to(target)
     for _ in ("new", "replaced"):
-        save(a_recording(), link)
+        a_recording().save(link)
         assert link.is_symlink()
         assert_same(load(target), a_recording())
     assert [path.name for path in target.parent.iterdir()] == ["r.smem.npz"]
@@ -189,20 +189,20 @@ def test_saving_to_links_that_go_in_a_circle_is_one_line(tmp_path: Path) -> None
     one.symlink_to(other)
     other.symlink_to(one)
     with pytest.raises(InputError, match=r"cannot be written: Too many levels of symbolic links$"):
-        save(a_recording(), one)
+        a_recording().save(one)
     assert one.is_symlink()
 
 
 def test_saving_into_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.smem\.npz: cannot be written: No such file or directory"):
-        save(a_recording(), tmp_path / "no" / "x.smem.npz")
+        a_recording().save(tmp_path / "no" / "x.smem.npz")
 
 
 def test_more_requests_than_a_file_holds_are_not_saved(tmp_path: Path) -> None:
     half = a_launch(0)
     half = replace(half, requests=requests(MAX_REQUESTS // 2 + 1))
     with pytest.raises(RecordingError, match=f"{MAX_REQUESTS + 2} logged requests; a file holds {MAX_REQUESTS}"):
-        save(a_recording(half, half), tmp_path / "r.smem.npz")
+        a_recording(half, half).save(tmp_path / "r.smem.npz")
 
 
 # --- what is refused: files that are none
@@ -244,7 +244,7 @@ def test_a_file_cut_anywhere_is_refused(path: Path) -> None:
 @given(data=st.data())
 def test_a_file_with_any_bytes_changed_is_refused_or_read(data: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / "changed.smem.npz"
-    save(a_recording(a_launch(4)), path)
+    a_recording(a_launch(4)).save(path)
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
@@ -484,5 +484,5 @@ def test_an_array_that_no_gpu_has_is_refused(path: Path, change: dict[str, objec
 def test_totals_below_what_is_logged_are_refused(tmp_path: Path) -> None:
     launch = a_launch()
     path = tmp_path / "r.smem.npz"
-    save(a_recording(replace(launch, totals=totals(launch, more=-1))), path)
+    a_recording(replace(launch, totals=totals(launch, more=-1))).save(path)
     assert refusal(path) == "set_row_read_col has more requests logged than counted"

@@ -126,7 +126,7 @@ class Dispatcher:
             return args
         for signature in self._signatures:
             if len(signature) == len(args) and all(map(_fits, signature, args)):
-                return tuple(map(_cast, signature, args))
+                return tuple(map(_number_as, signature, args))
         wanted = " or ".join(f"({', '.join(map(str, signature))})" for signature in self._signatures)
         raise LaunchError(
             *place,
@@ -178,10 +178,3 @@ def _fits(wanted: Any, given: Any) -> bool:
     if hasattr(wanted, "ndim") and hasattr(wanted, "dtype"):
         return is_array and given.ndim == wanted.ndim and as_dtype(wanted.dtype) == given.dtype
     return not is_array
-
-
-def _cast(wanted: Any, given: Any) -> Any:
-    dtype = as_dtype(wanted)
-    if dtype is None or not isinstance(given, bool | int | float | complex | np.generic):
-        return given
-    return cast(given, dtype)

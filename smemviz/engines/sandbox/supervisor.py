@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import IO
 from uuid import uuid4
 
+from smemviz.engines.sandbox.language.checks import check_size
 from smemviz.engines.sandbox.limits import SandboxLimits
 from smemviz.engines.sandbox.results import Result, Results
 from smemviz.engines.sandbox.run import FILE, Ran
@@ -108,16 +109,7 @@ class Supervisor:
             WaitingError: when it is not this text's turn yet, and it was asked for by a name.
             InputError: for what the text does wrong, a limit it meets, or when too many run already.
         """
-        size = len(source.encode(errors="replace"))
-        if size > self.limits.source_bytes:
-            raise InputError(
-                said(
-                    "{file}: the text has {bytes:,} bytes; the editor takes {most:,}",
-                    file=file,
-                    bytes=size,
-                    most=self.limits.source_bytes,
-                )
-            )
+        check_size(source, file, self.limits)
         run = (file, source, dict(constants or {}))
         known = self._results and self._results.read(*run)
         if not known:

@@ -93,7 +93,7 @@ class Program:
     @property
     def has_main(self) -> bool:
         """Whether the file has a kernel and a ``main()`` that can be called; any other is a script."""
-        main = _find_main(self.tree)
+        main = find_main(self.tree)
         return bool(self.kernels) and main is not None and _arguments_needed(main) == 0
 
     @property
@@ -115,7 +115,7 @@ class Program:
         """Return ``main()``; raise unless the file has it and a kernel, the two things a run needs."""
         if not self.kernels:
             raise KernelFileError(self.file, 1, said("no kernel here; decorate a module-level function with @cuda.jit"))
-        main = _find_main(self.tree)
+        main = find_main(self.tree)
         if main is None:
             raise KernelFileError(self.file, 1, said("no main() here; write one that allocates and launches"))
         if _arguments_needed(main):
@@ -202,11 +202,9 @@ def check_numbers(file: str, tree: ast.AST) -> None:
             raise KernelFileError(file, node.lineno, what)
 
 
-def _find_main(tree: ast.Module) -> ast.FunctionDef | None:
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef) and statement.name == "main":
-            return statement
-    return None
+def find_main(tree: ast.Module) -> ast.FunctionDef | None:
+    """Return the definition of ``main()``, None where there is none."""
+    return next((one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "main"), None)
 
 
 def _arguments_needed(function: ast.FunctionDef) -> int:

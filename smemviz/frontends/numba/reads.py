@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from smemviz.frontends.numba.program import Program
+from smemviz.frontends.numba.program import Program, find_main
 
 
 def constants_read(program: Program, kernel: str) -> frozenset[str] | None:
@@ -42,7 +42,7 @@ def _constants(program: Program, names: Iterable[str]) -> frozenset[str]:
 
 def _launched(tree: ast.Module, kernel: str) -> set[str]:
     """Return the names that the launches of a kernel in ``main()`` go by, variables followed to where they are set."""
-    main = next((one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "main"), None)
+    main = find_main(tree)
     if main is None:
         return set()
     launches = [

@@ -175,6 +175,8 @@ class Cuda(ModuleType):
     def synchronize(self) -> None:
         """Do nothing: every launch is done when it returns."""
 
+    close = profile_start = profile_stop = synchronize
+
     def stream(self) -> Stream:
         """Return a stream."""
         return Stream()
@@ -221,15 +223,6 @@ class Cuda(ModuleType):
     def list_devices(self) -> Devices:
         """Return the device."""
         return self.gpus
-
-    def close(self) -> None:
-        """Do nothing."""
-
-    def profile_start(self) -> None:
-        """Do nothing."""
-
-    def profile_stop(self) -> None:
-        """Do nothing."""
 
 
 class Reduce:

@@ -39,10 +39,9 @@ class Event:
     def record(self, stream: Any = 0) -> None:
         """Do nothing."""
 
-    def synchronize(self) -> None:
-        """Do nothing."""
+    wait = record
 
-    def wait(self, stream: Any = 0) -> None:
+    def synchronize(self) -> None:
         """Do nothing."""
 
     def query(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -35,43 +36,15 @@ class DeviceArray:
         self.memory = memory
         self.array = array
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.array.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.array.dtype
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return self.array.strides
-
-    @property
-    def flags(self) -> Any:
-        """NumPy's flags: in which order the elements follow each other."""
-        return self.array.flags
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
-
-    @property
-    def size(self) -> int:
-        return self.array.size
-
-    @property
-    def nbytes(self) -> int:
-        return self.array.nbytes
-
-    @property
-    def alloc_size(self) -> int:
-        """The bytes that were allocated for it."""
-        return self.array.nbytes
-
-    @property
-    def itemsize(self) -> int:
-        return self.array.itemsize
+    # What NumPy says of an array.
+    shape = property(attrgetter("array.shape"))
+    dtype = property(attrgetter("array.dtype"))
+    strides = property(attrgetter("array.strides"))
+    flags = property(attrgetter("array.flags"))
+    ndim = property(attrgetter("array.ndim"))
+    size = property(attrgetter("array.size"))
+    itemsize = property(attrgetter("array.itemsize"))
+    nbytes = alloc_size = property(attrgetter("array.nbytes"))
 
     @property
     def T(self) -> DeviceArray:  # noqa: N802 - NumPy's name

@@ -46,10 +46,10 @@ def store(m: Machine, site: int | None, space: str, address: Value, values: list
     flat = [m.one_each(value) for value in values]
     for where, lanes, inner in _parts(m, site, space, at, size):
         with m.only(lanes):
-            kept = [value[lanes] for value in flat]
-            m.request(site, where, inner, size, kept)
+            stored = [value[lanes] for value in flat]
+            m.request(site, where, inner, size, stored)
             m.changes += where != "local"
-            _scatter(m, where, inner, kept, width)
+            _scatter(m, where, inner, stored, width)
 
 
 def update(

@@ -22,20 +22,20 @@ class Cycle:
         self._after = FIRST_STEP
         self._block = -1
         self._looks = 0
-        self._kept: tuple[Any, ...] = ()
+        self._state: tuple[Any, ...] = ()
         self._values: list[Any] = []
         self._met: set[tuple[int, bytes]] = set()
 
     def closes(self, step: int, block: int, lanes: NDArray[np.intp] | None, positions: NDArray[np.int32]) -> bool:
         """Tell whether all is as it was when a step began before: those that run, who is where, and every value."""
         m = self._machine
-        if block == self._block and self._looks and self._kept[0] == m.changes:
+        if block == self._block and self._looks and self._state[0] == m.changes:
             self._looks -= 1
-            return self._is_kept(lanes, positions)
+            return self._is_as_then(lanes, positions)
         if step - self._start >= self._after:
             self._after *= 2
             self._block, self._looks = block, _MOST_LOOKS
-            self._kept = (m.changes, lanes, positions.copy(), m.local_views[1].copy())
+            self._state = (m.changes, lanes, positions.copy(), m.local_views[1].copy())
             self._values = [value.copy() for value in m.values]
         return False
 
@@ -49,9 +49,9 @@ class Cycle:
         self._met.add(found)
         return known
 
-    def _is_kept(self, lanes: NDArray[np.intp] | None, positions: NDArray[np.int32]) -> bool:
-        _, kept_lanes, kept_positions, local = self._kept
-        if not (_same(lanes, kept_lanes) and np.array_equal(positions, kept_positions)):
+    def _is_as_then(self, lanes: NDArray[np.intp] | None, positions: NDArray[np.int32]) -> bool:
+        _, lanes_then, positions_then, local = self._state
+        if not (_same(lanes, lanes_then) and np.array_equal(positions, positions_then)):
             return False
         pairs = zip(self._machine.values, self._values, strict=True)
         return all(_same(now, then) for now, then in pairs) and np.array_equal(self._machine.local_views[1], local)

@@ -97,9 +97,8 @@ def _entered(host: Host, node: ast.expr) -> Any:
         function = expressions.member_of(host, base, node.func)
     else:
         function = host.value(node.func) if isinstance(node, ast.Call) else None
-    if not isinstance(node, ast.Call) or not isinstance(getattr(function, "__self__", None), Cuda):
-        raise host.refuse(said("with, other than of cuda.pinned, cuda.defer_cleanup and stream.auto_synchronize,"))
-    if function.__name__ not in _CONTEXTS:
+    known = isinstance(getattr(function, "__self__", None), Cuda) and function.__name__ in _CONTEXTS
+    if not isinstance(node, ast.Call) or not known:
         raise host.refuse(said("with, other than of cuda.pinned, cuda.defer_cleanup and stream.auto_synchronize,"))
     calls.arguments_of(host, node)
     return None

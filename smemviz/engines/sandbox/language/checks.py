@@ -21,16 +21,7 @@ def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
         InputError: when it is too long.
         KernelFileError: when it nests too deeply, or is not valid Python; names the line.
     """
-    size = len(source.encode(errors="surrogatepass"))
-    if size > limits.source_bytes:
-        raise InputError(
-            said(
-                "{file}: the text has {bytes:,} bytes; the editor takes {most:,}",
-                file=file,
-                bytes=size,
-                most=limits.source_bytes,
-            )
-        )
+    check_size(source, file, limits)
     if "\0" in source or any("\ud800" <= letter <= "\udfff" for letter in source):
         raise InputError(said("{file}: the text has characters that no Python file has", file=file))
     _check_brackets(source, file, limits.depth)
@@ -38,6 +29,18 @@ def parse_text(source: str, file: str, limits: SandboxLimits) -> Program:
     _check_depth(program.tree, file, limits.depth)
     check_numbers(file, program.tree)
     return replace(program, trusted=False)
+
+
+def check_size(source: str, file: str, limits: SandboxLimits) -> None:
+    """Refuse a text that is too long.
+
+    Raises:
+        InputError: saying how long it may be.
+    """
+    size, most = len(source.encode(errors="surrogatepass")), limits.source_bytes
+    if size > most:
+        what = said("{file}: the text has {bytes:,} bytes; the editor takes {most:,}", file=file, bytes=size, most=most)
+        raise InputError(what)
 
 
 def _check_brackets(source: str, file: str, most: int) -> None:

@@ -141,7 +141,7 @@ _TESTING = _plain(np.testing, "assert_array_equal assert_allclose assert_equal a
 
 # -- math, and Python's own
 
-_MATH = {
+MATH = {
     **_plain(
         math,
         "sqrt exp log log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh floor ceil trunc fabs gcd hypot pow "
@@ -258,8 +258,3 @@ def numpy_module() -> ModuleType:
         "numpy",
         {**_NUMPY, "random": module("numpy.random", random), "testing": module("numpy.testing", _TESTING)},
     )
-
-
-def math_module() -> ModuleType:
-    """Return what a text gets as ``math``."""
-    return module("math", _MATH)

@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.host.cuda import Cuda, CudaSupportError, device_names
 from smemviz.engines.sandbox.language.exceptions import Kind
-from smemviz.engines.sandbox.language.known import math_module, module, numpy_module
+from smemviz.engines.sandbox.language.known import MATH, module, numpy_module
 from smemviz.errors import UnsupportedError
 from smemviz.messages import said
 from smemviz.recordings.dtypes import DTYPES
@@ -40,7 +40,7 @@ def modules(file: str) -> dict[str, ModuleType]:
     vars(cuda)["types"] = numba_types  # in the place of Numba's own module
     return {
         "numpy": numpy_module(),
-        "math": math_module(),
+        "math": module("math", MATH),
         "numba": module("numba", {**types, "cuda": cuda, "types": numba_types}),
         "numba.types": numba_types,
         "numba.cuda": cuda,

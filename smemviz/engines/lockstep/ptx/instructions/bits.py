@@ -155,9 +155,9 @@ def _reverse(kernel: Kernel, one: Instruction) -> Action:
 
     def run(a: Value) -> Value:
         for step, mask in masks.items():
-            kept = np.array(mask & (1 << 8 * a.dtype.itemsize) - 1, np.uint64).astype(a.dtype)
+            ones = np.array(mask & (1 << 8 * a.dtype.itemsize) - 1, np.uint64).astype(a.dtype)
             by = a.dtype.type(step)
-            a = ((a >> by) & kept) | ((a & kept) << by)
+            a = ((a >> by) & ones) | ((a & ones) << by)
         return a.byteswap()
 
     return simple(kernel, one, run)

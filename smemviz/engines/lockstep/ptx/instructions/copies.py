@@ -35,8 +35,8 @@ def _copy(kernel: Kernel, one: Instruction) -> Action:
     def run(m: Machine) -> None:
         values = access.load(m, loads, "global", source(m), words, 4)
         if used is not None:
-            kept = used(m)
-            values = [np.where(kept > 4 * i, value, np.uint32(0))[()] for i, value in enumerate(values)]
+            copied = used(m)
+            values = [np.where(copied > 4 * i, value, np.uint32(0))[()] for i, value in enumerate(values)]
         access.store(m, stores, "shared", to(m), values, 4)
 
     return run
