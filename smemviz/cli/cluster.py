@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from smemviz.errors import InputError, MissingError
@@ -130,9 +131,14 @@ def _require_workers(client: Client, address: str) -> None:
 
 
 def _submit(client: Client, work: Callable[..., Any], point: tuple[Any, ...]) -> Any:
-    return client.submit(_alone, work, *point, pure=False)
+    return client.submit(_alone, os.getcwd(), work, *point, pure=False)
 
 
-def _alone(work: Callable[..., Result], *point: Any) -> Result:
+def _alone(folder: str, work: Callable[..., Result], *point: Any) -> Result:
+    """Work on a point in the folder that the command was given in, from which files are named."""
     with _ALONE:
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            raise MissingError(f"{folder} is not there for a process on {gethostname()}: {error.strerror}") from None
         return work(*point)

@@ -77,8 +77,15 @@ def several(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def combinations(arguments: argparse.Namespace) -> list[dict[str, str]]:
-    """Return the constants of each point that ``--set`` and ``--over`` ask for."""
+    """Return the constants of each point that ``--set`` and ``--over`` ask for.
+
+    Raises:
+        InputError: when a constant is named twice.
+    """
     names = [name for name, _ in arguments.over]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"--over {name} is there twice; write all its values in one, {name}=VALUE,VALUE")
     return [
         dict(arguments.set) | dict(zip(names, values, strict=True))
         for values in itertools.product(*(values for _, values in arguments.over))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.cluster_points import die, die_once, gpu_of, refuse
+from helpers.cluster_points import die, die_once, gpu_of, read, refuse
 
 from smemviz.cli import cluster as cluster_module
 from smemviz.cli.cluster import _processes_here, _require_workers, cluster, results
@@ -127,6 +127,17 @@ def test_the_points_of_a_process_that_died_are_done_again(tmp_path: Path) -> Non
 
 
 @pytest.mark.exhaustive
+def test_a_file_is_found_from_where_the_command_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.txt").write_text("here")
+    with cluster("local") as client:  # whose processes stand where this one stood
+        monkeypatch.chdir(tmp_path)
+        assert list(results(client, read, [(Path("mine.txt"),)])) == ["here"]
+        monkeypatch.setattr(cluster_module.os, "getcwd", lambda: str(tmp_path / "elsewhere"))
+        with pytest.raises(MissingError, match=r"elsewhere is not there for a process on .*: No such file"):
+            list(results(client, read, [(Path("mine.txt"),)]))
+
+
+@pytest.mark.exhaustive
 def test_a_point_that_every_process_dies_of_is_one_line() -> None:
     with cluster("local") as client, pytest.raises(MissingError, match="4 processes of the cluster died of one point"):
         list(results(client, die, [(1,)]))
@@ -160,3 +171,10 @@ def test_several_values_are_read_as_one_is(text: str, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         main(suggested("--over", text))
     assert "is not NAME=VALUE" in capsys.readouterr().err
+
+
+def test_a_constant_has_all_its_values_in_one_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(suggested("--over", "TILE=8", "--over", "TILE=16")) == 2
+    assert capsys.readouterr().err == (
+        "smemviz: --over TILE is there twice; write all its values in one, TILE=VALUE,VALUE\n"
+    )

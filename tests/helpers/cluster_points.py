@@ -29,3 +29,7 @@ def die(point: int) -> None:
 
 def refuse(point: int) -> None:
     raise KernelFileError("mine.py", point, "does not do")
+
+
+def read(file: Path) -> str:
+    return file.read_text()

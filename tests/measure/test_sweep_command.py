@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from smemviz.cli.main import main
 from smemviz.cli.verbs import sweep as sweep_module
 from smemviz.cli.verbs.sweep import SIZES, _sizes
 from smemviz.engines.backend import gpu_engine
+from smemviz.frontends.reading import read_program
 from smemviz.measure.sweep.launches import Job
 from smemviz.paths import kernels_dir
-from smemviz.recordings.sweep import Size, Sweep
+from smemviz.recordings.sweep import Size, Sweep, save_sweep
 
 FILE = str(kernels_dir() / "matmul.py")
 
@@ -121,6 +122,38 @@ def test_a_cluster_measures_each_size_and_knows_what_was_measured_before(
     assert asked == [("16", 64, []), ("32", 64, []), ("16", 128, [64]), ("32", 128, [64])]
     assert command("sweep", FILE, *options, code=2).err == (
         "smemviz: tcp://there:8786 has GPUs of several kinds; sweep each kind by itself\n"
+    )
+
+
+def test_a_card_that_the_file_is_not_of_is_refused_when_the_first_point_is_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = []
+
+    def points(client: None, work: object, points: Iterator[tuple[object, ...]]) -> Iterator[tuple[object, Sweep]]:
+        for _, constants, *_ in points:
+            measured.append(constants)
+            yield constants, made.sweep()
+
+    kept = tmp_path / "other.sweep.json"
+    program = read_program(FILE)
+    save_sweep(replace(made.sweep(), sha256=program.sha256, device=replace(made.CARD, name="Other Card")), kept)
+    monkeypatch.setattr(cluster_module, "cluster", lambda address: nullcontext())
+    monkeypatch.setattr(cluster_module, "results", points)
+    assert main(["sweep", FILE, "--sizes", "64,128,256", "--dask", "tcp://there:8786", "-o", str(kept)]) == 2
+    assert capsys.readouterr().err == (
+        f"smemviz: {kept}: holds what was measured on another card, or of another version of the kernel file; "
+        "name another file\n"
+    )
+    assert len(measured) == 1
+
+
+@pytest.mark.parametrize("name", ["PITCH", "M"])
+def test_points_that_a_sweep_would_take_for_one_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", FILE, "--over", f"{name}=64,128", "--over", "DTYPE=float32,float64"]) == 2
+    assert capsys.readouterr().err == (
+        f"smemviz: --over {name}: points of a sweep differ in size, TILE and type; "
+        "give sizes with --sizes, any other constant with --set and a file of its own\n"
     )
 
 

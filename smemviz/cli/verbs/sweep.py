@@ -65,11 +65,12 @@ def execute(arguments: argparse.Namespace) -> int:
     plain = read_program(arguments.file)
     program, *_ = programs = [plain.with_constants(constants) for constants in combinations(arguments)]
     _require_products(program)
+    _require_differences(program, [name for name, _ in arguments.over])
     require_output(arguments.output, "", undone="nothing was measured")
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
     if older and older.sha256 != program.sha256:
         raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
-    found = _measured_there(arguments) if arguments.dask else _measured_here(arguments, programs, older)
+    found = _measured_there(arguments, older) if arguments.dask else _measured_here(arguments, programs, older)
     if arguments.output:
         save_sweep(joined(older, found) if older else found, arguments.output)
     if arguments.json:
@@ -92,11 +93,11 @@ def _measured_here(arguments: argparse.Namespace, programs: Sequence[Program], o
         return reduce(joined, (sweep(one, arguments.sizes, arguments.limit, progress) for one in programs))
 
 
-def _measured_there(arguments: argparse.Namespace) -> Sweep:
+def _measured_there(arguments: argparse.Namespace, older: Sweep | None) -> Sweep:
     """Have a cluster measure, a size with a choice of constants at a time, small ones first."""
     from smemviz.cli.cluster import cluster, results
     from smemviz.progress import progress_bar
-    from smemviz.recordings.sweep import joined
+    from smemviz.recordings.sweep import OF_ANOTHER, joined
 
     sizes = sorted(set(arguments.sizes), key=lambda size: size.operations)
     points = list(itertools.product(sizes, combinations(arguments)))
@@ -111,6 +112,8 @@ def _measured_there(arguments: argparse.Namespace) -> Sweep:
         for done, (constants, found) in enumerate(results(client, _measure, asked())):
             progress(done, len(points), found.points[0].size.name)
             key = tuple(constants.items())
+            if older and older.device.name != found.device.name:
+                raise InputError(f"{arguments.output}: {OF_ANOTHER}; name another file")
             if any(one.device.name != found.device.name for one in so_far.values()):
                 raise InputError(f"{arguments.dask} has GPUs of several kinds; sweep each kind by itself")
             so_far[key] = joined(so_far[key], found) if key in so_far else found
@@ -147,6 +150,16 @@ def _require_products(program: Program) -> None:
     for name, (line, parameters) in kernels.items():
         if parameters != _PARAMETERS:
             raise KernelFileError(program.file, line, f"a sweep needs kernels of (c, a, b); {name} is none")
+
+
+def _require_differences(program: Program, over: Sequence[str]) -> None:
+    """Refuse points that a sweep would take for one and the same."""
+    for name in over:
+        if name != "TILE" and program.constants[name].kind != "dtype":
+            raise InputError(
+                f"--over {name}: points of a sweep differ in size, TILE and type; "
+                f"give sizes with --sizes, any other constant with --set and a file of its own"
+            )
 
 
 def _print(sweep: Sweep) -> None:
