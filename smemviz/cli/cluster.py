@@ -61,7 +61,8 @@ def cluster(address: str) -> Iterator[Client]:
 def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
     """Yield what ``work`` makes of points, as it comes.
 
-    A point is taken from ``points`` when a process is free for it, so that what came before may say what comes next.
+    A point is taken from ``points`` when a process is free for it, so that what came before may say what comes next;
+    processes that come later have their share.
 
     Raises:
         MissingError: when process after process died of the same point, or all are gone.
@@ -71,8 +72,14 @@ def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[
     from distributed.client import FutureCancelledError
 
     waiting = iter(points)
-    at_once = len(client.scheduler_info(n_workers=-1)["workers"])
-    coming = as_completed([_submit(client, work, point) for point in islice(waiting, at_once)])
+    coming = as_completed([], loop=client.loop)
+
+    def begin() -> None:
+        busy = coming.count()
+        free = len(client.scheduler_info(n_workers=-1)["workers"]) - busy  # processes come and go
+        coming.update(_submit(client, work, point) for point in islice(waiting, max(free, 0 if busy else 1)))
+
+    begin()
     for done in coming:
         try:
             result: Result = done.result()
@@ -82,7 +89,7 @@ def results(client: Client, work: Callable[..., Result], points: Iterable[tuple[
             raise MissingError("the cluster has gone") from None
         done.release()
         yield result
-        coming.update(_submit(client, work, point) for point in islice(waiting, 1))
+        begin()
 
 
 def gpus() -> tuple[str, ...]:

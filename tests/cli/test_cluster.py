@@ -118,6 +118,27 @@ def test_each_process_has_a_gpu_of_its_own_and_points_come_as_they_are_done() ->
 
 
 @pytest.mark.exhaustive
+def test_processes_that_come_later_have_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import Client
+
+    known: list[int] = []
+    seen: list[int] = []
+
+    def points() -> Iterator[tuple[int]]:
+        for point in range(5):
+            known.append(len(seen))
+            yield (point,)
+
+    with _processes_here(("0", "1")) as here, Client(here) as client:
+        all_of_them = client.scheduler_info
+        monkeypatch.setattr(client, "scheduler_info", lambda **_: all_of_them() if seen else {"workers": {}})
+        for point, _ in results(client, gpu_of, points()):
+            seen.append(point)
+    assert sorted(seen) == list(range(5))
+    assert known == [0, 1, 1, 2, 3]
+
+
+@pytest.mark.exhaustive
 def test_the_points_of_a_process_that_died_are_done_again(tmp_path: Path) -> None:
     with cluster("local") as client:
         assert sorted(results(client, die_once, ((point, tmp_path) for point in range(4)))) == [0, 1, 2, 3]
