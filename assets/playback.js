@@ -10,7 +10,6 @@
   let array = null; // that is drawn
   let timer = 0; // of playing
   let rest = 0;
-  let stepped = 0; // when, last
   let drawnIn = null; // the room that the pictures had
 
   const at = (id) => document.getElementById(id);
@@ -221,7 +220,6 @@
   function stepTo(wanted) {
     if (!launch || last() < 0) return;
     place = Math.min(Math.max(wanted, 0), last());
-    stepped = performance.now();
     draw();
     follow();
     goLater({ ...here(), at: null });
@@ -283,8 +281,8 @@
         launch = { ...played, sent: played, block: { ...played.block, base } };
         paint(launch.banks);
       }
-      // Who has stepped on since that was asked for stays there.
-      place = stepped > (window.smemviz.asked || 0) ? placeOf(inUrl()) : present.position;
+      // Which request of a site it is stands in the URL only.
+      place = inUrl().site === null ? present.position : placeOf(inUrl());
       launch.globalSite = String(present.site);
       draw();
       follow();
@@ -297,13 +295,15 @@
     },
   };
 
-  // Back and forward between requests that were stepped to, of which the server knows nothing.
-  window.addEventListener("popstate", () => {
-    if (!launch || !at("tile") || inUrl().site === null) return;
-    place = placeOf(inUrl());
-    draw();
-    follow();
-  });
+  // Back and forward between requests that were stepped to, and links to others, of which the server knows nothing.
+  for (const moved of ["popstate", "placed"]) {
+    window.addEventListener(moved, () => {
+      if (!launch || !at("tile") || inUrl().site === null) return;
+      place = placeOf(inUrl());
+      draw();
+      follow();
+    });
+  }
 
   // Global memory is drawn while it is shown.
   document.addEventListener("toggle", (event) => {

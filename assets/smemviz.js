@@ -15,6 +15,8 @@
   let keyed = -PAUSE; // when something was last typed, which more may follow
   let taken = -PAUSE; // when a change was last taken over
 
+  const OF_SITE = ["warp", "step"]; // which of its requests in a block
+
   // What changes what is run or counted leaves the eye where it is: on the access that is shown, clicked or not.
   const KEEPS_PLACE = ["cc", "source", "launch", "block"];
   function withPlace(changes) {
@@ -76,6 +78,7 @@
         goLater({ banks: null });
       }
       const here = window.location.pathname;
+      const plays = names.plays.includes(here) && asked.has("site"); // there the browser finds the request by itself
       // A name that is there more than once, the launches to compare, has its values on lines of their own.
       const pick = (wanted) =>
         Object.fromEntries([...asked.keys()].filter(wanted).map((name) => [name, asked.getAll(name).join("\n")]));
@@ -85,7 +88,7 @@
         // The editor stays the same page whatever text it has run.
         { path: here.slice(names.prefix.length), file: here === names.editor ? null : asked.get("file") },
         pick((name) => names.run.includes(name) || isConstant(name)),
-        { ...pick((name) => names.look.includes(name)), theme: chosen },
+        { ...pick((name) => names.look.includes(name) && !(plays && OF_SITE.includes(name))), theme: chosen },
         chosen,
       ];
       markFrame(here, chosen);
@@ -95,7 +98,7 @@
         window.smemviz.place = null; // and shows another access
       }
       const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
-      window.smemviz.asked = performance.now();
+      if (plays && stores.every((store) => store === unchanged())) window.dispatchEvent(new Event("placed"));
       if (chosen !== theme) window.dash_clientside.set_props("provider", { forceColorScheme: chosen });
       return stores;
     },

@@ -10,7 +10,7 @@ from typing import Any
 
 from dash import ALL, Dash, Input, Output, State
 
-from smemviz.app.addresses import EDITOR, LEARN
+from smemviz.app.addresses import EDITOR, KERNEL, LEARN
 from smemviz.app.components.connect import of_script
 from smemviz.app.page import titled
 from smemviz.app.pages.learn.learn_page import WHY
@@ -39,6 +39,7 @@ def names_element(*, editor: bool, prefix: str = "") -> str:
         ],
         "nowhere": titled(NOWHERE),
         "editor": prefix + EDITOR,
+        "plays": [prefix + KERNEL, prefix + EDITOR],
         "learn": prefix + LEARN,
         "run": RUN,
         "look": LOOK,

@@ -15,6 +15,7 @@ from flask import Flask, request
 
 from smemviz.app import browser, working
 from smemviz.app.addresses import GALLERY
+from smemviz.app.answers import Answers
 from smemviz.app.components.launches import Query
 from smemviz.app.components.rich import translated
 from smemviz.app.english import marked, marks_english
@@ -171,6 +172,8 @@ def create_app(
         library.again()
         return _deaf(_page(services, Address(place["path"], run, look)))
 
+    if not local:
+        Answers(app.server, library.paths)
     if prefix:
         lead_below(app.server, prefix)
     add_headers(app.server, [*app.csp_hashes(), *map(script_hash, (_THEME_SCRIPT, language_script()))])

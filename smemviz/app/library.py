@@ -169,6 +169,11 @@ class Library:
         """The names of all files, those that only a twin leads to as well."""
         return tuple(self._paths)
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Where the files lie."""
+        return tuple(self._paths.values())
+
     def program(self, file: str) -> Program:
         """Read the kernel file of this name, or the source in the recording of this name, which is not trusted.
 

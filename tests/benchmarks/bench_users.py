@@ -159,7 +159,7 @@ class Visitor:
         one.get("GET", f"/kernel?{urlencode(self._run)}")
         other.get("GET", "/_dash-layout")
         one.get("GET", "/_dash-dependencies")
-        if b'id":"tile"' not in one.ask(PAGE, self._values(), "place.data"):
+        if b'"id":"played","data":{"' not in one.ask(PAGE, self._values(), "place.data"):
             one.waited.errors.append("a page: no picture")
         one.waited.add("a page", start)
         self._follow(other, FOLLOWS_PAGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import os
@@ -86,7 +87,6 @@ def serving(command: Sequence[str]) -> Iterator[Server]:
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "PYTHONWARNINGS": "ignore"},
     )
@@ -136,6 +136,7 @@ class Client:
         self._connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
         address = f"10.0.{visitor // 250}.{visitor % 250 + 1}"
         self._headers = {"Content-Type": "application/json", "Accept-Language": "en", "X-Forwarded-For": address}
+        self._headers["Accept-Encoding"] = "gzip"
 
     def close(self) -> None:
         """Hang up."""
@@ -158,6 +159,8 @@ class Client:
                 self._connection.request(method, path, text, self._headers)
                 answer = self._connection.getresponse()
                 said = answer.read()
+                if answer.headers["Content-Encoding"] == "gzip":
+                    said = gzip.decompress(said)
             except (OSError, http.client.HTTPException) as error:
                 why = repr(error)
                 self._connection.close()

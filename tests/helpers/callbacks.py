@@ -20,7 +20,12 @@ def asking_for(place: object, run: object = {}, look: object = {}) -> dict[str, 
 
 
 def send(
-    app: Dash, holding: str, values: Mapping[str, object], ids: Sequence[object] = (), changed: Sequence[str] = ()
+    app: Dash,
+    holding: str,
+    values: Mapping[str, object],
+    ids: Sequence[object] = (),
+    changed: Sequence[str] = (),
+    headers: Mapping[str, str] = {},
 ) -> TestResponse:
     """Send the first callback that puts out a property, as a page that has these values; ``ids`` fill its patterns."""
     output, known = next((name, one) for name, one in app.callback_map.items() if holding in name and "callback" in one)
@@ -39,4 +44,4 @@ def send(
         "state": list(map(filled, known["state"])),
         "changedPropIds": list(changed),
     }
-    return app.server.test_client().post(CALLBACKS, json=asked)
+    return app.server.test_client().post(CALLBACKS, json=asked, headers=dict(headers))

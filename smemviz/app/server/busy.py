@@ -10,8 +10,10 @@ from smemviz.messages import say
 
 def note_busy(error: BusyError) -> None:
     """Note that what is being answered found the server busy; who has a place in a queue is told that place instead."""
-    if has_request_context() and not isinstance(error, WaitingError):
-        g.busy = error
+    if has_request_context():
+        g.passes = True  # what is said now does not hold for long
+        if not isinstance(error, WaitingError):
+            g.busy = error
 
 
 def answer_busy(server: Flask) -> None:

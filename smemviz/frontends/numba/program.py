@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import CodeType
 
 from smemviz.errors import ConstantError, KernelFileError
@@ -73,7 +74,8 @@ class Program:
         return replace(self, overrides=overrides, constants=self._constants(overrides))
 
     def _constants(self, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:
-        return _read_constants(self.file, self.tree, overrides)
+        values = tuple((name, type(value), value) for name, value in overrides.items())  # 1 is not 1.0, nor True
+        return dict(_constants_with(self.file, self.tree, values))
 
     @property
     def variant(self) -> str:
@@ -240,6 +242,14 @@ def _constant_target(statement: ast.stmt) -> str | None:
     if isinstance(target, ast.Name) and _CONSTANT_NAME.fullmatch(target.id):
         return target.id
     return None
+
+
+@lru_cache(maxsize=256)
+def _constants_with(
+    file: str, tree: ast.Module, values: tuple[tuple[str, type, ConstantValue], ...]
+) -> dict[str, Constant]:
+    """Evaluate the constants; a server is asked for the same values many times."""
+    return _read_constants(file, tree, {name: value for name, _, value in values})
 
 
 def _read_constants(file: str, tree: ast.Module, overrides: Mapping[str, ConstantValue]) -> dict[str, Constant]:

@@ -18,18 +18,23 @@ def constants_read(program: Program, kernel: str) -> frozenset[str] | None:
     launched = _launched(program.tree, kernel)
     if function is None or not launched:
         return None
-    return _constants(program, {*_names(function), *launched})
+    return frozenset((_reached(program.tree, function) | _followed(program.tree, launched)) & program.constants.keys())
 
 
 def code_reads(program: Program, kernel: str) -> frozenset[str] | None:
     """Return the constants that a kernel's code reads, wherever it is launched; None where there is no such kernel."""
     function = program.kernels.get(kernel)
-    return None if function is None else _constants(program, _names(function))
+    return None if function is None else frozenset(_reached(program.tree, function) & program.constants.keys())
 
 
-def _constants(program: Program, names: Iterable[str]) -> frozenset[str]:
-    """Follow names through the functions and assignments of the module to the constants among them."""
-    defined = _defined(program.tree)
+@lru_cache(maxsize=64)
+def _reached(tree: ast.Module, function: ast.FunctionDef) -> frozenset[str]:
+    return _followed(tree, _names(function))
+
+
+def _followed(tree: ast.Module, names: Iterable[str]) -> frozenset[str]:
+    """Follow names through the functions and assignments of a module to all that they are computed from."""
+    defined = _defined(tree)
     waiting, found = list(names), set[str]()
     while waiting:
         name = waiting.pop()
@@ -37,7 +42,7 @@ def _constants(program: Program, names: Iterable[str]) -> frozenset[str]:
             found.add(name)
             for statement in defined.get(name, ()):
                 waiting += _names(statement)
-    return frozenset(found & program.constants.keys())
+    return frozenset(found)
 
 
 def _launched(tree: ast.Module, kernel: str) -> set[str]:

@@ -19,11 +19,11 @@ from smemviz.app.pages.kernel import follow, suggest_panel
 from smemviz.app.pages.kernel.controls import knob_kinds, knobs
 from smemviz.app.pages.kernel.folded import FOLDED_PROPERTIES
 from smemviz.app.pages.kernel.global_view import GLOBAL_PROPERTIES, closed_global
-from smemviz.app.pages.kernel.kernel_page import folded, kernel_page, looked, touched
+from smemviz.app.pages.kernel.kernel_page import explained, folded, kernel_page, looked, touched
 from smemviz.app.pages.kernel.look_view import LOOK_PROPERTIES
 from smemviz.app.pages.kernel.measured import measured_panels
 from smemviz.app.pages.kernel.run_view import RUN_PROPERTIES, view_run
-from smemviz.app.pages.kernel.why_panel import WHY_PROPERTIES, view_why
+from smemviz.app.pages.kernel.why_panel import WHY_PROPERTIES
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Suggester
 from smemviz.errors import SmemvizError
@@ -35,38 +35,37 @@ _PROPERTIES = (*LOOK_PROPERTIES, *RUN_PROPERTIES, "drawn-run.data")
 def register(app: Dash, services: Services) -> None:
     """Connect the kernel page of an app to its files; the page comes filled, so nothing runs when it is placed."""
     library = services.library
-    _add_callbacks(app, library)
+    _add_callbacks(app, library, followed=services.follow)
     measured_panels.add_callbacks(app, library, services.stopwatch)
     suggest_panel.add_callbacks(app, library, Suggester(services.job))
     if services.follow:
         follow.add_callbacks(app, library)
 
 
-def _add_callbacks(app: Dash, library: Library) -> None:
+def _add_callbacks(app: Dash, library: Library, *, followed: bool) -> None:
+    # Which request a reader has stepped to is asked for only where the file may change: it tells all questions apart.
+    place = (State("stepped", "data"),) if followed else ()
+
     @app.callback(  # type: ignore[untyped-decorator]
         outputs(_PROPERTIES),
         Input("run", "data"),
         Input("look", "data"),
         Input("version", "data"),
-        State("stepped", "data"),
         State("shown-run", "data"),
-        State("shown-look", "data"),
+        *place,
         prevent_initial_call=True,
     )
     def show(
         run: Query,
         look: Query,
         version: str | None,
-        stepped: Query | None,
         run_before: dict[str, Any] | None,
-        look_before: dict[str, Any] | None,
+        stepped: Query | None = None,
     ) -> list[Any]:
         asked_for = ctx.triggered_prop_ids
         if stepped and "look.data" not in asked_for and "run.data" not in asked_for:  # the file itself has changed
             look = look | stepped
         filling = looked(library, run, look)
-        if filling.get("shown-look.data") == look_before:  # a step changes no control, so none need be looked at
-            filling.pop("shown-look.data", None)
         if not {"run.data", "version.data"}.isdisjoint(asked_for):
             filling |= view_run(library, run, run_before["title"] if run_before else None)
             filling["drawn-run.data"] = run
@@ -82,7 +81,7 @@ def _add_callbacks(app: Dash, library: Library) -> None:
         return folded(library, run, look | {"theme": theme})
 
     def why(run: Query, block: object, look: Query) -> Filling:
-        return view_why(library, run, look)
+        return explained(library, run, look)
 
     drawn, look = Input("drawn-run", "data"), State("look", "data")
     present, stepped = Input("present", "data"), Input("stepped-globally", "data")

@@ -47,7 +47,9 @@ _WARPS_NOTE = N_(
     "colour, the higher the degree."
 )
 _PICTURES = Pictures()
-looked, touched, folded = (_PICTURES.cached(view) for view in (view_look, view_global, view_folded))
+looked, touched, folded, explained = (
+    _PICTURES.cached(view) for view in (view_look, view_global, view_folded, view_why)
+)
 
 
 def kernel_page(library: Library, stopwatch: Stopwatch, run: Query, look: Query, *, follow: bool = False) -> Component:
@@ -77,7 +79,7 @@ def _filling(library: Library, stopwatch: Stopwatch, run: Query, look: Query) ->
     refused = bool(state.constants) and looked_at(library, run, look) is None
     drawn = own if refused and looked_at(library, own, look) is not None else run
     measured = view_measured(library, stopwatch, drawn, look.get("theme", "light"))
-    later = view_why(library, drawn, look) | folded(library, drawn, look)
+    later = explained(library, drawn, look) | folded(library, drawn, look)
     closed = closed_global(library, drawn, look)
     later |= touched(library, drawn, look) if closed is None else closed
     shown = view_run(library, drawn) | looked(library, drawn, look) | later | measured
