@@ -7,7 +7,7 @@ goes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,33 @@ class _Execution:
     values: NDArray[np.float64] | None
 
 
+@dataclass(slots=True)
+class _Serial:
+    """Requests that one lane of a warp of the batch made one after the other; the other lanes are off.
+
+    ``sites`` and ``addresses`` are (k,), as are ``values``; ``step`` and ``epoch`` are those of the first.
+    """
+
+    sites: NDArray[np.int32]
+    warp: int
+    lane: int
+    addresses: NDArray[np.int64]
+    step: int
+    epoch: int
+    values: NDArray[np.float64]
+
+    def of(self, at: Any) -> _Serial:
+        """Return a part of the requests, in a table where steps do not matter."""
+        return replace(self, sites=self.sites[at], addresses=self.addresses[at], values=self.values[at])
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """The addresses of all lanes, (k, 32)."""
+        rows = np.full((len(self.sites), WARP_SIZE), -1, np.int64)
+        rows[:, self.lane] = self.addresses
+        return rows
+
+
 class Log:
     """What a launch has logged so far; ``limit`` is bytes, ``chosen`` the numbers of the blocks to log in full."""
 
@@ -64,8 +91,8 @@ class Log:
         """Start a batch of blocks."""
         self._first_block = first_block
         self._warps = blocks * self._warps_per_block
-        self._kept: list[_Execution] = []  # already counted, or nothing is
-        self._pending: list[_Execution] = []
+        self._kept: list[_Execution | _Serial] = []  # already counted, or nothing is
+        self._pending: list[_Execution | _Serial] = []
         self._pending_rows = 0
         self._chosen_warps: NDArray[np.bool_] | None = None
         self._step = np.zeros(self._warps, np.int32)
@@ -90,9 +117,22 @@ class Log:
             execution = _Execution(site, warps, table, self._step[warps], self._epoch[warps], values)
             self._step = self._step.copy()
             self._step[warps] += 1
+        self._append(execution, len(execution.step))
+
+    def add_serial(
+        self, sites: NDArray[np.int32], slot: int, addresses: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> None:
+        """Note what one thread alone did, one request after the other, all (k,); values are NaN where none is known."""
+        warp, lane = divmod(slot, WARP_SIZE)
+        step, epoch = int(self._step[warp]), int(self._epoch[warp])
+        self._step = self._step.copy()
+        self._step[warp] += len(sites)
+        self._append(_Serial(sites, warp, lane, addresses, step, epoch, values), len(sites))
+
+    def _append(self, execution: _Execution | _Serial, rows: int) -> None:
         self._pending.append(execution)
-        self._rows += len(execution.step)
-        self._pending_rows += len(execution.step)
+        self._rows += rows
+        self._pending_rows += rows
         if self.totals is None and self._rows * ROW_BYTES > self._limit:
             self._count_from_here()
         elif self.totals is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
@@ -136,6 +176,11 @@ class Log:
         assert self.totals is not None
         by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
         for execution in self._pending:
+            if isinstance(execution, _Serial):
+                for number in np.unique(execution.sites).tolist():
+                    by_site.setdefault((number, 1), []).append(execution.of(execution.sites == number).table)
+                self._keep_serial(execution)
+                continue
             rows, times = _distinct_rows(execution)
             by_site.setdefault((execution.site, times), []).append(rows)
             # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
@@ -148,6 +193,16 @@ class Log:
             add_requests(self.totals, site, self.sites[site], tables, times)
         self._pending = []
         self._pending_rows = 0
+
+    def _keep_serial(self, execution: _Serial) -> None:
+        """Keep the first of the requests of a chosen block, as far as the limit goes."""
+        room = self._limit // ROW_BYTES - self._kept_rows
+        if room < 0 or not self._chosen_in_batch[execution.warp]:
+            return
+        kept = execution.of(slice(room))
+        self._kept_rows += len(kept.sites) + (len(kept.sites) < len(execution.sites))
+        if len(kept.sites):
+            self._kept.append(kept)
 
     def _restricted(self, execution: _Execution) -> _Execution:
         """Return the part that belongs to the chosen blocks."""
@@ -168,11 +223,14 @@ class Log:
 
     # -- ordering
 
-    def _ordered(self, executions: list[_Execution]) -> Requests:
+    def _ordered(self, executions: list[_Execution | _Serial]) -> Requests:
         """Put the rows of a batch in order: a warp's rows follow each other, and its steps have no gap."""
         taken = np.zeros(self._warps, np.int64)
         for execution in executions:
-            taken[_rows(execution)] += 1
+            if isinstance(execution, _Serial):
+                taken[execution.warp] += len(execution.sites)
+            else:
+                taken[_rows(execution)] += 1
         after = np.cumsum(taken)
         start = after - taken
         n = int(after[-1]) if len(after) else 0
@@ -180,6 +238,13 @@ class Log:
         values = np.full((n, WARP_SIZE), np.nan)
         site, step, epoch = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
         for execution in executions:
+            if isinstance(execution, _Serial):
+                first, many = start[execution.warp] + execution.step, len(execution.sites)
+                here = slice(first, first + many)
+                addresses[here], values[here, execution.lane] = execution.table, execution.values
+                site[here], epoch[here] = execution.sites, execution.epoch
+                step[here] = np.arange(execution.step, execution.step + many)
+                continue
             at = start[_rows(execution)] + execution.step
             found = execution.addresses
             addresses[at] = _table(execution) if isinstance(found, np.ndarray) else found
@@ -197,6 +262,11 @@ class NoLog(Log):
     """The log of a launch that is run and not recorded."""
 
     def add(self, site: int, addresses: Any, mask: Mask, values: NDArray[np.float64] | None = None) -> None:
+        """Note nothing."""
+
+    def add_serial(
+        self, sites: NDArray[np.int32], slot: int, addresses: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> None:
         """Note nothing."""
 
     def barrier(self, mask: Mask) -> None:

@@ -72,6 +72,7 @@ class Machine:
     findings: Findings
     in_global: GlobalRaces
     constants: dict[int, tuple[Any, View]] = field(default_factory=dict)
+    alone: dict[Any, Any] = field(default_factory=dict)  # loops as text, for what a thread runs alone
     study: Any = None  # of the types of its variables, once they are asked for
     iterations: int = 0
     printed: int = 0

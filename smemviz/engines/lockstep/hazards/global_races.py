@@ -104,6 +104,20 @@ class GlobalRaces:
             bits = bits_of(stored, lanes, len(self._threads), watched.nbytes)[several]
         self._meet(watched, site, effect, cells[several], threads[several], bits)
 
+    def number_of(self, slot: int) -> int:
+        """Return the number of the thread in a slot of the batch, which owns what it alone has touched."""
+        return int(self._threads[slot])
+
+    def add_serial(self, watched: Watched, thread: int, sites: NDArray[np.int32], addresses: NDArray[np.int64]) -> None:
+        """Note what a thread did one after the other to cells that nobody else touched; sites and addresses (k,)."""
+        first = self._number + 1
+        self._executed += sites.tolist()
+        for number in np.unique(sites).tolist():
+            site, here = self._sites[number], np.flatnonzero(sites == number)
+            cells = watched.cells(addresses[here], None, len(here), site.width)
+            numbers = np.repeat(first + here, len(cells) // len(here))
+            watched.own(effect_of(site.op), cells, thread, numbers)
+
     def syncwarp(self, mask: Mask) -> None:
         """Let threads pass a barrier of their warp."""
         if self._warp_synced is None:

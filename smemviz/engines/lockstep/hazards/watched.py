@@ -137,6 +137,18 @@ class Watched:
             self._settle()
         return np.zeros(0, np.intp)
 
+    @property
+    def owners(self) -> Threads:
+        """Whose each cell is: 0 of nobody, and a negative number of several."""
+        return self._owner
+
+    def own(self, effect: Effect, cells: NDArray[np.int64], thread: int, numbers: NDArray[np.int64]) -> None:
+        """Let a thread touch cells that are nobody else's, by executions of ascending numbers."""
+        if self._pending:
+            self._settle()
+        self._owner[cells] = thread
+        self._numbers[effect][cells] = np.maximum(self._numbers[effect].take(cells), numbers)
+
     def _settle(self) -> None:
         for pattern in self._pending:
             for effect, number in pattern.numbers.items():

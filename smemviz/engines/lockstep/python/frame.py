@@ -203,7 +203,7 @@ class Frame:
         if kept is not None:
             name, convert = kept
             value = convert(value)
-        self._keep(node, name, value)
+        self.keep(node, name, value)
 
     def move(self, node: ast.AST, edge: str, mask: Mask) -> None:
         """Let what variables hold in some threads go on in the types that it meets others in."""
@@ -213,7 +213,7 @@ class Frame:
         outer, self.mask = self.mask, mask
         for one in moves:
             if one.source in self.variables:
-                self._keep(node, one.target, one.convert(self.variables[one.source]))
+                self.keep(node, one.target, one.convert(self.variables[one.source]))
         self.mask = outer
 
     def chosen(self, node: ast.expr, value: Value) -> Value:
@@ -221,7 +221,8 @@ class Frame:
         convert = self.versions.choices.get(node)
         return value if convert is None else convert(value)
 
-    def _keep(self, node: ast.AST, name: str, value: Value) -> None:
+    def keep(self, node: ast.AST, name: str, value: Value) -> None:
+        """Give the variable that is kept under a name a value in the active threads."""
         mask = self.mask
         old = self.variables.get(name, _MISSING)
         if old is _MISSING:

@@ -11,6 +11,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access, assignments, expressions, operations
+from smemviz.engines.lockstep.python.alone.run import run_alone
 from smemviz.engines.lockstep.python.frame import Frame, Loop
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import binary, truth
@@ -19,6 +20,10 @@ from smemviz.messages import said
 
 
 def _while_loop(frame: Frame, node: ast.While) -> Mask:
+    alone = run_alone(frame, node) if frame.mask.count == 1 else None
+    if alone is not None:
+        return alone
+
     def conditions() -> Iterator[Value]:
         while True:
             yield truth(frame.value(node.test))
@@ -27,6 +32,9 @@ def _while_loop(frame: Frame, node: ast.While) -> Mask:
 
 
 def _for_loop(frame: Frame, node: ast.For) -> Mask:
+    alone = run_alone(frame, node) if frame.mask.count == 1 else None
+    if alone is not None:
+        return alone
     if isinstance(node.iter, ast.Call) and frame.canonical(node.iter.func) == "builtins.range":
         return _loop(frame, node, _counted(frame, node, node.iter))
     return _loop(frame, node, _over_items(frame, node))

@@ -70,23 +70,24 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
             if not frame.mask.count:
                 break
         right = frame.value(operand)
-        test = _comparison(frame, node, op, left, right)
+        test = comparison(frame, node, op, left, right)
         result = test if result is True else both(result, test)
         left = right
     frame.mask = outer
     return result
 
 
-def _comparison(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+def comparison(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+    """Compare two values, which may be tuples."""
     if isinstance(op, ast.Is | ast.IsNot):
         if left is None or right is None:
             return (left is right) == isinstance(op, ast.Is)
-        same = _comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
+        same = comparison(frame, node, ast.Eq(), left, right) if dtype_of(left) == dtype_of(right) else False
         return same if isinstance(op, ast.Is) else unary(ast.Not, same)
     if isinstance(op, ast.In | ast.NotIn) and isinstance(right, tuple):
         absent: Value = True
         for item in right:
-            absent = both(absent, _comparison(frame, node, ast.NotEq(), left, item))
+            absent = both(absent, comparison(frame, node, ast.NotEq(), left, item))
         return absent if isinstance(op, ast.NotIn) else unary(ast.Not, absent)
     if isinstance(op, ast.In | ast.NotIn):
         raise frame.refuse(node, f"'in' ({short(node)})")
@@ -97,7 +98,7 @@ def _comparison(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, rig
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
         equal: Value = len(left) == len(right)
         for a, b in zip(left, right, strict=False):
-            equal = both(equal, _comparison(frame, node, ast.Eq(), a, b))
+            equal = both(equal, comparison(frame, node, ast.Eq(), a, b))
         return equal if isinstance(op, ast.Eq) else unary(ast.Not, equal)
     return apply(frame, node, type(op), left, right)
 
@@ -106,9 +107,9 @@ def _order(frame: Frame, node: ast.Compare, op: ast.cmpop, left: tuple[Value, ..
     """Compare two tuples item by item: the first ones that differ decide."""
     if not left or not right:
         return apply(frame, node, type(op), len(left), len(right))
-    equal = _comparison(frame, node, ast.Eq(), left[0], right[0])
+    equal = comparison(frame, node, ast.Eq(), left[0], right[0])
     rest = _order(frame, node, op, left[1:], right[1:])
-    first = _comparison(frame, node, op, left[0], right[0])
+    first = comparison(frame, node, op, left[0], right[0])
     if not isinstance(equal, np.ndarray):
         return rest if equal else first
     return frame.merged(node, equal, rest, first)

@@ -115,15 +115,29 @@ def binary(op: type[ast.AST], left: Value, right: Value) -> Value:
         result = _PYTHON_INTEGERS[op](left, right)
         return result if INT64_MIN <= result <= INT64_MAX else wrap(result)
     one, other = dtype_of(left), dtype_of(right)
-    rule = _rules.get((op, one, other))
-    if rule is None:
-        rule = _rules[op, one, other] = _find_rule(op, one, other)
-    left_type, right_type, function = rule
+    left_type, right_type, function = _rules.get((op, one, other)) or rule_of(op, one, other)
     if one is not left_type:
         left = cast(left, left_type)
     if other is not right_type:
         right = cast(right, right_type)
     return function(left, right)
+
+
+def rule_of(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:
+    """Return how an operator is applied to two types.
+
+    Raises:
+        NoRuleError: when it is not.
+    """
+    rule = _rules.get((op, one, other))
+    if rule is None:
+        rule = _rules[op, one, other] = _find_rule(op, one, other)
+    return rule
+
+
+def of_python_integers(op: type[ast.AST]) -> Callable[[int, int], Any] | None:
+    """Return an operator on two int64 as a function of Python's integers, whose result may need to be wrapped."""
+    return _PYTHON_INTEGERS.get(op)
 
 
 def _find_rule(op: type[ast.AST], one: Dtype, other: Dtype) -> Rule:

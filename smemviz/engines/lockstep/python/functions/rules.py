@@ -23,16 +23,14 @@ class Rule:
 
 def apply(rule: Rule, frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     """Apply a rule at a call; a wrong number or kind of argument is named."""
-    name = ast.unparse(node.func)
     if not rule.fewest <= len(arguments) <= rule.most:
         wanted = str(rule.fewest) if rule.fewest == rule.most else f"{rule.fewest} to {rule.most}"
-        raise frame.wrong(
-            node, said("{function} takes {wanted} arguments, not {n}", function=name, wanted=wanted, n=len(arguments))
-        )
+        name, n = ast.unparse(node.func), len(arguments)
+        raise frame.wrong(node, said("{function} takes {wanted} arguments, not {n}", function=name, wanted=wanted, n=n))
     try:
         return rule.run(frame, node, arguments)
     except NotAScalarError as error:
-        raise frame.refuse(node, f"{name} of {error.args[0]}") from None
+        raise frame.refuse(node, f"{ast.unparse(node.func)} of {error.args[0]}") from None
     except NoRuleError as error:
         raise frame.wrong(node, said("Numba has no {what}; convert an argument", what=error.args[0])) from None
 

@@ -1,0 +1,246 @@
+"""A loop that a single thread runs: from its variables to the text, and back."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from smemviz.engines.lockstep.memory.memory import View
+from smemviz.engines.lockstep.python import access, operations
+from smemviz.engines.lockstep.python.alone import statements
+from smemviz.engines.lockstep.python.alone.accesses import Accesses, way_to
+from smemviz.engines.lockstep.python.alone.values import known, open_value, opened, type_of
+from smemviz.engines.lockstep.python.alone.writer import Array, Kind, NotWrittenError, Writer
+from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.python.functions import names, rules
+from smemviz.engines.lockstep.values.masks import Mask
+from smemviz.engines.lockstep.values.operators import truth
+from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
+from smemviz.messages import said
+
+Loop = ast.For | ast.While
+
+_UNASSIGNED: Any = object()
+_PASSES = 6  # over a loop until the types of its variables stay
+_OFTEN = 4096  # turns after which what was noted is handed on
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A loop, compiled, and what its writer knows of it."""
+
+    run: Callable[..., tuple[bool, tuple[Any, ...]]]
+    writer: Writer
+
+
+def run_alone(frame: Frame, node: Loop) -> Mask | None:
+    """Run a loop in the only active thread; return it, or nobody where it ended. None if that cannot be done."""
+    mask, variables, owners = frame.mask, frame.variables, frame.owners
+    slot = int(mask.lanes.argmax())
+    used = _used(frame, node)
+    inner = {name: open_value(variables[name], slot) for name in used if name in variables}
+    kinds = {name: _kind(frame, value) for name, value in inner.items()}
+    frame.variables, frame.owners = inner, defaultdict(lambda: mask)
+    try:
+        text = _text(frame, node, slot, kinds)
+        result = None if text is None else _run(frame, slot, text, inner)
+    finally:
+        frame.variables, frame.owners, frame.mask = variables, owners, mask
+    if text is None or result is None:
+        return None
+    goes_on, values = result
+    for name, value in zip(text.writer.assigned, values, strict=True):
+        if value is not _UNASSIGNED:
+            kind = text.writer.kinds[name]
+            frame.keep(node, name, value if kind is None else opened(value, kind))
+    return mask if goes_on else frame.nobody
+
+
+def _used(frame: Frame, node: Loop) -> list[str]:
+    """Return the variables that a loop names."""
+    cache = frame.machine.alone
+    found = cache.get((id(frame.tree), node))
+    if found is None:
+        kept, moves = frame.versions.kept, frame.versions.moves
+        used: dict[str, None] = {}
+        for one in ast.walk(node):
+            target = one.target if isinstance(one, ast.AugAssign) else one
+            if isinstance(target, ast.Name) and target.id in frame.names.locals:
+                used[kept[one][0] if one in kept else target.id] = None
+            for edge in ("enter", "turn", "leave", "end", "body", "orelse"):
+                for move in moves.get((one, edge), ()):
+                    used |= {move.source: None, move.target: None}
+        found = cache[id(frame.tree), node] = list(used)
+    return list(found)
+
+
+def _kind(frame: Frame, value: Value) -> Kind:
+    if isinstance(value, View):
+        return Array(value.dtype, value.ndim, value.memory.space, way_to(frame.machine, value))
+    return type_of(value)
+
+
+def _text(frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind]) -> _Text | None:
+    """Return a loop as text for these types of its variables, None where it is not written so."""
+    cache = frame.machine.alone
+    key = (id(frame.tree), node, id(frame.versions), tuple(kinds.items()))
+    if key not in cache:
+        try:
+            cache[key] = _compiled(_written(frame, node, slot, kinds), frame)
+        except NotWrittenError:
+            cache[key] = None
+    return cache[key]  # type: ignore[no-any-return]
+
+
+def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind]) -> Writer:
+    kinds = entry
+    for _ in range(_PASSES):
+        writer = Writer(frame, slot, dict(kinds), set(entry))
+        statements.loop(writer, node)
+        now = dict(entry)
+        for name, assigned in writer.assigned.items():
+            several = {*assigned, entry[name]} if name in entry else set(assigned)
+            now[name] = several.pop() if len(several) == 1 else None
+        if now == kinds:
+            break
+        kinds = now
+    else:
+        raise NotWrittenError
+    several_threads = frame.machine.root.count > 1
+    if several_threads and any(kinds[name] is None for name in writer.assigned):
+        raise NotWrittenError  # what the others hold may have another type
+    return writer
+
+
+def _compiled(writer: Writer, frame: Frame) -> _Text:
+    wanted = [*writer.names.values(), *(name for _, _, name in writer.bound.values())]
+    for made, way in writer.accesses:
+        number, axes = made.number, range(made.axes)
+        wanted += [f"m{number}", f"b{number}", *(f"n{number}_{k}" for k in axes), *(f"s{number}_{k}" for k in axes)]
+        wanted += [f"o{number}", f"f{number}"] * (way == "owned")
+    results = "".join(f"{writer.variable(name)}, " for name in writer.assigned)
+    lines = [
+        "def loop(V, U, M, R, F, me, note, stored, due, bound):",
+        "    it = M.iterations",
+        *([f"    {', '.join(wanted)}, = bound"] if wanted else []),
+        *writer.lines,
+        "    M.iterations = it",
+        "    return True, @V",
+    ]
+    text = "\n".join(lines).replace("@V", f"({results})").replace("@MANY", str(2 * len(writer.accesses)))
+    namespace = dict(writer.constants)
+    exec(compile(text, "<loop>", "exec"), namespace)
+    return _Text(namespace["loop"], writer)
+
+
+def _run(frame: Frame, slot: int, text: _Text, inner: dict[str, Value]) -> tuple[bool, tuple[Any, ...]] | None:
+    writer = text.writer
+    bound: list[Any] = []
+    for name in writer.names:
+        value, kind = inner.get(name, _UNASSIGNED), writer.kinds.get(name)
+        bound.append(value if kind is None or value is _UNASSIGNED else known(value, kind))
+    for node, dtype, _ in writer.bound.values():
+        value = open_value(frame.value(node), slot)
+        if type_of(value) != dtype:
+            return None
+        bound.append(known(value, dtype))
+    accesses = Accesses(frame.machine, frame.tree, frame.mask, 2 * len(writer.accesses))
+    for made, way in writer.accesses:
+        bound += accesses.reach(made, inner[made.name], way)
+    runner = Runner(frame, accesses)
+    note, stored = accesses.noted.append, accesses.stored.append
+    machine = frame.machine
+    done = text.run(
+        inner, _UNASSIGNED, machine, runner, frame, accesses.thread, note, stored, machine.iterations, bound
+    )
+    accesses.hand_on()
+    return done
+
+
+class Runner:
+    """What the text of a loop leaves to the interpreter, before which it hands on what was noted."""
+
+    def __init__(self, frame: Frame, accesses: Accesses) -> None:
+        self._frame = frame
+        self._accesses = accesses
+        self._mask = frame.mask
+
+    def open(self, value: Value) -> Value:
+        """Return what the thread has of a value."""
+        return open_value(value, self._accesses.slot)
+
+    def _begin(self) -> Frame:
+        self._accesses.hand_on()
+        self._frame.mask = self._mask
+        return self._frame
+
+    def statement(self, node: ast.stmt) -> bool:
+        """Do a statement; return whether the thread goes on."""
+        return self._begin().block([node], self._mask).count > 0
+
+    def value(self, node: ast.expr, statement: ast.stmt) -> Value:
+        """Evaluate an expression."""
+        try:
+            return self.open(self._begin().value(node))
+        except NotAScalarError as error:
+            raise self._no_number(error, statement) from None
+
+    def truth(self, value: Value, statement: ast.stmt) -> bool:
+        """Return a value as a condition."""
+        try:
+            return bool(truth(value))
+        except NotAScalarError as error:
+            raise self._no_number(error, statement) from None
+
+    def _no_number(self, error: NotAScalarError, statement: ast.stmt) -> Exception:
+        what = said("{what} where a number belongs ({code})", what=error.args[0], code=short(statement))
+        return self._frame.refuse(statement, what)
+
+    def apply(self, node: ast.AST, op: type[ast.AST], left: Value, right: Value) -> Value:
+        """Apply a binary operator to open values."""
+        return self.open(operations.apply(self._frame, node, op, left, right))
+
+    def compare(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> bool:
+        """Compare two open values."""
+        return bool(operations.comparison(self._frame, node, op, left, right))
+
+    def call(self, node: ast.Call, name: str, arguments: list[Value]) -> Value:
+        """Call a function of numbers."""
+        return self.open(rules.apply(names.CALLS[name], self._frame, node, arguments))
+
+    def no_step(self, call: ast.Call) -> None:
+        """Refuse a range that does not move."""
+        raise self._frame.wrong(call, said("{code}: the step is 0", code=ast.unparse(call)))
+
+    def due(self, iterations: int, line: int) -> int:
+        """Count a turn of a loop; return at how many of them that is to be done again."""
+        machine = self._frame.machine
+        machine.iterations = iterations - 1
+        machine.tick(self._frame.function.file, line)
+        self._accesses.hand_on()
+        return min(machine.limits.iterations + 1, iterations + _OFTEN)
+
+    # -- elements that are not in reach
+
+    def load(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> Value:
+        """Load an element, or find that there is none."""
+        return self.open(access.load(self._begin(), node, view, indices))
+
+    def store(self, node: ast.expr, view: View, indices: tuple[int, ...], value: Value) -> None:
+        """Store in an element, or find that there is none."""
+        frame = self._begin()
+        access.write(frame, node, view, *access.locate(frame, node, view, indices), value)
+
+    def locate(self, node: ast.expr, view: View, indices: tuple[int, ...]) -> tuple[Any, Value]:
+        """Return an element for ``write``, and what it holds."""
+        frame = self._begin()
+        found = access.locate(frame, node, view, indices)
+        return found, self.open(access.read(frame, node, view, *found))
+
+    def write(self, node: ast.expr, view: View, found: Any, value: Value) -> None:
+        """Store in an element that was located."""
+        element, reached = found
+        access.write(self._begin(), node, view, element, reached, value)

@@ -1,0 +1,51 @@
+"""Numbers of one thread: those of a type that Python's own numbers hold exactly are kept as such, which is faster.
+
+Integers of all widths are ``int``, booleans ``bool``, float64 ``float`` and complex128 ``complex``; any other number
+is NumPy's. A value whose type is not known beforehand is *open*: only int64 and not the narrower ones are ``int`` then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from smemviz.engines.lockstep.values.typing import BOOL, COMPLEX128, FLOAT32, FLOAT64, INT64, Dtype, Value, dtype_of
+
+_PYTHON: dict[Dtype, type] = {BOOL: bool, INT64: int, FLOAT64: float, COMPLEX128: complex}
+
+
+def is_known(dtype: Dtype) -> bool:
+    """Tell whether numbers of a type are computed with here."""
+    return dtype.kind in "biu" or dtype in (FLOAT32, FLOAT64, COMPLEX128)
+
+
+def open_value(value: Value, slot: int) -> Value:
+    """Return what one thread has of a value."""
+    if isinstance(value, np.ndarray):
+        value = value[slot]
+    if isinstance(value, np.generic):
+        python = _PYTHON.get(value.dtype)
+        return value if python is None else python(value)
+    if isinstance(value, tuple):
+        items = [open_value(item, slot) for item in value]
+        return type(value)(*items) if hasattr(type(value), "_fields") else tuple(items)
+    return value
+
+
+def known(value: Value, dtype: Dtype) -> Any:
+    """Return an open number of a type that is known."""
+    return int(value) if dtype.kind in "iu" else value
+
+
+def opened(value: Any, dtype: Dtype) -> Value:
+    """Return a number of a known type as an open one."""
+    return value if dtype in _PYTHON else dtype.type(value)
+
+
+def type_of(value: Value) -> Dtype | None:
+    """Return the type of a number that is computed with here, None for anything else."""
+    if value is None or not isinstance(value, bool | int | float | complex | np.generic):
+        return None
+    dtype = dtype_of(value)
+    return dtype if is_known(dtype) else None

@@ -1,0 +1,244 @@
+"""Loops that one thread runs alone leave what they leave when they are interpreted, to the last bit."""
+
+import textwrap
+
+import numpy as np
+import pytest
+from helpers.lockstep_text import body, launch_text
+from helpers.same_launch import recorded
+from helpers.typed_expressions import inputs
+from helpers.typed_programs import RESULTS, TYPES, program
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from smemviz.engines.lockstep.machine import Limits
+from smemviz.engines.lockstep.python import loops
+from smemviz.errors import SmemvizError
+
+SIZE = 24
+
+
+def both_ways(monkeypatch, launch):
+    """Return what a launch leaves behind, with loops of one thread run alone and interpreted, and how many ran alone.
+
+    ``launch()`` gives what it recorded, findings, and arrays.
+    """
+    alone, ran = loops.run_alone, []
+
+    def counted(frame, node):
+        ran.append(node)
+        mask = alone(frame, node)
+        if mask is None:
+            ran.pop()
+        return mask
+
+    left = []
+    for way in (counted, lambda frame, node: None):
+        with monkeypatch.context() as patch:
+            patch.setattr(loops, "run_alone", way)
+            try:
+                (made, findings), *arrays = launch()
+            except SmemvizError as error:
+                left.append((str(error), [str(one) for one in getattr(error, "findings", ())]))
+            else:
+                left.append((recorded(made), findings, [array.tobytes() for array in arrays]))
+    return left[0], left[1], len(ran)
+
+
+BODIES = {
+    "a bubble sort": """
+        for i in range(out.size):
+            for j in range(0, out.size - i - 1):
+                if out[j] < out[j + 1]:
+                    t = out[j]
+                    out[j] = out[j + 1]
+                    out[j + 1] = t
+    """,
+    "a scan in single precision, and numbers that wrap": """
+        total = float32(0)
+        small = uint8(250)
+        for i in range(out.size):
+            total += real[i]
+            small = uint8(small + 3)
+            out[i] = small
+            real[i] = total / float32(3) + small // 7 - small % 3
+    """,
+    "outside and from the end": """
+        for i in range(-3, out.size + 2):
+            out[i] = i
+            real[i - 1] += out[-1] + i
+    """,
+    "other types": """
+        x = 1
+        for i in range(5):
+            x = x * 1.5 if i > 2 else x + 1
+            if x > 3:
+                x = 2.5
+            real[i] = x ** 2 + x ** i + math.sqrt(x - 3) + abs(i - 3) + min(i, 3) + max(x, 2)
+            out[i] = int(x * 1e18) + (i << 62) + (i >> 1) + ~i + (i ^ 5)
+    """,
+    "break, continue and return": """
+        i = 0
+        while True:
+            i += 1
+            if i % 3 == 0:
+                continue
+            if i > 10 and out[i] == 0:
+                break
+            for j in range(4):
+                if j == 2 or (i == 7 and j == 1):
+                    break
+                out[i + j] = j
+            if not i < 20:
+                return
+        out[0] = i
+        for k in range(9):
+            if k == 4:
+                return
+            out[k] = k
+        out[1] = 99
+    """,
+    "division by nothing, and what is not a number": """
+        for i in range(4):
+            out[i] = 7 // (i - 2) + 7 % (i - 2)
+            real[i] = 1.0 / (i - 2)
+            real[i + 4] = float32(1) / float32(i - 2)
+            out[i + 4] = int(1.0 / (i - 2.0))
+            if not (real[i] < 3 or real[i] > 1):
+                out[i + 8] = -out[i]
+    """,
+    "shared memory, some of it not written": """
+        part = cuda.shared.array(8, float32)
+        deep = cuda.shared.array((2, 3), int64)
+        for i in range(6):
+            part[i] = i / 3
+            deep[i // 3, i % 3] += i
+        for k in range(3):
+            for i in range(8):
+                real[i] += part[i] * part[i // 2]
+    """,
+    "local memory, tuples, parts of arrays and functions": """
+        mine = cuda.local.array(4, float32)
+        grid = cuda.shared.array((3, 4), float32)
+        pair = (1, 2.5)
+        z = 0j
+        for i in range(4):
+            mine[i] = pair[0] + i
+            row = grid[i % 3]
+            row[i] = mine[i]
+            z = z * z + complex(i, 1)
+            real[i] = z.real + z.imag + twice(i) + mine[3 - i]
+            cuda.atomic.add(out, i % 2, i)
+            a, b = i, i * 2
+            out[i + 3] = a + b + len(pair) + cuda.threadIdx.x
+            cuda.syncwarp()
+    """,
+    "an index that is no integer": """
+        for i in range(3):
+            out[i / 1] = i
+    """,
+    "a name that is not assigned": """
+        for i in range(3):
+            if i > 5:
+                y = 1
+            out[i] = y
+    """,
+    "a step of nothing": """
+        for i in range(3):
+            for j in range(0, 5, i):
+                out[j] = i
+    """,
+    "no end": """
+        while out[0] == 0:
+            real[0] += 1
+    """,
+}
+TWICE = """
+@cuda.jit(device=True)
+def twice(x):
+    total = 0
+    for k in range(x):
+        if k == 3:
+            return -1
+        total += 2
+    return total
+
+"""
+
+
+@pytest.mark.parametrize("text", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("grid", [1, 3])
+@pytest.mark.parametrize("thread", [None, 5])
+@pytest.mark.parametrize("log_bytes", [1 << 27, 9000])
+def test_a_loop_leaves_the_same(monkeypatch, text, grid, thread, log_bytes):
+    """In a launch of one thread, or where all others skip the loop; ``log_bytes`` are enough for all or for a part."""
+    text = textwrap.dedent(text)
+    if thread is not None:
+        text = f"if cuda.grid(1) == {thread}:\n" + textwrap.indent(text, "    ") + "\nout[2] = 4"
+
+    def launch():
+        out, real = np.arange(SIZE) % 7, np.linspace(0, 1, SIZE).astype(np.float32)
+        options = {"before": TWICE, "parameters": "out, real", "grid": grid, "block": 1 if thread is None else 48}
+        limits = Limits(iterations=5000)
+        return body(text, out, real, harmless=True, log_bytes=log_bytes, limits=limits, **options), out, real
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
+    if thread is None:
+        assert (ran > 0) == (grid == 1)
+
+
+RACES = """
+    part = cuda.shared.array(8, int64)
+    i = cuda.threadIdx.x
+    if i < 8:
+        part[i] = i
+    out[i] = i
+    if i == {thread}:
+        for k in range(8):
+            part[k] += k
+            out[k] = k % 3
+            out[k + 8] += part[7 - k]
+    {barrier}
+    if i > 40:
+        out[i - 32] = part[i % 8]
+        for k in range(2):
+            part[k] = 1
+"""
+
+
+@pytest.mark.parametrize("barrier", ["cuda.syncthreads()", "pass"])
+@pytest.mark.parametrize("thread", [0, 6, 41])
+def test_races_with_other_threads_are_found_alike(monkeypatch, barrier, thread):
+    def launch():
+        out = np.zeros(64, np.int64)
+        return body(RACES.format(barrier=barrier, thread=thread), out, harmless=True, block=42), out
+
+    alone, interpreted, ran = both_ways(monkeypatch, launch)
+
+    assert alone == interpreted
+    assert alone[1] != ()
+    assert ran > 0
+
+
+def typed(lines, head, steps):
+    text = "".join(f"        {line}\n" for line in lines)
+    stores = "".join(f"        out[{k}, i] = {result}\n" for k, result in enumerate(RESULTS))
+    arrays = ", ".join(f"a_{name}" for name in TYPES)
+    return f"@cuda.jit\ndef kernel({arrays}, n, out):\n{head}    for i in range({steps}):\n{text}{stores}"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("head", ["", "    if cuda.threadIdx.x != 5:\n        return\n"])
+@settings(deadline=None, max_examples=15, phases=[Phase.generate])
+@given(seed=st.integers(0, 2**32))
+def test_random_programs_leave_the_same(head, seed):
+    def launch():
+        given = [np.clip(inputs(seed)[name][:4], -1000, 1000).astype(name) for name in TYPES]
+        out = np.zeros((len(RESULTS), 4))
+        return launch_text(typed(program(seed), head, 4), *given, 2, out, block=32 if head else 1), out
+
+    with pytest.MonkeyPatch.context() as patch:
+        alone, interpreted, _ = both_ways(patch, launch)
+    assert alone == interpreted
