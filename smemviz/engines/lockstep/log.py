@@ -241,7 +241,8 @@ class Log:
             if isinstance(execution, _Serial):
                 first, many = start[execution.warp] + execution.step, len(execution.sites)
                 here = slice(first, first + many)
-                addresses[here], values[here, execution.lane] = execution.table, execution.values
+                addresses[here] = -1
+                addresses[here, execution.lane], values[here, execution.lane] = execution.addresses, execution.values
                 site[here], epoch[here] = execution.sites, execution.epoch
                 step[here] = np.arange(execution.step, execution.step + many)
                 continue

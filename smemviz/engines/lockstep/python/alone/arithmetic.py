@@ -111,6 +111,11 @@ def operate(writer: Writer, node: ast.AST, op: type[ast.AST], left: Atom, right:
 
 def _arithmetic(writer: Writer, op: type[ast.AST], a: str, b: str, dtype: Dtype) -> Atom | None:
     """Write an operator on two numbers of one type where Python has it, or NumPy for its own numbers."""
+    if op in (ast.Add, ast.Sub) and dtype == INT64 and b.isdigit():  # leaves 64 bits at one end only
+        name, _ = writer.let(f"{a} {_SIGNS[op]} {b}", INT64)
+        left = f"{name} > {MAX}" if op is ast.Add else f"{name} < {MIN}"
+        writer.put(f"if {left}: {name} = {writer.constant(wrap)}({name})")
+        return name, INT64
     if op in _SIGNS and dtype == INT64:
         return wrapped(writer, f"{a} {_SIGNS[op]} {b}")
     if op in _SIGNS and dtype == UINT64:

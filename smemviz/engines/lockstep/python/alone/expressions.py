@@ -137,21 +137,28 @@ def _unary(writer: Writer, node: ast.UnaryOp) -> Atom | None:
 def _compare(writer: Writer, node: ast.Compare) -> Atom | None:
     if not all(type(op) in ORDERS for op in node.ops):
         return None
-    left = write(writer, node.left)
-    result = writer.new()
+    left, result = write(writer, node.left), ""
     for place, (op, operand) in enumerate(zip(node.ops, node.comparators, strict=True)):
         right = write(writer, operand)
-        if left[1] is None or right[1] is None:
-            sides = f"{writer.opened(left)}, {writer.opened(right)}"
-            writer.put(f"{result} = R.compare({writer.constant(node)}, {writer.constant(op)}, {sides})")
-        else:
-            writer.put(f"{result} = {operate(writer, node, type(op), left, right)[0]}")
+        test = _pair(writer, node, op, left, right)
+        if len(node.ops) == 1:
+            return test
+        result = result or writer.new()
+        writer.put(f"{result} = {test[0]}")
         left = right
         if place + 1 < len(node.ops):
             writer.put(f"if {result}:")
             writer.indent += 1
     writer.indent -= len(node.ops) - 1
     return result, BOOL
+
+
+def _pair(writer: Writer, node: ast.Compare, op: ast.cmpop, left: Atom, right: Atom) -> Atom:
+    """Write a comparison of two numbers."""
+    if left[1] is not None and right[1] is not None:
+        return operate(writer, node, type(op), left, right)
+    sides = f"{writer.opened(left)}, {writer.opened(right)}"
+    return writer.let(f"R.compare({writer.constant(node)}, {writer.constant(op)}, {sides})", BOOL)
 
 
 def _boolean(writer: Writer, node: ast.BoolOp) -> Atom | None:

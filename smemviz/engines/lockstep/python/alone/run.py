@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from smemviz.engines.lockstep.memory.memory import View
@@ -132,8 +134,13 @@ def _compiled(writer: Writer, frame: Frame) -> _Text:
     ]
     text = "\n".join(lines).replace("@V", f"({results})").replace("@MANY", str(2 * len(writer.accesses)))
     namespace = dict(writer.constants)
-    exec(compile(text, "<loop>", "exec"), namespace)
+    exec(_code(text), namespace)
     return _Text(namespace["loop"], writer)
+
+
+@lru_cache(maxsize=256)
+def _code(text: str) -> CodeType:
+    return compile(text, "<loop>", "exec")
 
 
 def _run(frame: Frame, slot: int, text: _Text, inner: dict[str, Value]) -> tuple[bool, tuple[Any, ...]] | None:

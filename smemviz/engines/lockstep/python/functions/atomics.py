@@ -77,16 +77,17 @@ def _run(
     dtypes: tuple[str, ...],
     at_once: np.ufunc | None,
 ) -> Value:
-    name = ast.unparse(node.func)
     if not isinstance(array, View) or array.memory.space not in ("shared", "global"):
-        raise frame.refuse(node, said("{function} on anything but a shared or global array", function=name))
+        raise frame.refuse(
+            node, said("{function} on anything but a shared or global array", function=ast.unparse(node.func))
+        )
     dtype = array.dtype
     if dtype.name not in dtypes:
         raise frame.wrong(
             node,
             said(
                 "Numba has no {function} on {dtype}; it has {dtypes}",
-                function=name,
+                function=ast.unparse(node.func),
                 dtype=dtype,
                 dtypes=", ".join(dtypes),
             ),
