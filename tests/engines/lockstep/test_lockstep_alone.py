@@ -133,6 +133,12 @@ BODIES = {
             out[i + 3] = a + b + len(pair) + cuda.threadIdx.x
             cuda.syncwarp()
     """,
+    "a condition of many parts, in many branches": "for i in range(3):\n"
+    + "".join(f"{' ' * depth}if i < {depth + 2}:\n" for depth in range(1, 60))
+    + " " * 60
+    + "out[i] = 3 if i >= 0 and "
+    + " and ".join(["i < 9"] * 60)
+    + " else 4\n",
     "an index that is no integer": """
         for i in range(3):
             out[i / 1] = i

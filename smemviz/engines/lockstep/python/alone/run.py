@@ -91,10 +91,12 @@ def _text(frame: Frame, node: Loop, slot: int, kinds: dict[str, Kind]) -> _Text 
     key = (id(frame.tree), node, id(frame.versions), tuple(kinds.items()))
     if key not in cache:
         try:
-            cache[key] = _compiled(_written(frame, node, slot, kinds), frame)
+            made = _compiled(_written(frame, node, slot, kinds))
         except NotWrittenError:
-            cache[key] = None
-    return cache[key]  # type: ignore[no-any-return]
+            made = None
+        cache[key] = frame.versions, made  # which keeps them, and their number, from being another's
+    found: _Text | None = cache[key][1]
+    return found
 
 
 def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind]) -> Writer:
@@ -117,7 +119,7 @@ def _written(frame: Frame, node: Loop, slot: int, entry: dict[str, Kind]) -> Wri
     return writer
 
 
-def _compiled(writer: Writer, frame: Frame) -> _Text:
+def _compiled(writer: Writer) -> _Text:
     wanted = [*writer.names.values(), *(name for _, _, name in writer.bound.values())]
     for made, way in writer.accesses:
         number, axes = made.number, range(made.axes)

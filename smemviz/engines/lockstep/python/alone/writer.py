@@ -18,7 +18,8 @@ from smemviz.engines.lockstep.values.typing import BOOL, FLOAT32, FLOAT64, INT64
 Kind = Any  # a dtype; None for an open value; what tells arrays apart
 Atom = tuple[str, Dtype | None]  # a name or a number of the text, and its type, None where that is open
 
-_DEEPEST = 12  # loops in each other; Python has a limit
+# Loops in each other and levels of indentation; Python has limits.
+_DEEPEST, _FURTHEST_IN = 12, 80
 MIN, MAX = -(2**63), 2**63 - 1
 
 
@@ -63,6 +64,8 @@ class Writer:
 
     def put(self, line: str) -> None:
         """Add a line."""
+        if self.indent > _FURTHEST_IN:
+            raise NotWrittenError
         self.lines.append("    " * self.indent + line)
 
     def new(self) -> str:

@@ -21,12 +21,13 @@ from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.typing import Value
 
 _MOST_TURNS = 16
+_ONE_TYPE_EACH = Versions()
 
 
 def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
     """Return the types of the variables of a function that is called with arguments."""
     if not _has_several(frame.function.node):
-        return Versions()
+        return _ONE_TYPE_EACH
     machine = frame.machine
     if machine.study is None:
         rules = Language(
