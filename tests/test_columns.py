@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import pytest
+from helpers.gallery import h200
 from helpers.strategies import a_recording
 
 from smemviz.model.counting.summary import SiteSummary, summarize
 from smemviz.model.playback.bank_service import H200
-from smemviz.paths import kernels_dir
-from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.reports import data_tables
 from smemviz.reports.notebook import to_html
@@ -22,7 +21,7 @@ from smemviz.views.glossary.numbers import numbers
 
 @pytest.fixture(scope="module")
 def square() -> Recording:
-    return load(kernels_dir() / "recordings" / "h200" / "square.smem.npz")
+    return h200("square")
 
 
 @pytest.mark.parametrize("column", [column for column in COLUMNS if column.heads], ids=lambda column: column.name)

@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.gallery import h200
 from helpers.strategies import a_recording, totals
 
 import smemviz
-from smemviz.paths import kernels_dir
 from smemviz.recordings.recording import Recording
 
 
 @pytest.fixture(scope="module")
 def square() -> Recording:
-    return smemviz.load(kernels_dir() / "recordings" / "h200" / "square.smem.npz")
+    return h200("square")
 
 
 def read(recording: Recording) -> ET.Element:

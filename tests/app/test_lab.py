@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from dash.development.base_component import Component
+from helpers.gallery import RECORDINGS
 from helpers.pages import headline, query
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
@@ -19,7 +20,7 @@ from smemviz.app.library import Library
 from smemviz.app.pages.gpus_page import view_gpus
 from smemviz.app.pages.layouts.lab_state import LabState
 from smemviz.app.pages.layouts.lab_view import errors_of, view_lab, view_layouts
-from smemviz.paths import gallery, kernels_dir
+from smemviz.paths import gallery
 from smemviz.recordings import calibration
 from smemviz.recordings.calibration import load_calibration
 from smemviz.views.layout_lab import picture
@@ -28,7 +29,6 @@ FLOATS = {"A": "32x32 float32", "A-access": "row; op=store\ncolumn", "B": "32x32
 PAIR = "/lab?" + "&".join(
     f"{name}={quote(value)}" for name, joined in FLOATS.items() for value in joined.split("\n")
 )  # fmt: skip
-H200 = kernels_dir() / "recordings" / "h200" / "calibration.json"
 
 
 def text(component: object) -> str:
@@ -249,7 +249,7 @@ def test_a_card_that_was_calibrated_is_a_measured_row(
 ) -> None:
     """What ``smemviz calibrate`` keeps in the user's folder is there at the next look; so is what deviates."""
     monkeypatch.setattr(calibration, "user_folder", lambda: tmp_path)
-    one = load_calibration(H200)
+    one = load_calibration(RECORDINGS / "calibration.json")
     ada = replace(one, device=replace(one.device, name="NVIDIA Test Ada", compute_capability=(8, 9)))
     calibration.save_calibration(ada)
     assert (tmp_path / "nvidia-test-ada" / "calibration.json").is_file()

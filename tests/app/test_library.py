@@ -11,6 +11,7 @@ from threading import Barrier, Event
 from weakref import ref
 
 import pytest
+from helpers.gallery import RECORDINGS
 
 import smemviz
 from smemviz.app import library as library_module
@@ -22,11 +23,11 @@ from smemviz.app.texts import Texts, page_of
 from smemviz.engines import run
 from smemviz.errors import ConstantError, InputError, LaunchError, RecordingError
 from smemviz.frontends.numba.program import source_sha256
-from smemviz.paths import gallery, kernels_dir, plain_name, recording_for
+from smemviz.paths import gallery, kernels_dir, plain_name
 from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 
-SQUARE = kernels_dir() / "square.py"
+SQUARE, RECORDING = kernels_dir() / "square.py", RECORDINGS / "square.smem.npz"
 
 
 @pytest.fixture
@@ -132,9 +133,7 @@ def test_while_a_recording_is_loaded_the_others_are_shown(monkeypatch: pytest.Mo
 
 def test_a_recording_that_was_made_anew_is_loaded_anew_and_the_old_one_let_go(tmp_path: Path) -> None:
     path = tmp_path / "mine.smem.npz"
-    recording = recording_for(SQUARE)
-    assert recording is not None
-    shutil.copy(recording, path)
+    shutil.copy(RECORDING, path)
     served = Library([path])
     before = ref(served.show(RunState("mine")).recording)
     assert served.show(RunState("mine")).recording is before()
@@ -163,9 +162,7 @@ def test_only_files_the_server_was_started_with_are_read(served: Library, file: 
 
 
 def test_a_recording_can_be_served_without_its_kernel_file(tmp_path: Path) -> None:
-    recording = recording_for(SQUARE)
-    assert recording is not None
-    shutil.copy(recording, tmp_path / "mine.smem.npz")
+    shutil.copy(RECORDING, tmp_path / "mine.smem.npz")
     served = Library([tmp_path / "mine.smem.npz"])
     assert served.files == ("mine",)
     assert served.show(RunState("mine")).from_file
@@ -238,9 +235,7 @@ def main():
 
 
 def test_a_recording_that_was_deleted_is_an_error_in_words(tmp_path: Path) -> None:
-    recording = recording_for(SQUARE)
-    assert recording is not None
-    mine = Path(shutil.copy(recording, tmp_path / "mine.smem.npz"))
+    mine = Path(shutil.copy(RECORDING, tmp_path / "mine.smem.npz"))
     served = Library([mine])
     assert served.show(RunState("mine")).from_file
     mine.unlink()
@@ -323,12 +318,11 @@ def test_for_other_machines_the_gallery_runs_within_the_limits_of_the_editor(tex
 
 
 def test_for_other_machines_files_are_what_was_named_and_nothing_else_of_the_disk(tmp_path: Path, texts: Texts) -> None:
-    square, recording = SQUARE.read_text(encoding="utf-8"), recording_for(SQUARE)
-    assert recording is not None
+    square = SQUARE.read_text(encoding="utf-8")
     (tmp_path / "own.py").write_text(square)
     (tmp_path / "secret.py").write_text(square)
     (tmp_path / "reads.py").write_text(f"import secret\n{square}")
-    shutil.copy(recording, tmp_path / "own-gpu.smem.npz")
+    shutil.copy(RECORDING, tmp_path / "own-gpu.smem.npz")
     served = Library([tmp_path / "own.py", tmp_path / "reads.py", tmp_path / "own-gpu.smem.npz"], texts, local=False)
     shown = served.show(RunState("own", constants={"IPAD": "0"}))
     assert [row.wavefronts for row in shown.recording["set_row_read_col_pad"].summary()] == [32, 1024, None]

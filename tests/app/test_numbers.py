@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from dash import html
+from helpers.gallery import h200
 from helpers.pseudo import forgotten, pseudo
 from playwright.sync_api import Page, expect
 
@@ -17,8 +18,7 @@ from smemviz.app.pages.layouts.lab_state import LabState
 from smemviz.app.pages.numbers_page import numbers_page
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
-from smemviz.paths import gallery, kernels_dir, recording_for
-from smemviz.recordings.file import load
+from smemviz.paths import gallery
 from smemviz.views.across_gpus import GPU_HEADS
 from smemviz.views.glossary.entry import Number
 from smemviz.views.glossary.numbers import numbers
@@ -33,9 +33,7 @@ NAMES |= {"count", "metric"}  # of raw counters, which have names of their own
 
 @pytest.fixture(scope="module")
 def explained() -> dict[str, Number]:
-    path = recording_for(kernels_dir() / "square.py")
-    assert path is not None
-    sections = numbers(load(path)["set_row_read_col"])
+    sections = numbers(h200("square")["set_row_read_col"])
     return {name.lower(): number for section in sections for number in section.numbers for name in number.names}
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from dash import dcc, html
 from helpers.components import parts, text
+from helpers.gallery import RECORDINGS
 
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
@@ -15,7 +16,7 @@ from smemviz.app.pages.kernel.source_view import source_view
 from smemviz.app.state import RunState
 from smemviz.app.tasks.stopwatch import Stopwatch
 from smemviz.errors import InputError
-from smemviz.paths import gallery, kernels_dir, recording_for
+from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.recording import Recording
 
 
@@ -171,9 +172,7 @@ def test_the_gallery_says_once_what_holds_of_most_cards_and_how_own_files_come_h
 
 
 def test_the_card_of_a_recording_says_that_it_is_one() -> None:
-    recording = recording_for(kernels_dir() / "square.py")
-    assert recording is not None
-    library = Library([recording, kernels_dir() / "reverse.py"])
+    library = Library([RECORDINGS / "square.smem.npz", kernels_dir() / "reverse.py"])
     titles = [text(part) for part in parts(gallery_page(library)) if isinstance(part, html.H2)]
     assert titles == ["square recording", "reverse"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from dash import html
+from helpers.gallery import RECORDINGS
 from helpers.pseudo import forgotten, pseudo
 
 from smemviz.app.components.rich import rich
@@ -19,7 +20,7 @@ from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Suggester
 from smemviz.i18n import spoken
 from smemviz.model.hardware.compute_capability import known
-from smemviz.paths import gallery, kernels_dir
+from smemviz.paths import gallery
 from smemviz.recordings import calibration
 from smemviz.recordings.calibration import load_calibration
 from smemviz.views.suggestions import Note, refused_notes, suggested_rows
@@ -58,7 +59,7 @@ def test_what_is_suggested(library: Library) -> None:
 
 
 def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_are_not(library: Library) -> None:
-    stored = json.loads((kernels_dir() / "recordings" / "h200" / "suggestions.json").read_text(encoding="utf-8"))
+    stored = json.loads((RECORDINGS / "suggestions.json").read_text(encoding="utf-8"))
     (facts,) = [one for one in stored["files"] if one["file"].endswith("square.py")]
     launch = library.show(RunState.read({"file": "square"})).recording["set_row_read_col_dyn"]
     (padded,) = [one for one in facts["suggestions"] if one["reason"]]
@@ -100,7 +101,7 @@ def test_a_message_with_components_has_its_texts_in_one_piece() -> None:
 
 def test_one_access_on_every_gpu(library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(calibration, "user_folder", lambda: tmp_path)
-    one = load_calibration(kernels_dir() / "recordings" / "h200" / "calibration.json")
+    one = load_calibration(RECORDINGS / "calibration.json")
     wrong = [replace(row, card="64", agrees=False) if row.what == "number of banks" else row for row in one.rows]
     calibration.save_calibration(replace(one, device=replace(one.device, name="Ada"), rows=tuple(wrong)))
     (tmp_path / "other").mkdir()

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 import pytest
 from helpers.commands import Command
+from helpers.gallery import RECORDINGS
 from helpers.servers import free_port
 from helpers.strategies import a_launch, a_recording, totals
 from rich.console import Console
@@ -32,8 +33,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.version import __version__
 
 KERNELS = resources.kernels_dir()
-SQUARE = resources.kernels_dir() / "recordings" / "h200" / "square.smem.npz"
-REVERSE = resources.kernels_dir() / "recordings" / "h200" / "reverse.smem.npz"
+SQUARE, REVERSE = RECORDINGS / "square.smem.npz", RECORDINGS / "reverse.smem.npz"
 Calls = list[tuple[object, ...]]
 Pretend = Callable[..., Calls]
 COMMAND = [sys.executable, "-m", "smemviz"]

@@ -7,42 +7,48 @@ from pathlib import Path
 import pytest
 from helpers.commands import Command
 
-from smemviz.cli.main import main
+import smemviz
+from smemviz.errors import KernelFileError, LaunchError, SourceError
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 LAUNCH = "// smemviz: k<<<1, 32>>>(zeros(1))\n"
+RIGHT = KERNEL + LAUNCH
 SECRET = "a_secret_word in another file\n"
 
 
-def said(folder: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Run a file and return the exit code and what stands on standard error."""
+def said(folder: Path, text: str, command: Command) -> str:
+    """Run a file that is refused and return what stands on standard error."""
     path = folder / "k.cu"
     path.write_text(text)
-    code = main(["run", str(path)])
-    return code, capsys.readouterr().err.replace(path.as_posix(), "k.cu")
+    return command("run", path, code=2).err.replace(path.as_posix(), "k.cu")
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "error", "line"),
     [
-        ("__global__ void k(int *a) {\n    a[0] = = 3;\n}\n" + LAUNCH, "k.cu:2:12: expected an expression"),
-        ('#include "nix.h"\n' + KERNEL + LAUNCH, "k.cu:1: the header nix.h is not there; put it beside the file, or"),
-        (KERNEL + LAUNCH.replace("k<<<", "kk<<<"), "k.cu:2: there is no kernel kk; the file has: k"),
-        (KERNEL + LAUNCH.replace("zeros(1)", "3"), "k.cu:2: a is a pointer and takes an array; 3 is none"),
-        (KERNEL + LAUNCH.replace("zeros(1)", "zeros(1), 2"), "k.cu:2: k takes 1 argument (a); the launch gives 2"),
-        (KERNEL + LAUNCH.replace("<<<1,", "<<<0,"), "k.cu:2: the grid (0, 1, 1) has a size below 1"),
-        (KERNEL, "k.cu:1: says no launch; add a comment such as"),
-        ("int main() { return 0; }\n", "k.cu:1: has no __global__ function; write a kernel"),
-        ("", "k.cu:1: has no __global__ function; write a kernel"),
+        ("__global__ void k(int *a) {\n    a[0] = = 3;\n}\n" + LAUNCH, SourceError, "2:12: expected an expression"),
+        ("__global__ void k(int *a) {\n    a[0] = b;\n}\n" + LAUNCH, SourceError, '2:12: identifier "b" is undefined'),
+        ('#include "nix.h"\n' + RIGHT, KernelFileError, "1: the header nix.h is not there; put it beside the file, or"),
+        (RIGHT.replace("k<<<", "kk<<<"), KernelFileError, "2: there is no kernel kk; the file has: k"),
+        (RIGHT.replace("zeros(1)", "3"), LaunchError, "2: a is a pointer and takes an array; 3 is none"),
+        (RIGHT.replace("zeros(1)", "zeros(1), 2"), LaunchError, "2: k takes 1 argument (a); the launch gives 2"),
+        (RIGHT.replace("<<<1,", "<<<0,"), LaunchError, "2: the grid (0, 1, 1) has a size below 1"),
+        (RIGHT.replace("<<<1, 32>>>", "<<<1>>>"), LaunchError, "2: a launch needs a grid and a block"),
+        (RIGHT.replace("<<<1, 32>>>", ""), LaunchError, "2: k(zeros(1)) is no launch"),
+        ("__global__ void k(int n) {}\n// smemviz: k<<<1, 1>>>(2.5)", LaunchError, "2: n is an integer; 2.5 is not"),
+        (KERNEL, KernelFileError, "1: says no launch; add a comment such as"),
+        ("int main() { return 0; }\n", KernelFileError, "1: has no __global__ function; write a kernel"),
+        ("", KernelFileError, "1: has no __global__ function; write a kernel"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, line: str
+    tmp_path: Path, command: Command, text: str, error: type[Exception], line: str
 ) -> None:
-    code, error = said(tmp_path, text, capsys)
-    assert code == 2
-    assert error.startswith(f"smemviz: {line}")
-    assert error.count("\n") == 1
+    told = said(tmp_path, text, command)
+    assert told.startswith(f"smemviz: k.cu:{line}")
+    assert told.count("\n") == 1
+    with pytest.raises(error):
+        smemviz.run(tmp_path / "k.cu")
 
 
 def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(tmp_path: Path, command: Command) -> None:
@@ -68,15 +74,12 @@ def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(tmp_pa
         '#if __has_include("{path}")\n#error a_secret_word\n#endif',
     ],
 )
-def test_nothing_of_a_file_outside_is_read_or_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], include: str
-) -> None:
+def test_nothing_of_a_file_outside_is_read_or_shown(tmp_path: Path, command: Command, include: str) -> None:
     (tmp_path / "secret.h").write_text(SECRET)
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "link.h").symlink_to(tmp_path / "secret.h")
     (folder / "beside.h").write_text('#include "../secret.h"\n')
-    code, error = said(folder, include.format(path=tmp_path / "secret.h") + "\n" + KERNEL + LAUNCH, capsys)
-    assert code == 2
+    error = said(folder, include.format(path=tmp_path / "secret.h") + "\n" + RIGHT, command)
     assert "a_secret_word" not in error
     assert error.startswith(("smemviz: k.cu:", f"smemviz: {(folder / 'beside.h').as_posix()}:1: the header"))

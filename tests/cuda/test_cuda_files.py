@@ -13,7 +13,7 @@ import pytest
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
-from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, MissingError, SourceError
+from smemviz.errors import ConstantError, InputError, KernelFileError, MissingError
 from smemviz.frontends.cuda import parse_cuda
 from smemviz.frontends.cuda.launches import offered, wanted_launches
 from smemviz.frontends.reading import read_program
@@ -57,28 +57,6 @@ def test_launches_stand_in_comments_and_are_offered_from_host_code() -> None:
     (launch,) = wanted_launches(parse_cuda(text + offer, "x.cu"))
     assert (launch.kernel, launch.grid, launch.block, launch.dynamic_shared) == ("scale", (2, 2), 64, 128)
     assert offered(parse_cuda(text, "x.cu")) == [offer]
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "says"),
-    [
-        (f"{KERNEL}{{\n    a[0] = = 3;\n}}\n{LAUNCH}(zeros(1))", SourceError, "2:12: expected an expression"),
-        (f"{KERNEL}{{\n    a[0] = b;\n}}\n{LAUNCH}(zeros(1))", SourceError, '2:12: identifier "b" is undefined'),
-        (f'#include "nix.h"\n{KERNEL}{{}}\n{LAUNCH}(zeros(1))', KernelFileError, "1: the header nix.h is not there"),
-        (f"{KERNEL}{{}}\n// smemviz: kk<<<1, 1>>>(0)", KernelFileError, "2: there is no kernel kk; the file has: k"),
-        (f"{KERNEL}{{}}\n{LAUNCH}(zeros(1), 2)", LaunchError, "2: k takes 1 argument (a); the launch gives 2"),
-        (f"{KERNEL}{{}}\n{LAUNCH}(3)", LaunchError, "2: a is a pointer and takes an array; 3 is none"),
-        (f"__global__ void k(int n) {{}}\n{LAUNCH}(2.5)", LaunchError, "2: n is an integer; 2.5 is not"),
-        (f"{KERNEL}{{}}\n// smemviz: k<<<1>>>(zeros(1))", LaunchError, "2: a launch needs a grid and a block"),
-        (f"{KERNEL}{{}}\n// smemviz: k(zeros(1))", LaunchError, "2: k(zeros(1)) is no launch"),
-    ],
-)
-def test_bad_input_gets_one_line_with_its_place(tmp_path: Path, text: str, error: type[Exception], says: str) -> None:
-    path = written(tmp_path, text)
-    with pytest.raises(error) as caught:
-        smemviz.run(path)
-    assert str(caught.value).startswith(f"{path.as_posix()}:{says}")
-    assert "\n" not in str(caught.value)
 
 
 def test_a_launch_that_no_device_would_start_is_a_finding(tmp_path: Path) -> None:

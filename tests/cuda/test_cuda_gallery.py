@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from helpers.same_requests import relative_requests
 from plotly.utils import PlotlyJSONEncoder
 
@@ -145,7 +146,7 @@ def test_files_of_both_languages_are_shown_together() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_recordings_of_an_h200_say_what_lockstep_says(name: str) -> None:
-    recorded = smemviz.load(kernels_dir() / "recordings" / "h200" / f"{name}.cu.smem.npz")
+    recorded = h200(f"{name}.cu")
     expected = smemviz.run(kernels_dir() / f"{name}.cu", engine="lockstep")
 
     assert recorded.engine == "gpu"

@@ -6,6 +6,7 @@ shared store and load, and sectors of the global store.
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 
 import smemviz
 from smemviz.frontends.reading import read_program
@@ -33,7 +34,7 @@ CHANGED = ("became one", "is two floats", "is two doubles")
 def pair(request):
     """A kernel file's H200 recording and a lockstep run of the same file."""
     path = kernels_dir() / f"{request.param}.py"
-    recorded = smemviz.load(kernels_dir() / "recordings" / "h200" / f"{request.param}.smem.npz")
+    recorded = h200(request.param)
     return path, recorded, smemviz.run(path, engine="lockstep")
 
 
@@ -83,10 +84,7 @@ def test_shared_arrays_are_the_same(pair):
 @pytest.mark.parametrize("name", ["square", "rectangle"])
 def test_wavefronts_and_sectors_are_what_the_hardware_counted(name, source):
     path = kernels_dir() / f"{name}.py"
-    if source == "recording":
-        recording = smemviz.load(kernels_dir() / "recordings" / "h200" / f"{name}.smem.npz")
-    else:
-        recording = smemviz.run(path, engine="lockstep")
+    recording = h200(name) if source == "recording" else smemviz.run(path, engine="lockstep")
 
     found = []
     for kernel in KERNELS:
@@ -167,7 +165,7 @@ def test_a_tile_trades_strided_sectors_for_conflicts_and_padding_or_swizzling_cu
 
 
 def test_static_and_dynamic_reverse_count_the_same():
-    recording = smemviz.load(kernels_dir() / "recordings" / "h200" / "reverse.smem.npz")
+    recording = h200("reverse")
 
     assert recording["static_reverse"].summary() == recording["dynamic_reverse"].summary()
     assert [row.wavefronts for row in recording["static_reverse"].summary()] == [None, 2, 2, None]

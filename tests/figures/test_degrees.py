@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from helpers.pseudo import forgotten, pseudo
 from helpers.strategies import totals
 
@@ -16,20 +17,13 @@ from smemviz.figures.registry import FIGURES, Asked
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import H200
 from smemviz.model.playback.request_view import request_view
-from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
-from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
 from smemviz.reports.html.folded import folded_figures
 from smemviz.views.degrees import Degrees, degrees_of, described_degrees
 
 
-def recording(name: str) -> Recording:
-    return load(kernels_dir() / "recordings" / "h200" / f"{name}.smem.npz")
-
-
 def conflicting() -> Launch:
-    return recording("square")["set_row_read_col"]
+    return h200("square")["set_row_read_col"]
 
 
 def test_a_row_is_stored_without_a_conflict_and_a_column_read_with_32_words_of_a_bank() -> None:
@@ -48,7 +42,7 @@ def test_totals_count_the_whole_grid_and_not_only_what_was_logged() -> None:
 
 
 def test_requests_whose_wavefronts_depend_on_the_data_are_left_out_and_that_is_said() -> None:
-    launch = recording("histogram")["count_in_shared_memory"]
+    launch = h200("histogram")["count_in_shared_memory"]
     found = degrees_of(launch, Hardware((3, 5)))  # atomics were a loop around a lock
     assert found.uncounted == 128
     assert "128 requests are left out: their wavefronts depend on the data." in described_degrees(found)
@@ -72,7 +66,7 @@ def test_bars_in_conflict_are_hatched_and_every_bar_has_its_number(theme: ThemeN
 
 
 def test_a_launch_without_shared_memory_has_nothing_to_show() -> None:
-    found = recording("transpose")
+    found = h200("transpose")
     launch = found["copy"]
     figure = degrees(degrees_of(launch))
     assert not figure.data
@@ -81,7 +75,7 @@ def test_a_launch_without_shared_memory_has_nothing_to_show() -> None:
 
 
 def test_the_report_draws_the_bars_and_writes_their_table() -> None:
-    found = recording("square")
+    found = h200("square")
     text = folded_figures(found, conflicting(), "set_row_read_col (2)", H200)
     assert text.startswith("<details><summary>set_row_read_col (2): Requests by degree</summary>")
     assert text.count("<rect") == 2 + 1 + 2 + 1  # the legend's and the bars, those in conflict with a hatch
@@ -91,7 +85,7 @@ def test_the_report_draws_the_bars_and_writes_their_table() -> None:
 
 
 def test_every_text_is_a_message() -> None:
-    found, launch = recording("square"), conflicting()
+    found, launch = h200("square"), conflicting()
     with pseudo():
         asked = Asked(found, H200, "light", request_view(launch))
         caption = FIGURES["degrees"].caption

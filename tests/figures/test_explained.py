@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from helpers.launches import array, launch, site
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import smemviz
 from smemviz import paths as resources
 from smemviz.engines import run
 from smemviz.frontends.numba.sites.loaded import loaded_sites
@@ -33,9 +33,7 @@ TILE = ArrayInfo("tile", "shared", (32, 32), (128, 4), "int32", 1024, 1)
 
 def gallery(file: str, kernel: str) -> dict[tuple[str, str], Explained]:
     """Explain a launch of the gallery as the H200 ran it, by source and operation."""
-    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
-    assert path is not None
-    return explained(smemviz.load(path), kernel)
+    return explained(h200(file), kernel)
 
 
 def explained(recording: Recording, kernel: str) -> dict[tuple[str, str], Explained]:
@@ -203,7 +201,7 @@ def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
     ("op", "width", "dtype", "said"),
     [
         ("load", 4, "int32", "it is broadcast to all of them"),
-        ("load", 16, "complex128", "2 wavefronts broadcast it to all of them, group of lanes by group"),
+        ("load", 16, "complex128", "2 wavefronts broadcast it to all of them, group of lanes by group"),  # by 16 lanes
         ("store", 4, "int32", "one of their values is kept, and which one is undefined"),
         ("store", 8, "float64", "one of their values is kept, and which one is undefined"),  # in two wavefronts
         ("reduce_inc", 4, "int32", "one update counts all of them"),
@@ -242,13 +240,6 @@ def test_on_fermi_a_request_of_16_bytes_is_one_way_more() -> None:
         "on Fermi an access of 16 bytes is one way more, 2-way."
     )
     assert said.fix is None
-
-
-def test_a_broadcast_of_16_bytes_takes_the_wavefronts_that_are_counted() -> None:
-    # H200: two groups of 16 lanes
-    assert one_site(np.zeros(32), width=16, dtype="complex128").because == (
-        "All lanes ask for the same element: 2 wavefronts broadcast it to all of them, group of lanes by group."
-    )
 
 
 def test_a_site_whose_wavefronts_are_unknown_says_why() -> None:

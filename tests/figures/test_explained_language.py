@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from helpers.launches import array, launch, site
 from helpers.measured import measured_recording
 from helpers.pseudo import forgotten, pseudo
 
-import smemviz
 from smemviz import paths as resources
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.hardware.compute_capability import known
@@ -42,9 +42,7 @@ def texts(said: Explained) -> list[str]:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
 def test_every_site_of_the_gallery_is_explained_in_messages_and_in_english_to_the_next_reader(path: Path) -> None:
-    file = resources.recording_for(path)
-    assert file is not None
-    for one in {one.kernel: one for one in smemviz.load(file).launches}.values():
+    for one in {one.kernel: one for one in h200(path.stem).launches}.values():
         explaining, sites = Explaining(one), range(len(one.sites))
         with pseudo():
             bracketed = [text for i in sites for text in texts(explaining.site(i))]

@@ -12,6 +12,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 import pytest
+from helpers.gallery import h200
 from helpers.pseudo import forgotten, pseudo
 
 from smemviz.figures.banks import banks
@@ -36,7 +37,6 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.model.playback.worst import worst_request
 from smemviz.recordings.data import LAUNCH_REFUSED, MAIN_FAILED, Finding, Launch
-from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.views import comparison as compared
 from smemviz.views.comparison import Entry, time_origin, to_csv
@@ -73,7 +73,7 @@ SEEN = (
 
 @cache
 def recording(file: str) -> Recording:
-    return load(ROOT / f"kernels/recordings/h200/{file}.smem.npz")
+    return h200(file)
 
 
 def pictures(now: RequestView, hardware: Hardware) -> Iterator[go.Figure]:

@@ -6,23 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 
-import smemviz
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.paths import kernels_dir
-from smemviz.recordings.recording import Recording
 from smemviz.views.published_findings import published
 
 
-def recorded(file: str) -> Recording:
-    return smemviz.load(kernels_dir() / "recordings" / "h200" / f"{file}.smem.npz")
-
-
 def test_latencies_stand_beside_the_cycles_that_are_often_quoted() -> None:
-    assert [
-        (row.what.removeprefix("one step, "), row.published, row.ours) for row in published(recorded("latency"))
-    ] == [
+    assert [(row.what.removeprefix("one step, "), row.published, row.ours) for row in published(h200("latency"))] == [
         ("registers", "1 cycle", "4 cycles"),
         ("shared memory", "5 cycles", "29 cycles"),
         ("constant memory", "5 cycles", "34 cycles"),
@@ -33,7 +25,7 @@ def test_latencies_stand_beside_the_cycles_that_are_often_quoted() -> None:
 
 
 def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_counted() -> None:
-    rows = published(recorded("square"))
+    rows = published(h200("square"))
     assert [(row.published, row.ours) for row in rows] == [
         ("32 and 32", "32 and 32"),
         ("1,024 and 1,024", "1,024 and 1,024"),
@@ -49,12 +41,12 @@ def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_cou
 
 
 def test_static_and_dynamic_declarations_cost_the_same() -> None:
-    declared = published(recorded("reverse"))[0]
+    declared = published(h200("reverse"))[0]
     assert (declared.ours, declared.note) == ("no difference", "Static declaration: 2 and 2.")
 
 
 def test_the_8_way_conflict_that_is_quoted_is_what_3x_counts_in_either_bank_mode() -> None:
-    by_columns = published(recorded("rectangle"))[1]
+    by_columns = published(h200("rectangle"))[1]
     assert (by_columns.published, by_columns.ours) == ("8 and 8", "16 and 16")
     assert by_columns.hardware == "a book, of compute capability 3.x"
     assert by_columns.note == (
@@ -62,37 +54,37 @@ def test_the_8_way_conflict_that_is_quoted_is_what_3x_counts_in_either_bank_mode
         "2 banks: 16-way. The source repeats the figure of its book; its own GPU, of 7.5 or later, cannot have counted "
         "it."
     )
-    launch = recorded("rectangle")["set_col_read_col"]
+    launch = h200("rectangle")["set_col_read_col"]
     for bank_bytes in (4, 8):
         store, load = summarize(launch, Hardware((3, 5), bank_bytes))[:2]
         assert [(row.wavefronts, row.requests, row.max_degree) for row in (store, load)] == [(128, 16, 8)] * 2
 
 
 def test_the_claim_of_sub_matrices_stands_beside_what_the_hardware_counted() -> None:
-    elements, sectors = published(recorded("submatrix"))
+    elements, sectors = published(h200("submatrix"))
     assert {row.published for row in (elements, sectors)} == {"1 / (block size x block size), here 1/256"}
     assert (elements.ours, sectors.ours) == ("1/16, 524,288 → 32,768", "1/8, 32,768 → 4,096")
 
 
 def test_the_overhead_of_a_dynamic_array_is_a_few_percent() -> None:
-    overhead = published(recorded("square"))[8]
+    overhead = published(h200("square"))[8]
     assert overhead.note == "3 % more for the dynamic array."
 
 
 @pytest.mark.parametrize("name", ["latency.py", "square.py", "reduce.py"])
 def test_other_files_have_nothing_published(name: str) -> None:
-    assert published(replace(recorded("reduce"), file=name)) == ()
+    assert published(replace(h200("reduce"), file=name)) == ()
 
 
 @pytest.mark.parametrize(
     "constants", [{"LONG": 7, "SHORT": 7}, {"LONG": float("inf"), "SHORT": 1}, {"LONG": "int8", "SHORT": 1}]
 )
 def test_without_two_lengths_there_are_no_cycles(constants: dict[str, object]) -> None:
-    assert {row.ours for row in published(replace(recorded("latency"), constants=constants))} == {"not measured"}
+    assert {row.ours for row in published(replace(h200("latency"), constants=constants))} == {"not measured"}
 
 
 def test_a_kernel_of_the_name_that_ran_nothing_has_no_wavefronts() -> None:
-    recording = recorded("rectangle")
+    recording = h200("rectangle")
     idle = tuple(replace(one, requests=one.requests.select(np.zeros(0, np.intp))) for one in recording.launches)
     assert {row.ours for row in published(replace(recording, launches=idle))} == {"0 and 0"}
     bare = tuple(replace(one, sites=()) for one in idle)
@@ -100,6 +92,6 @@ def test_a_kernel_of_the_name_that_ran_nothing_has_no_wavefronts() -> None:
 
 
 def test_without_times_there_are_no_cycles() -> None:
-    recording = recorded("latency")
+    recording = h200("latency")
     untimed = replace(recording, launches=tuple(replace(launch, time=None) for launch in recording.launches))
     assert {row.ours for row in published(untimed)} == {"not measured"}

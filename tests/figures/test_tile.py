@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from helpers.reading import bold, cells, framed, written
 from helpers.synthetic import SHARED, requests, square_launch, square_recording
 
@@ -13,9 +14,7 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback.bank_service import bank_layout, bank_service
 from smemviz.model.playback.request_view import RequestView, request_view
 from smemviz.model.playback.worst import worst_request
-from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch
-from smemviz.recordings.file import load as load_recording
 
 RECORDING = square_recording()
 PLAIN, CONFLICT = "lane of this request", "lane in conflict"
@@ -217,7 +216,7 @@ def test_a_tile_of_1024_values_is_built_in_a_blink() -> None:
 
 
 def test_many_lanes_of_one_cell_are_written_short_and_told_in_full() -> None:
-    recording = load_recording(kernels_dir() / "recordings" / "h200" / "histogram.smem.npz")
+    recording = h200("histogram")
     skewed = [launch for launch in recording.launches if launch.kernel == "weigh_in_shared_memory"][1]
     shown = tile(worst_request(skewed), "held")
     lanes = [trace for trace in shown.data if trace.type == "scatter" and trace.mode == "text"]

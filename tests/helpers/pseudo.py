@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from gettext import NullTranslations
 from typing import Any
@@ -80,6 +80,17 @@ def pseudo() -> Iterator[None]:
         patch.setattr(scripts, "script_messages", lambda tag: _of_scripts(bracketed) if tag == TAG else {})
         with language.speaking(TAG):
             yield
+
+
+def leaves_nothing(everything: Callable[[], str]) -> None:
+    """Fail where something that is said in one language stays for the next: in brackets, in English, and once more."""
+    with pseudo():
+        bracketed = everything()
+    english = everything()
+    with pseudo():
+        assert everything() == bracketed
+    assert everything() == english != bracketed
+    assert not any(bracket in english for bracket in ("⟦", "\\u27e6"))
 
 
 def _of_scripts(catalogue: NullTranslations) -> dict[str, str]:

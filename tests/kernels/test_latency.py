@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 
 import smemviz
 from smemviz.frontends.reading import read_program
@@ -16,7 +17,7 @@ MEMORIES = ["register", "shared_memory", "constant_memory", "l1_cache", "l2_cach
 
 @pytest.fixture(scope="module")
 def recorded():
-    return smemviz.load(kernels_dir() / "recordings" / "h200" / "latency.smem.npz")
+    return h200("latency")
 
 
 def cycles(recording, kernel):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 
 import smemviz
 from smemviz.paths import kernels_dir
@@ -150,7 +151,7 @@ def test_each_rung_loads_less_from_shared_memory(run):
 
 def test_pairing_lanes_halves_the_wavefronts_of_one_load_of_two():
     """Nsight Compute's counts on the H200: a load of 16 bytes costs 2 wavefronts where lanes share half, else 4."""
-    recording = smemviz.load(kernels_dir() / "recordings" / "h200" / "matmul.smem.npz")
+    recording = h200("matmul")
 
     found = {}
     for kernel in ("double_buffered", "paired_lanes"):

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from helpers.gallery import RECORDINGS
 
 from smemviz.errors import InputError
 from smemviz.measure.calibration.calibrate import calibrate
 from smemviz.model.counting.banks import wavefronts
-from smemviz.paths import kernels_dir
 from smemviz.recordings import calibration as kept
 from smemviz.recordings.data import Device
 
@@ -107,7 +107,7 @@ def test_a_damaged_calibration_is_one_line(tmp_path):
 
 
 def test_the_h200_does_what_the_model_says():
-    found = kept.load_calibration(kernels_dir() / "recordings" / "h200" / "calibration.json")
+    found = kept.load_calibration(RECORDINGS / "calibration.json")
 
     assert found.device.name == "NVIDIA H200"
     assert deviating(found) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from helpers.launches import array, launch, site
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -24,13 +25,6 @@ from smemviz.model.layout.search import LayoutFix, Score, score, smallest_fix
 from smemviz.recordings.data import ArrayInfo, Launch
 
 LANES = np.arange(32, dtype=np.int64)
-
-
-def gallery(file: str, kernel: str) -> Launch:
-    """Return a launch of the gallery as the H200 ran it."""
-    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
-    assert path is not None
-    return smemviz.load(path)[kernel]
 
 
 def fixes(one: Launch) -> tuple[LayoutFix | None, LayoutFix | None]:
@@ -60,7 +54,7 @@ def fixes_of(one: Launch, index: int) -> tuple[LayoutFix | None, LayoutFix | Non
     ],
 )
 def test_the_smallest_fixes_of_the_gallery(file: str, kernel: str, pad: Pad, more_bytes: int, swizzle: Swizzle) -> None:
-    padded, swizzled = fixes(gallery(file, kernel))
+    padded, swizzled = fixes(h200(file)[kernel])
     assert padded is not None
     assert swizzled is not None
     assert (padded.layout, padded.more_bytes) == (pad, more_bytes)
@@ -80,8 +74,8 @@ def test_a_pad_scores_what_the_padded_kernel_counts(ipad: int) -> None:
 
 
 def test_a_swizzle_scores_what_the_swizzled_kernel_counts() -> None:
-    scores = [score(access, 4, Swizzle(32, 5)) for access in recorded(gallery("transpose", "tile"), 0)]
-    rows = gallery("transpose", "swizzled_tile").summary()
+    scores = [score(access, 4, Swizzle(32, 5)) for access in recorded(h200("transpose")["tile"], 0)]
+    rows = h200("transpose")["swizzled_tile"].summary()
     assert scores == [Score(r.wavefronts, r.excess, r.max_degree) for r in rows if r.wavefronts is not None]
     assert scores == [Score(192, 0, 1), Score(192, 0, 1)]
 

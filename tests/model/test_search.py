@@ -7,11 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import smemviz
-from smemviz import paths as resources
 from smemviz.errors import InputError
 from smemviz.model.counting.banks import count
 from smemviz.model.hardware.hardware import Hardware
@@ -241,9 +240,7 @@ def test_scores_are_the_totals_of_the_access() -> None:
 
 @pytest.mark.parametrize("file", ["square", "rectangle", "transpose", "reduce"])
 def test_recorded_requests_cost_in_their_own_layout_what_was_counted(file: str) -> None:
-    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
-    assert path is not None
-    for launch in smemviz.load(path).launches:
+    for launch in h200(file).launches:
         for index, info in enumerate(launch.arrays):
             if info.space != "shared":
                 continue
@@ -263,9 +260,7 @@ def test_recorded_requests_cost_in_their_own_layout_what_was_counted(file: str) 
     ],
 )
 def test_the_gallery_is_fixed_as_the_gallery_does_it(file: str, kernel: str, pad: int, index: str) -> None:
-    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
-    assert path is not None
-    launch = smemviz.load(path)[kernel]
+    launch = h200(file)[kernel]
     (at,) = (i for i, info in enumerate(launch.arrays) if info.space == "shared")
     found = search(Layout(launch.arrays[at].shape, launch.arrays[at].dtype), recorded(launch, at))
     assert (code(found[0].layout).load, found[0].excess) == (f"value = tile[{index}]", 0)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from helpers.strategies import totals
 
 from smemviz.model.counting.summary import summarize
@@ -14,13 +15,11 @@ from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.layout.accesses import Access
 from smemviz.model.layout.accesses import totals as layout_totals
 from smemviz.model.layout.layouts import Layout
-from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch, Requests, Site
-from smemviz.recordings.file import load
 
 
 def of(kernel: str, file: str = "square") -> Launch:
-    return load(kernels_dir() / "recordings" / "h200" / f"{file}.smem.npz")[kernel]
+    return h200(file)[kernel]
 
 
 def a_launch(site: Site, addresses: list[list[int]]) -> Launch:

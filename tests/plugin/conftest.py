@@ -10,18 +10,7 @@ import smemviz
 Run = Callable[..., pytest.RunResult]
 
 # By its module's name, so that the tests need no installed smemviz; an installed one is left out.
-ARGUMENTS = (
-    "-p",
-    "no:smemviz",
-    "-p",
-    "smemviz.testing.pytest_plugin",
-    "-p",
-    "no:dash",
-    "-p",
-    "no:playwright",
-    "-p",
-    "no:cacheprovider",
-)
+ARGUMENTS = ("-pno:smemviz", "-psmemviz.testing.pytest_plugin", "-pno:dash", "-pno:playwright", "-pno:cacheprovider")
 
 
 @pytest.fixture(scope="session", autouse=True)

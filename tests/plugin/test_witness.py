@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.gallery import h200
 from helpers.launches import array, launch, site
 from helpers.strategies import a_recording
 
-import smemviz
 from smemviz import paths as resources
 from smemviz.engines import run
 from smemviz.errors import InputError
@@ -22,13 +22,6 @@ from smemviz.testing.witness import Quantity
 
 LANES = np.arange(32, dtype=np.int64)
 BANKS = "  bank          0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31"
-
-
-def gallery(file: str) -> Recording:
-    """Return a file of the gallery as the H200 ran it."""
-    path = resources.recording_for(resources.kernels_dir() / f"{file}.py")
-    assert path is not None
-    return smemviz.load(path)
 
 
 def text(recording: Recording, one: Launch, quantity: Quantity, most: float, **selected: object) -> str:
@@ -59,7 +52,7 @@ def drawn(*rows: str) -> str:
 
 
 def test_the_witness_of_a_column() -> None:
-    recording = gallery("square")
+    recording = h200("square")
     assert text(recording, recording["set_row_read_col"], "max_degree", 1) == (
         "kernels/square.py:53: load of tile[tx, ty] in set_row_read_col is 32-way; at most 1-way is allowed\n"
         "  block 0, warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do\n"
@@ -76,7 +69,7 @@ def test_the_witness_of_a_column() -> None:
 
 def test_a_looser_limit_takes_a_smaller_change() -> None:
     # Three bits of the row spread a column over eight banks: four rows in each.
-    recording = gallery("square")
+    recording = h200("square")
     assert text(recording, recording["set_row_read_col"], "max_degree", 4).endswith(
         "  to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more): "
         "no excess is left at its 2 accesses, 992 before; or swizzle to tile[r, c ^ (r % 8)]: "
@@ -85,7 +78,7 @@ def test_a_looser_limit_takes_a_smaller_change() -> None:
 
 
 def test_the_witness_of_two_columns_side_by_side() -> None:
-    recording = gallery("rectangle")
+    recording = h200("rectangle")
     assert text(recording, recording["set_row_read_col"], "excess", 0) == (
         "kernels/rectangle.py:55: load of tile[icol, irow] in set_row_read_col takes 240 wavefronts in excess; "
         "at most 0 are allowed\n"
@@ -102,7 +95,7 @@ def test_the_witness_of_two_columns_side_by_side() -> None:
 
 
 def test_excess_counts_over_all_sites_that_are_meant() -> None:
-    recording = gallery("square")
+    recording = h200("square")
     one = recording["set_col_read_col"]
     assert text(recording, one, "excess", 1000).startswith(
         "kernels/square.py:38: store of tile[tx, ty] in set_col_read_col takes 992 wavefronts in excess "
@@ -115,7 +108,7 @@ def test_excess_counts_over_all_sites_that_are_meant() -> None:
 
 
 def test_the_witness_of_sectors() -> None:
-    recording = gallery("transpose")
+    recording = h200("transpose")
     assert text(recording, recording["load_rows_store_columns"], "sectors_per_request", 4) == (
         "kernels/transpose.py:30: store of out[column, row] in load_rows_store_columns moves 32 sectors per request; "
         "at most 4 are allowed\n"
@@ -127,7 +120,7 @@ def test_the_witness_of_sectors() -> None:
 
 
 def test_a_limit_below_what_the_bytes_need_is_told_so() -> None:
-    recording = gallery("transpose")
+    recording = h200("transpose")
     assert text(recording, recording["copy"], "sectors_per_request", 2).endswith(
         "  to pass: allow more: 128 bytes are at least 4 sectors."
     )
@@ -151,7 +144,7 @@ def test_the_witness_of_float64_shows_the_phase_in_conflict() -> None:
 
 
 def test_another_compute_capability_has_its_own_banks() -> None:
-    recording = gallery("square")
+    recording = h200("square")
     found = exceeded(recording, recording["set_row_read_col"], Limit("max_degree", 1), Selection(), Hardware((1, 3)))
     assert found is not None
     assert found.text.startswith(
@@ -202,7 +195,7 @@ def test_the_witness_of_columns_of_20_finds_the_pad() -> None:
 
 
 def test_where_data_decides_no_layout_is_promised() -> None:
-    recording = gallery("histogram")
+    recording = h200("histogram")
     assert text(recording, recording["count_in_shared_memory"], "max_degree", 1).endswith(
         "  why: Loaded data decides where each lane goes: "
         "bank 5 has to deliver 5 different words to lanes 2, 20, 25, 27-28, 5-way.\n"
@@ -257,7 +250,7 @@ def test_an_impossible_limit_is_refused(quantity: Quantity, most: float, message
 
 
 def test_a_place_without_an_access_is_no_way_to_pass() -> None:
-    recording = gallery("square")
+    recording = h200("square")
     one = recording["set_row_read_col"]
     for selection, message in [
         (Selection(line=52), "at line 52; it has: 51 tile[ty, tx], 53 tile[tx, ty]"),
@@ -271,7 +264,7 @@ def test_a_place_without_an_access_is_no_way_to_pass() -> None:
             f"kernels/square.py:44: set_row_read_col has no access to shared memory {message}"
         )
     with pytest.raises(InputError, match=r"transpose.py:\d+: copy has no access to shared memory; it has: none$"):
-        exceeded(gallery("transpose"), gallery("transpose")["copy"], Limit("excess", 0), Selection())
+        exceeded(h200("transpose"), h200("transpose")["copy"], Limit("excess", 0), Selection())
 
 
 def test_what_cannot_be_told_is_no_way_to_pass() -> None:

@@ -8,22 +8,19 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import Command, Said
+from helpers.gallery import RECORDINGS, h200
 
-from smemviz import paths as resources
-from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
-
-RECORDINGS = resources.kernels_dir() / "recordings" / "h200"
 
 
 @pytest.fixture(scope="session")
 def square() -> Recording:
-    return load(RECORDINGS / "square.smem.npz")
+    return h200("square")
 
 
 @pytest.fixture(scope="session")
 def reduce() -> Recording:
-    return load(RECORDINGS / "reduce.smem.npz")
+    return h200("reduce")
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from helpers.gallery import h200
 from helpers.strategies import totals
 
 from smemviz.errors import InputError
 from smemviz.figures.registry import EXPORTED
 from smemviz.i18n import speaking
-from smemviz.paths import kernels_dir
-from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.reports.pictures import Picture, picture
 from smemviz.reports.print_layout import Sheet, print_layout
@@ -176,7 +175,7 @@ def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(s
 
 
 def test_code_is_broken_so_that_it_can_be_read_at_8_cm() -> None:
-    recording = load(kernels_dir() / "recordings" / "h200" / "matmul.smem.npz")
+    recording = h200("matmul")
     shown = print_layout(picture(recording, "source", Wanted(kernel="double_buffered")).figure, Sheet())
     sizes = {trace.textfont.size * shown.scale * POINTS for trace in shown.figure.data if trace.text}
     assert min(sizes) >= 4.8

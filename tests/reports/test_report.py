@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.commands import Said
+from helpers.gallery import RECORDINGS
 from helpers.strategies import totals
 from playwright.sync_api import Page, expect
 
-from smemviz import paths as resources
 from smemviz.model.counting.banks import wavefronts
 from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.file import load
@@ -24,7 +24,7 @@ from smemviz.reports.html import report
 from smemviz.reports.html.report import report_page
 from smemviz.reports.selection import Wanted, launches
 
-GALLERY = sorted((resources.kernels_dir() / "recordings" / "h200").glob("*.smem.npz"))
+GALLERY = sorted(RECORDINGS.glob("*.smem.npz"))
 MOST = 6e6  # bytes of a file of the gallery
 
 

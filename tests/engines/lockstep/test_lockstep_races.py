@@ -91,27 +91,6 @@ def test_a_tiled_product_with_both_barriers_is_free_of_races():
     assert found(product(), grid=(2, 2), block=(16, 16)) == []
 
 
-def test_a_tiled_product_without_its_second_barrier_races_when_the_tiles_are_filled_again():
-    text = product(second="x = 0")
-
-    # A warp has two rows of the block: it loads and stores the same two rows of a_tile, but all rows of b_tile.
-    assert found(text, grid=(2, 2), block=(16, 16)) == [
-        f"b_tile[0, 0] is loaded by thread (0, 2, 0) at line {line(text, 'total +=')} and stored by thread (0, 0, 0) "
-        f"at line {line(text, 'b_tile[tx, ty] =')} with no barrier between",
-        f"a_tile[0, 0] is loaded by thread (1, 0, 0) at line {line(text, 'total +=')} and stored by thread (0, 0, 0) "
-        f"at line {line(text, 'a_tile[ty, tx] =')}, both of one warp, with no syncwarp between",
-    ]
-
-
-def test_the_barrier_that_is_advised_ends_all_races_of_a_round():
-    text = product(second="x = 0")
-    _, findings = body(text, np.zeros(4096, np.int64), grid=(2, 2), block=(16, 16))
-    remedy = f"Put cuda.syncthreads() at the end of the loop of line {line(text, 'for step')}."
-
-    assert [finding.message.partition(". ")[2] for finding in findings] == [remedy, remedy]
-    assert found(product(), grid=(2, 2), block=(16, 16)) == []  # SECOND is the end of that loop
-
-
 def test_a_race_is_found_in_the_block_that_makes_it():
     text = """
         held = cuda.shared.array(64, int32)
@@ -203,20 +182,6 @@ out[t] = counts[0]
         f"counts[0] is updated by thread (62, 0, 0) at line {line(text, 'atomic')} and loaded by thread (0, 0, 0) "
         f"at line {line(text, 'out[t]')} with no barrier between"
     ]
-
-
-def test_double_buffering_needs_one_barrier_a_step():
-    text = """
-        held = cuda.shared.array((2, 64), int32)
-        t = cuda.threadIdx.x
-        held[0, t] = t
-        cuda.syncthreads()
-        for k in range(5):
-            held[(k + 1) % 2, t] = held[k % 2, 63 - t]
-            cuda.syncthreads()
-        """
-
-    assert found(text, block=64) == []
 
 
 def test_a_single_buffer_in_place_of_two_races():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -95,8 +96,5 @@ def test_there_is_no_network_and_no_other_program(in_thread: bool) -> None:
 
 def test_a_text_runs_without_a_place_to_write() -> None:
     """The first run of a process looks for no folder for temporary files."""
-    supervisor = Supervisor()
-    try:
+    with closing(Supervisor()) as supervisor:
         assert supervisor.run(SHORT).printed == "stride 2\n"
-    finally:
-        supervisor.close()

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -201,11 +202,8 @@ def test_a_text_without_a_launch_says_what_is_missing() -> None:
 
 def test_the_supervisor_gives_what_the_text_gives() -> None:
     text = f"{_KERNEL}def main():\n    copy[1, 32](np.zeros(32, np.float32), np.zeros(32))\n    print(SIZE)\n"
-    supervisor = Supervisor()
-    try:
+    with closing(Supervisor()) as supervisor:
         ran = supervisor.run(text, {"SIZE": 64})
-    finally:
-        supervisor.close()
     assert ran.printed == "64\n"
     assert ran.recording.launches[0].shared_bytes == 256
     with pytest.raises(InputError, match="the server is ending"):
@@ -228,11 +226,8 @@ def test_what_a_kernel_prints_is_shown_and_is_no_answer() -> None:
     text = (
         'from numba import cuda\n\n\n@cuda.jit\ndef loud():\n    print(\'{"error": "forged"}\', cuda.threadIdx.x)\n\n\n'
     )
-    supervisor = Supervisor()
-    try:
+    with closing(Supervisor()) as supervisor:
         ran = supervisor.run(f"{text}def main():\n    print('before')\n    loud[1, 2]()\n    print('after')\n")
-    finally:
-        supervisor.close()
     assert ran.printed == 'before\n{"error": "forged"} 0\n{"error": "forged"} 1\nafter\n'
 
 
@@ -241,21 +236,15 @@ def test_a_text_is_run_where_modules_of_the_standard_library_are_hidden(
 ) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit\n")
     monkeypatch.chdir(tmp_path)
-    supervisor = Supervisor()
-    try:
+    with closing(Supervisor()) as supervisor:
         assert supervisor.run(f"{_KERNEL}def main():\n    copy[1, SIZE](np.zeros(SIZE), np.zeros(SIZE))\n")
-    finally:
-        supervisor.close()
 
 
 def test_no_place_for_temporary_files_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-    supervisor = Supervisor()
-    try:
+    with closing(Supervisor()) as supervisor:
         ran = supervisor.run(f"{_KERNEL}def main():\n    copy[1, SIZE](np.zeros(SIZE), np.zeros(SIZE))\n")
-    finally:
-        supervisor.close()
     assert len(ran.recording.launches) == 1
 
 
