@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
@@ -32,6 +34,7 @@ _NEXT_SECONDS = 2.0  # the same of those that are next, so that no turn is lost 
 _PAUSE_SECONDS = 0.05
 _LATER_SECONDS = 5  # after which who found it busy asks again
 _FULL_SECONDS = 30
+_STARVED = 6  # times its seconds that a run may wait for processors
 _NICENESS = 10  # pages come before runs
 _MAX_ANSWER = 1 << 20  # bytes
 _MAX_RECORDING = 1 << 26  # bytes
@@ -46,6 +49,17 @@ class _Worker:
     answered: threading.Event = field(default_factory=threading.Event)
     answer: dict[str, object] = field(default_factory=lambda: _parsed(b""))
     recording: bytes = b""
+
+    def has_answered(self, seconds: float) -> bool:
+        """Wait for the answer, so long and, while other work keeps the processors busy, until it had them as long."""
+        start, before = time.monotonic(), _processor_seconds(self.process.pid)
+        left = seconds
+        while not self.answered.wait(left):
+            had = _processor_seconds(self.process.pid) - before
+            if not had < seconds or time.monotonic() > start + _STARVED * seconds:
+                return False
+            left = seconds - had
+        return True
 
     def listen(self, pipe: IO[bytes]) -> None:
         if pipe.readline().strip() == b"ready":
@@ -180,7 +194,7 @@ class Supervisor:
         with contextlib.suppress(BrokenPipeError):  # it ended; the answer below says so
             worker.process.stdin.write(json.dumps(request).encode() + b"\n")
             worker.process.stdin.flush()
-        if not worker.answered.wait(self.limits.seconds):
+        if not worker.has_answered(self.limits.seconds):
             raise InputError(
                 said(
                     "{file}: it was stopped after {seconds:g} s; give it less to do",
@@ -223,6 +237,15 @@ class Supervisor:
         worker.end()
         with self._lock:
             self._all.discard(worker)
+
+
+def _processor_seconds(process: int) -> float:
+    """Return how long a process has had processors; not a number where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        return math.nan
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # of itself and of the system for it
 
 
 def _parsed(line: bytes) -> dict[str, object]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from helpers.hostile import CATCHING, ESCAPES, GREEDY, ODD, Hostile
 
 from smemviz.engines.sandbox import SandboxLimits, Supervisor, run_text
+from smemviz.engines.sandbox import supervisor as supervisor_module
 from smemviz.errors import SmemvizError
 
 _SECONDS = 1.0  # for what ends by the clock; all else meets another limit first, however busy the machine
@@ -60,10 +65,30 @@ def test_a_slip_gets_one_line(odd: Hostile) -> None:
     assert odd.says in str(caught.value)
 
 
+HARMLESS = (
+    "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef k(a):\n    a[0] = 1.0\n\n"
+    "def main():\n    k[1, 32](np.zeros(1))\n"
+)
+
+
 def test_the_server_lives_on_after_them(supervisor: Supervisor) -> None:
-    text = (
-        "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef k(a):\n    a[0] = 1.0\n\n"
-        "def main():\n    k[1, 32](np.zeros(1))\n"
-    )
     supervisor.limits = SandboxLimits(seconds=_PATIENT_SECONDS)
-    assert supervisor.run(text).recording.launches[0].kernel == "k"
+    assert supervisor.run(HARMLESS).recording.launches[0].kernel == "k"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system tells how long a process had a processor")
+@pytest.mark.parametrize("comes", [True, False])
+def test_a_run_that_gets_no_processor_is_waited_for_a_while(comes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor_module, "_STARVED", 100 if comes else 2)
+    supervisor = Supervisor(SandboxLimits(seconds=0.5))
+    with closing(supervisor):
+        supervisor.warm()
+        (worker,) = supervisor._all
+        assert worker.ready.wait(_SPARE_SECONDS)
+        worker.process.send_signal(signal.SIGSTOP)  # as if others had all processors
+        if comes:
+            threading.Timer(1.0, worker.process.send_signal, [signal.SIGCONT]).start()
+            assert supervisor.run(HARMLESS).recording.launches[0].kernel == "k"
+        else:
+            with pytest.raises(SmemvizError, match=r"stopped after 0\.5 s"):
+                supervisor.run(HARMLESS)
