@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.hazards.findings import Findings, place_of, race_key
 from smemviz.engines.lockstep.hazards.messages import Messages
 from smemviz.engines.lockstep.hazards.races import note_race, what_was_done
-from smemviz.engines.lockstep.hazards.remedies import atomic_for
+from smemviz.engines.lockstep.hazards.remedies import Race, atomic_for
 from smemviz.engines.lockstep.hazards.shared_accesses import bits_of
 from smemviz.engines.lockstep.hazards.watched import Threads, Watched
 from smemviz.engines.lockstep.values.masks import Mask
@@ -200,7 +200,7 @@ class GlobalRaces:
                 meets &= ~same
             elif effect == "store":
                 meets[meets] = ~watched.stored_too(cells[meets], threads[meets], then[meets])
-            if not meets.any():
+            if not meets.any() or self._all_told(site, then[meets]):
                 continue
             meets &= self._unordered(others, then, threads)
             if not meets.any():
@@ -255,6 +255,12 @@ class GlobalRaces:
             apart &= ~self._messages.heard_from(others_blocks, then, blocks)
         return np.asarray((others != 0) & (others != threads) & (then > self._grid_synced) & (here & same | apart))
 
+    def _all_told(self, site: Site, then: NDArray[np.int32]) -> bool:
+        """Tell whether there is nothing to add to what is known of races with these executions."""
+        earlier = {self._executed[number] for number in np.unique(then)}
+        known = (self._findings.race(race_key(self._sites[one], site)) for one in earlier)
+        return all(race is not None and _is_final(race) for race in known)
+
     def _worst_of_each(
         self, then: NDArray[np.int32], meets: NDArray[np.bool_], others: Threads, threads: Threads
     ) -> list[int]:
@@ -277,9 +283,14 @@ class GlobalRaces:
         slots = np.array([early, late]) - 1 - self._first
         apart = int(slots[0]) // self._slots != int(slots[1]) // self._slots
         # What a barrier would end between threads of a block is said of two blocks, where nothing does.
-        if known and (known.blocks or known.one_place or known.update or not apart):
+        if known and (_is_final(known) or not apart):
             return
         element = watched.element(cell, second.array, findings.spelling)
         update = atomic_for(findings.tree, first, second, findings.spelling)
         pair = (first, int(slots[0])), (second, int(slots[1]))
         note_race(findings, element, *pair, at_once, blocks=apart, update=update)
+
+
+def _is_final(race: Race) -> bool:
+    """Tell whether a race is told of as it stays, whatever else is met at its two places."""
+    return bool(race.blocks or race.one_place or race.update)

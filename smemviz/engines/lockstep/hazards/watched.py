@@ -202,9 +202,14 @@ class Watched:
         """Tell which threads took part in the execution that stored in cells, all of them the same value."""
         number, stored, storing = self._last_store
         took_part = then == number
-        if took_part.any():
-            most = int(max(threads.max(), storing.max())) + 1
-            took_part[took_part] = np.isin(cells[took_part] * most + threads[took_part], stored * most + storing)
+        asked = np.flatnonzero(took_part)
+        if len(asked):
+            cells, threads = cells[asked], threads[asked]
+            first, end = (np.searchsorted(storing, threads, side) for side in ("left", "right"))
+            found = np.zeros(len(asked), np.bool_)
+            for place in range(int((end - first).max())):  # a thread stores in several cells at once, but few
+                found |= (first + place < end) & (stored.take(first + place, mode="clip") == cells)
+            took_part[asked] = found
         return np.asarray(took_part)
 
     def forget(self, effect: Effect, cells: NDArray[np.int64]) -> None:
