@@ -1,4 +1,4 @@
-"""What a name that is not known may have been meant to be."""
+"""What a name that is not known may have been meant to be, and what to write for what Numba does not compile."""
 
 from __future__ import annotations
 
@@ -7,14 +7,66 @@ import difflib
 import math
 from collections.abc import Iterable
 
+import numpy as np
+
+from smemviz.messages import said
+
 _ALIKE = 0.85  # of 1: one letter too many or too few in a name of four
-# What Numba compiles for CUDA of Python's functions and operators and lockstep does not execute.
-_COMPILED = (
-    *("sum", "isinstance", "ord", "hasattr", "range", "tuple", "slice", "next", "iter", "type"),
-    *("getitem", "setitem", "is_", "contains"),
-)
-_REAL = {"math": math, "cmath": cmath}  # what is in these is no mistake, whether or not it is executed
+# What Numba compiles for CUDA of Python's functions and operators, of NumPy's and of arrays' methods and lockstep does
+# not execute.
+_COMPILED = {
+    "builtins": ("sum", "isinstance", "ord", "hasattr", "range", "tuple", "slice", "next", "iter", "type"),
+    "operator": ("getitem", "setitem", "is_", "contains"),
+    "numpy": (
+        *("all", "any", "argmax", "argmin", "mean", "ndenumerate", "ndindex", "nditer", "prod", "shape", "size"),
+        *("std", "sum", "var"),
+    ),
+    "array": ("argmax", "argmin", "mean", "std", "var"),
+}
+_REFUSED = ("math", "cmath", "cuda", "cuda.cg", "cuda.atomic", "random", "time")
+_REAL = {"math": math, "cmath": cmath, "numpy": np}  # what is in these is no mistake, whether or not it is executed
 _MANY = ("cuda.libdevice.", "cuda.fp16.")  # most of these names differ by a letter from another real one
+
+_OF_MATH = (
+    *("ceil", "copysign", "exp", "exp2", "expm1", "fabs", "floor", "fmod", "isfinite", "isinf", "ldexp", "log1p"),
+    *("nextafter", "sqrt", "trunc"),
+)
+_INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
+    "numpy.absolute": "abs(x)",
+    "numpy.add": "x + y",
+    "numpy.amax": "max(a)",
+    "numpy.amin": "min(a)",
+    "numpy.around": "round(x)",
+    "numpy.cbrt": "cuda.cbrt(x)",
+    "numpy.clip": "min(max(x, low), high)",
+    "numpy.floor_divide": "x // y",
+    "numpy.max": "max(a)",
+    "numpy.min": "min(a)",
+    "numpy.multiply": "x * y",
+    "numpy.ndim": "a.ndim",
+    "numpy.negative": "-x",
+    "numpy.power": "x ** y",
+    "numpy.reciprocal": "1 / x",
+    "numpy.remainder": "x % y",
+    "numpy.rint": "round(x)",
+    "numpy.round": "round(x)",
+    "numpy.sign": "(x > 0) - (x < 0)",
+    "numpy.signbit": "x < 0",
+    "numpy.square": "x * x",
+    "numpy.subtract": "x - y",
+    "numpy.where": "x if test else y",
+    "math.cbrt": "cuda.cbrt(x)",
+    "math.isqrt": "int(math.sqrt(x))",
+    "array.max": "max(a)",
+    "array.min": "min(a)",
+    "array.item": "a[i]",
+    "array.take": "a[i]",
+}
+_INSTEAD |= dict.fromkeys(("builtins.all", "builtins.any", "builtins.sorted", "numpy.dot"), said("a loop"))
+_INSTEAD |= dict.fromkeys(
+    (f"numpy.{name}" for name in ("array", "empty", "full", "ones", "zeros", "empty_like", "ones_like", "zeros_like")),
+    "cuda.local.array(shape, dtype)",
+)
 
 
 def neighbour(name: str, known: Iterable[str]) -> str | None:
@@ -35,6 +87,11 @@ def neighbour(name: str, known: Iterable[str]) -> str | None:
 def is_none_of_numba(name: str) -> bool:
     """Tell whether a function, by its canonical name, is none that Numba compiles for CUDA."""
     module, _, last = name.rpartition(".")
-    if module in ("builtins", "operator"):
-        return last not in _COMPILED
-    return module in ("math", "cmath", "cuda", "cuda.cg", "cuda.atomic", "random", "time")
+    if module in _COMPILED:
+        return last not in _COMPILED[module]
+    return module.startswith("numpy.") or module in _REFUSED
+
+
+def instead(name: str) -> str:
+    """Return what to write for a function that Numba does not compile for CUDA, empty where nothing short is known."""
+    return _INSTEAD.get(name, said("a loop") if name.startswith("array.") else "")

@@ -138,7 +138,9 @@ def canonical_name(node: ast.expr, function: Function) -> str:
     """Return the name the rules go by, ``cuda.atomic.add`` or ``math.sqrt``; empty when there is none."""
     if isinstance(node, ast.Attribute):
         base = canonical_name(node.value, function)
-        return _of_cuda(f"{base}.{node.attr}") if base else ""
+        ufunc = getattr(np, node.attr, None) if base == "numpy" else None
+        own = ufunc.__name__ if isinstance(ufunc, np.ufunc) else node.attr  # np.abs is np.absolute
+        return _of_cuda(f"{base}.{own}") if base else ""
     if not isinstance(node, ast.Name):
         return ""
     try:
@@ -149,8 +151,8 @@ def canonical_name(node: ast.expr, function: Function) -> str:
         return _of_cuda(value.__name__)
     if _is_cuda(value):
         place = value.__module__.removeprefix("numba.")
-        own = getattr(value, "__qualname__", None) or getattr(value, "__name__", node.id)
-        return f"{place if place in _PARTS else 'cuda'}.{own}"
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", node.id)
+        return f"{place if place in _PARTS else 'cuda'}.{name}"
     module = getattr(value, "__module__", None)
     if module in ("math", "cmath", "builtins", "operator", "_operator"):
         return f"{module.strip('_')}.{getattr(value, '__qualname__', node.id)}"

@@ -110,7 +110,8 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
             return np.conjugate(base)
         if name == "bit_count":
             return intrinsics.popc(base)
-    raise frame.refuse(node, f".{name}(...) ({ast.unparse(node)})")
+    what = f".{name}(...) ({ast.unparse(node)})"
+    raise frame.unknown(node, what, f"array.{name}", ()) if isinstance(base, View) else frame.refuse(node, what)
 
 
 def _flat(value: Value) -> tuple[Value, ...]:

@@ -46,13 +46,14 @@ def _conversion(frame: Frame, node: ast.Call) -> Value:
     target = frame.names.constant(node.func)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
         return _named_tuple(frame, node, target)
-    if isinstance(target, FunctionType):
+    name = frame.canonical(node.func)
+    if isinstance(target, FunctionType) and not name:
         what = said("{code} is a plain function; put @cuda.jit(device=True) before it", code=short(node.func))
         raise frame.wrong(node, what)
     dtype = None if isinstance(target, str) else as_dtype(target)
     if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
         known = (*names.CALLS, *names.ARRAYS)
-        raise frame.unknown(node, f"{short(node.func)}(...)", frame.canonical(node.func), known)
+        raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
     return rules.apply(names.conversion(target, dtype), frame, node, [frame.value(node.args[0])])
 
 

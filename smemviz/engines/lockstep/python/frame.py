@@ -11,7 +11,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.nearest import is_none_of_numba, neighbour
+from smemviz.engines.lockstep.nearest import instead, is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import CannotMergeError, merge
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
@@ -169,6 +169,9 @@ class Frame:
         called = node.func if isinstance(node, ast.Call) else node
         declared = isinstance(called, ast.Name) and name.startswith("cuda.")  # by cuda.declare_device
         if near is None and not declared and is_none_of_numba(name):
+            if write := instead(name):
+                what = said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=write)
+                return self.wrong(node, what)
             return self.wrong(node, said("{what}: Numba compiles none for CUDA; compute it otherwise", what=what))
         if near is None:
             return self.refuse(node, what)

@@ -8,26 +8,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import mathematics
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.operators import NoRuleError, binary, power, unary
+from smemviz.engines.lockstep.values.operators import NoRuleError, binary, unary
 from smemviz.engines.lockstep.values.typing import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, Value, cast, dtype_of
 from smemviz.messages import said
 
-_UFUNCS = (
-    *("absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and"),
-    *("bitwise_or", "bitwise_xor", "ceil", "conjugate", "copysign", "cos", "cosh", "deg2rad", "degrees", "divide"),
-    *("equal", "exp", "exp2", "expm1", "fabs", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater"),
-    *("greater_equal", "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less", "less_equal"),
-    *("log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or"),
-    *("logical_xor", "maximum", "minimum", "mod", "multiply", "negative", "nextafter", "not_equal", "power"),
-    *("rad2deg", "radians", "reciprocal", "remainder", "right_shift", "rint", "sign", "signbit", "sin", "sinh"),
-    *("spacing", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc"),
+_UFUNCS = (  # those that numba-cuda compiles
+    *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and", "bitwise_or"),
+    *("bitwise_xor", "conjugate", "cos", "cosh", "deg2rad", "degrees", "divide", "equal", "fmax", "fmin", "greater"),
+    *("greater_equal", "hypot", "invert", "isnan", "left_shift", "less", "less_equal", "log", "log10", "log2"),
+    *("logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "not_equal", "rad2deg"),
+    *("radians", "right_shift", "sin", "sinh", "tan", "tanh"),
 )
 
 _OPERATORS: dict[str, type[ast.AST]] = {
@@ -75,21 +71,14 @@ _COMPLEX: dict[str, Callable[[Any], Any]] = {
 
 def _ufunc(function: np.ufunc) -> Callable[..., Value]:
     """NumPy's own choice of types: an element's type counts, not its value."""
-    computed = _power_of if function is np.power else function
 
     def rule(*x: Value) -> Value:
         try:
-            return computed(*(np.asarray(value, dtype_of(value)) for value in x))[()]
+            return function(*(np.asarray(value, dtype_of(value)) for value in x))[()]
         except TypeError:
             raise NoRuleError(f"np.{function.__name__} of {', '.join(str(dtype_of(value)) for value in x)}") from None
 
     return rule
-
-
-def _power_of(base: NDArray[Any], exponent: NDArray[Any]) -> Any:
-    """Raise to a power; of whole numbers as Numba does, where NumPy refuses a negative one."""
-    both = np.result_type(base, exponent)
-    return power(base.astype(both), exponent.astype(both)) if both.kind in "iu" else np.power(base, exponent)
 
 
 def _as_complex(x: Value) -> Value:
@@ -178,7 +167,6 @@ CALLS |= {
     "cmath.log": plain(_log, 1, 2),
     "cmath.polar": plain(_polar, 1),
     "cmath.rect": plain(_rect, 2),
-    "numpy.abs": CALLS["numpy.absolute"],
 }
 CALLS |= {f"operator.{name}": plain(_binary(op), 2) for name, op in _OPERATORS.items()}
 CALLS |= {f"operator.{name}": plain(_unary(op), 1) for name, op in _UNARY.items()}
