@@ -1,6 +1,7 @@
 """A kernel instrumented: each site reports, and nothing else changes."""
 
 import ast
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from smemviz.engines.gpu.instrument import instrument
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.functions import Function
+from smemviz.frontends.numba.functions import Function, Inner
 from smemviz.frontends.numba.sites import find_sites
 from smemviz.frontends.reading import parse_program
 
@@ -107,6 +108,18 @@ def test_fields_of_records_report_where_the_record_is():
         "_4 = _3 + 1\n"
         "_store_global_store_x(3, _1, _2, _4, _log)"
     )
+
+
+def test_what_a_device_function_takes_with_a_star_is_a_tuple():
+    source = "def first(x, *rest):\n    return rest[0][x]\n\ndef kernel(out):\n    t = (2,)\n    first(1, out, *t)\n"
+    tree = parse_program(source, "f.py").tree
+    first, kernel = (Function(node.name, "f.py", source, tree, node, {}) for node in tree.body)
+    found = instrument(find_sites(replace(kernel, scope={"first": Inner(first)}), [np.zeros(8, np.int32)]))
+    texts = [
+        ast.unparse(one.module).replace("__smemviz_", "_").replace("_int32", "") for one in (found, *found.callees)
+    ]
+    assert texts[0].endswith("    t = (2,)\n    _kernel_0(1, (out, *t), _log)")
+    assert texts[1] == "def _kernel_0(x, rest, _log):\n    return _load_global_load(0, rest[0], x, _log)"
 
 
 @pytest.mark.parametrize(

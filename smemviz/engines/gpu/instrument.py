@@ -85,9 +85,11 @@ class _Rewrite:
 
     def function(self, parameter: str, body: list[ast.stmt]) -> Instrumented:
         node = self.tree.function.node
+        starred = [node.args.vararg] if node.args.vararg else []  # a tuple, as the log comes behind it
+        parameters = (*node.args.posonlyargs, *node.args.args, *starred)
         arguments = ast.arguments(
             posonlyargs=[],
-            args=[*(ast.arg(a.arg) for a in (*node.args.posonlyargs, *node.args.args)), ast.arg(parameter)],
+            args=[*(ast.arg(a.arg) for a in parameters), ast.arg(parameter)],
             kwonlyargs=[],
             kw_defaults=[],
             defaults=[],
@@ -292,7 +294,10 @@ class _Rewrite:
         given = {name: self.expression(value) for name, value in zip(names, node.args, strict=False)}
         given |= {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
         defaults = dict(zip(reversed(names), reversed(parameters.defaults), strict=False))
-        return [given.get(name) or defaults[name] for name in names if name in given or name in defaults]
+        rest: list[ast.expr] = []
+        if parameters.vararg:
+            rest.append(ast.Tuple([self.expression(value) for value in node.args[len(names) :]], ast.Load()))
+        return [*(given.get(name) or defaults[name] for name in names if name in given or name in defaults), *rest]
 
     def site(self, action: str, index: int, *arguments: ast.expr) -> ast.Call:
         name = probe_name(action, self.table.sites[index])

@@ -15,13 +15,10 @@ _ALIKE = 0.85  # of 1: one letter too many or too few in a name of four
 # What Numba compiles for CUDA of Python's functions and operators, of NumPy's and of arrays' methods and lockstep does
 # not execute.
 _COMPILED = {
-    "builtins": ("sum", "isinstance", "ord", "hasattr", "range", "tuple", "slice", "next", "iter", "type"),
-    "operator": ("getitem", "setitem", "is_", "contains"),
-    "numpy": (
-        *("all", "any", "argmax", "argmin", "mean", "ndenumerate", "ndindex", "nditer", "prod", "shape", "size"),
-        *("std", "sum", "var"),
-    ),
-    "array": ("argmax", "argmin", "mean", "std", "var"),
+    "builtins": ("hasattr", "isinstance", "iter", "next", "ord", "range", "slice", "sum", "tuple", "type"),
+    "operator": ("contains", "getitem", "is_", "setitem"),
+    "numpy": ("ndenumerate", "ndindex", "nditer"),
+    "array": (),
 }
 _REFUSED = ("math", "cmath", "cuda", "cuda.cg", "cuda.atomic", "random", "time")
 _REAL = {"math": math, "cmath": cmath, "numpy": np}  # what is in these is no mistake, whether or not it is executed
@@ -62,7 +59,10 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "array.item": "a[i]",
     "array.take": "a[i]",
 }
-_INSTEAD |= dict.fromkeys(("builtins.all", "builtins.any", "builtins.sorted", "numpy.dot"), said("a loop"))
+_INSTEAD |= dict.fromkeys(("builtins.all", "builtins.any", "builtins.sorted"), said("a loop"))
+_INSTEAD |= dict.fromkeys(
+    (f"numpy.{name}" for name in ("arange", "cumsum", "diff", "dot", "mean", "prod", "sort", "sum")), said("a loop")
+)
 _INSTEAD |= dict.fromkeys(
     (f"numpy.{name}" for name in ("array", "empty", "full", "ones", "zeros", "empty_like", "ones_like", "zeros_like")),
     "cuda.local.array(shape, dtype)",

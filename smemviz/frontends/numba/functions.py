@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, EnumMeta
 from functools import lru_cache
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
 
 from smemviz.errors import InputError
 from smemviz.frontends.numba.methods import METHODS
-from smemviz.frontends.numba.plain import plain
+from smemviz.frontends.numba.plain import named, plain
 from smemviz.recordings.dtypes import DTYPES
 from smemviz.recordings.text import find_function
 
@@ -72,7 +72,7 @@ def function_of(function: FunctionType, source: str | None = None, tree: ast.Mod
         source = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if tree is None:
         tree = _parse(source)
-    node = find_function(tree, code.co_name, code.co_firstlineno)
+    node = _lambda(tree, code) if code.co_name == "<lambda>" else find_function(tree, code.co_name, code.co_firstlineno)
     if node is None:
         raise InputError(
             f"{code.co_filename}:{code.co_firstlineno}: the source of {function.__name__} cannot be found; "
@@ -86,6 +86,15 @@ def function_in(function: FunctionType, file: str, source: str, tree: ast.Module
     """Find the definition of a Python function, in the text of ``file`` where it came from there."""
     own = function.__code__.co_filename == file
     return function_of(function, source, tree) if own else function_of(function)
+
+
+def _lambda(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
+    """Return the lambda that a code is of, as a function; None where there is none, or it cannot be told which."""
+    places = {(line, column) for line, _, column, _ in code.co_positions()}
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    if len(found) > 1:
+        found = [n for n in found if places & {(n.body.lineno, n.body.col_offset)}]
+    return named(code.co_name, found[0]) if len(found) == 1 else None
 
 
 def defined(function: Function) -> Function:
@@ -156,7 +165,7 @@ def canonical_name(node: ast.expr, function: Function) -> str:
     module = getattr(value, "__module__", None)
     if module in ("math", "cmath", "builtins", "operator", "_operator"):
         return f"{module.strip('_')}.{getattr(value, '__qualname__', node.id)}"
-    return f"numpy.{value.__name__}" if isinstance(value, np.ufunc) else ""
+    return f"numpy.{value.__name__}" if isinstance(value, np.ufunc) or value is np.ndindex else ""
 
 
 def _of_cuda(name: str) -> str:

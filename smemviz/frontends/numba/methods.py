@@ -1,8 +1,10 @@
-"""Methods of arrays that Numba compiles for CUDA as loops: what they are as device functions, along one axis."""
+"""What Numba compiles for CUDA as loops over all elements of an array, as device functions."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from smemviz.frontends.numba.xoroshiro import device
 
@@ -11,39 +13,138 @@ PREFIX = "array_"
 
 @device
 def _sum(array: Any) -> Any:
-    total = array[0]
-    for k in range(1, len(array)):
+    total = array.dtype.type(0)
+    for k in np.ndindex(array.shape):
         total += array[k]
     return total
 
 
 @device
 def _prod(array: Any) -> Any:
-    product = array[0]
-    for k in range(1, len(array)):
+    product = array.dtype.type(1)
+    for k in np.ndindex(array.shape):
         product *= array[k]
     return product
 
 
 @device
 def _any(array: Any) -> Any:
-    for item in array:  # noqa: SIM110  what Numba compiles
-        if item:
+    for k in np.ndindex(array.shape):  # noqa: SIM110  what Numba compiles
+        if array[k]:
             return True
     return False
 
 
 @device
 def _all(array: Any) -> Any:
-    for item in array:  # noqa: SIM110
-        if not item:
+    for k in np.ndindex(array.shape):  # noqa: SIM110
+        if not array[k]:
             return False
     return True
 
 
-METHODS = {
-    f"{PREFIX}sum": _sum,
-    f"{PREFIX}prod": _prod,
-    f"{PREFIX}any": _any,
-    f"{PREFIX}all": _all,
+@device
+def _mean(array: Any) -> Any:
+    none = array.dtype.type(0)
+    total = (none + none) * np.float32(0)  # in double precision for integers
+    for k in np.ndindex(array.shape):
+        total += array[k]
+    return total / array.size
+
+
+@device
+def _var(array: Any) -> Any:
+    mean = array.mean()
+    squares = 0.0
+    for k in np.ndindex(array.shape):
+        apart = array[k] - mean
+        squares += apart.real * apart.real + apart.imag * apart.imag
+    return squares / array.size
+
+
+@device
+def _std(array: Any) -> Any:
+    return array.var() ** 0.5
+
+
+@device
+def _argmax(array: Any) -> Any:
+    best = array.dtype.type(0)
+    place = 0
+    for at, k in enumerate(np.ndindex(array.shape)):
+        item = array[k]
+        if item != item:  # not a number, which wins
+            return at
+        if at == 0 or item > best:
+            best = item
+            place = at
+    return place
+
+
+@device
+def _argmin(array: Any) -> Any:
+    best = array.dtype.type(0)
+    place = 0
+    for at, k in enumerate(np.ndindex(array.shape)):
+        item = array[k]
+        if item != item:
+            return at
+        if at == 0 or item < best:
+            best = item
+            place = at
+    return place
+
+
+@device
+def _added(array: Any, start: Any = 0) -> Any:
+    total = start
+    for k in range(len(array)):
+        total += array[k]
+    return total
+
+
+@device
+def _highest(array: Any) -> Any:
+    best = array[0]
+    for k in range(1, len(array)):
+        item = array[k]
+        if item > best:
+            best = item
+    return best
+
+
+@device
+def _lowest(array: Any) -> Any:
+    best = array[0]
+    for k in range(1, len(array)):
+        item = array[k]
+        if item < best:
+            best = item
+    return best
+
+
+@device
+def _shape(array: Any) -> Any:
+    return array.shape
+
+
+@device
+def _size(array: Any) -> Any:
+    return array.size
+
+
+_OF_ARRAYS = {
+    "all": _all,
+    "any": _any,
+    "argmax": _argmax,
+    "argmin": _argmin,
+    "mean": _mean,
+    "prod": _prod,
+    "std": _std,
+    "sum": _sum,
+    "var": _var,
 }
+METHODS = {f"{PREFIX}{name}": function for name, function in _OF_ARRAYS.items()}
+FUNCTIONS = {f"numpy.{name}": function for name, function in _OF_ARRAYS.items()}  # by canonical name, of one array
+FUNCTIONS |= {"numpy.shape": _shape, "numpy.size": _size}
+FUNCTIONS |= {"builtins.max": _highest, "builtins.min": _lowest, "builtins.sum": _added}

@@ -85,7 +85,7 @@ class _Plainer(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function) if self._stores[name] == 1:
-                return self._put(name, _named(name, function), node)
+                return self._put(name, named(name, function), node)
         self.generic_visit(node)
         return node
 
@@ -101,7 +101,7 @@ class _Plainer(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         name = f"lambda_{node.lineno}_{node.col_offset}"
-        self._put(name, _named(name, node), node)
+        self._put(name, named(name, node), node)
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _put(self, name: str, function: _Function, at: ast.AST) -> ast.AST:
@@ -170,11 +170,12 @@ class _Captured(ast.NodeTransformer):
         return node
 
 
-def _named(name: str, node: ast.Lambda) -> _Function:
+@lru_cache(maxsize=256)
+def named(name: str, node: ast.Lambda) -> _Function:
     """Return a lambda as a function with a name."""
     body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node)]
     function = ast.FunctionDef(name=name, args=node.args, body=body, decorator_list=[])
-    return ast.copy_location(function, node)
+    return ast.fix_missing_locations(ast.copy_location(function, node))
 
 
 def _free(function: _Function) -> set[str]:

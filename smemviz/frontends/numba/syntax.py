@@ -12,8 +12,9 @@ def positional(function: ast.FunctionDef) -> list[str]:
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:
-    """Return the parameters of a function, those that a call has to name included."""
-    return [*positional(function), *(one.arg for one in function.args.kwonlyargs)]
+    """Return the parameters of a function, those that a call has to name and those with stars included."""
+    starred = (one for one in (function.args.vararg, function.args.kwarg) if one)
+    return [*positional(function), *(one.arg for one in (*function.args.kwonlyargs, *starred))]
 
 
 def stored(node: ast.AST) -> Iterator[str]:

@@ -22,6 +22,10 @@ def applied(function, x):
     return function(x)
 
 @cuda.jit(device=True)
+def added(*items):
+    return sum(items)
+
+@cuda.jit(device=True)
 def endless(x):
     return endless(x)
 

@@ -14,7 +14,7 @@ from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import intrinsics
 from smemviz.engines.lockstep.values.operators import binary
-from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, dtype_of
+from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
 from smemviz.frontends.numba.constants import evaluate
 from smemviz.frontends.numba.functions import as_dtype
 from smemviz.messages import said
@@ -105,6 +105,8 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
                     return base.view(dtype_argument(frame, node.args[0]))
         except ValueError as error:
             raise frame.wrong(node, str(error)) from None
+    elif isinstance(base, np.dtype) and name == "type" and len(node.args) == 1:
+        return cast(frame.value(node.args[0]), base)
     elif not node.args and not node.keywords and not isinstance(base, tuple | View) and base is not None:
         if name == "conjugate":
             return np.conjugate(base)

@@ -70,8 +70,12 @@ def _named_tuple(frame: Frame, node: ast.Call, target: Any) -> Value:
 def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]:
     """Return the arguments of a call by the names of the parameters."""
     parameters = tree.function.node.args
-    if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
-        raise frame.refuse(node, said("{function} with * or keyword-only parameters", function=tree.function.name))
+    if parameters.kwarg or parameters.kwonlyargs:
+        what = said("{function} with ** or keyword-only parameters", function=tree.function.name)
+        instead = said("plain parameters, with defaults")
+        raise frame.wrong(
+            node, said("{what}: Numba compiles none for CUDA; write {instead}", what=what, instead=instead)
+        )
     if any(k.arg is None for k in node.keywords):
         raise frame.refuse(node, said("** in the call of {function}", function=tree.function.name))
     given = _given(frame, node, tree)
@@ -83,7 +87,7 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
     for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
         if name not in bound:
             bound[name] = frame.callee(tree).value(default)
-    if len(given) > len(wanted) or set(bound) != set(wanted):
+    if (len(given) > len(wanted) and not parameters.vararg) or set(bound) != set(wanted):
         raise frame.wrong(
             node,
             said(
@@ -92,6 +96,8 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
                 names=", ".join(wanted),
             ),
         )
+    if parameters.vararg:
+        bound[parameters.vararg.arg] = tuple(given[len(wanted) :])
     return {name: value for name, value in bound.items() if name not in fixed}
 
 
@@ -101,7 +107,8 @@ def _given(frame: Frame, node: ast.Call, tree: SiteTree) -> list[Value]:
     if not fixed:
         return expressions.values(frame, node.args)
     wanted = [a.arg for a in (*tree.function.node.args.posonlyargs, *tree.function.node.args.args)]
-    return [None if name in fixed else frame.value(a) for name, a in zip(wanted, node.args, strict=False)]
+    taken = [None if name in fixed else frame.value(a) for name, a in zip(wanted, node.args, strict=False)]
+    return taken + expressions.values(frame, node.args[len(wanted) :])
 
 
 EXPRESSIONS: dict[type[ast.AST], Callable[[Frame, Any], Value]] = {ast.Call: _call}

@@ -79,8 +79,30 @@ def _items_of(frame: Frame, node: ast.expr) -> Iterator[tuple[Value, Callable[[]
     elif isinstance(node, ast.Call) and name == "builtins.range":
         for test, number in _numbers(frame, node):
             yield test, partial(_same, number)
+    elif isinstance(node, ast.Call) and name == "numpy.ndindex" and not node.keywords:
+        yield from _places(frame, node)
     else:
         yield from _items_of_value(frame, node, frame.value(node))
+
+
+def _places(frame: Frame, node: ast.Call) -> Iterator[tuple[Value, Callable[[], Value]]]:
+    """Yield every index into an array of a shape, the last axis fastest, and where it is inside."""
+    given = expressions.values(frame, node.args)
+    shape = given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
+    sizes = [access.as_index(frame, node, size) for size in shape]
+    for index in _indices([int(np.max(size)) for size in sizes]):
+        inside = [k < size for k, size in zip(index, sizes, strict=True)]
+        yield reduce(operations.both, inside, True), partial(_same, index)
+
+
+def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every index, one by one: NumPy has none for as many as a text may ask for."""
+    if not sizes:
+        yield ()
+        return
+    for k in range(sizes[0]):
+        for rest in _indices(sizes[1:]):
+            yield (k, *rest)
 
 
 def _items_of_value(frame: Frame, node: ast.expr, value: Value) -> Iterator[tuple[Value, Callable[[], Value]]]:

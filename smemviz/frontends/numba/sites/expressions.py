@@ -10,7 +10,8 @@ from functools import partial
 import numpy as np
 
 from smemviz.frontends.numba.constants import evaluate
-from smemviz.frontends.numba.functions import Function, as_dtype
+from smemviz.frontends.numba.functions import Function, as_dtype, function_of
+from smemviz.frontends.numba.methods import FUNCTIONS
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array
@@ -139,6 +140,8 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
     if isinstance(receiver, ArrayRef):
         return _method(visit, node, receiver, arguments)
     callee = visit.names.callee(node.func)
+    if name in FUNCTIONS and _is_of_array(name, arguments) and not node.keywords:
+        callee = function_of(FUNCTIONS[name].py_func)
     fields = getattr(visit.names.constant(node.func), "_fields", ())
     if fields and callee is None:
         given = dict(zip(fields, arguments, strict=False)) | keywords
@@ -146,6 +149,14 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
     if callee is None:
         return _known(visit, node, name, arguments)
     return _device_function(visit, node, callee, arguments, keywords)
+
+
+def _is_of_array(name: str, arguments: list[Ref]) -> bool:
+    """Tell whether a function is called with an array that Numba goes through; Python's functions take one axis."""
+    if not arguments or not isinstance(arguments[0], ArrayRef) or arguments[0].is_record:
+        return False
+    most = 2 if name == "builtins.sum" else 1
+    return len(arguments) <= most and (name.startswith("numpy.") or arguments[0].ndim == 1)
 
 
 def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref:
@@ -177,6 +188,9 @@ def _device_function(
         )
     names = positional(callee.node)
     bound = dict(zip(names, arguments, strict=False)) | keywords
+    rest = callee.node.args.vararg
+    if rest:
+        bound[rest.arg] = TupleRef(tuple(arguments[len(names) :]))
     given = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
     given |= {k.arg: k.value for k in node.keywords if k.arg}
     inner = visit.tree.calls[node] = SiteTree(visit.names.called_with(callee, given))

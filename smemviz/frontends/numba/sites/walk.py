@@ -121,6 +121,10 @@ def _iterated(visit: Visit, node: ast.expr) -> Ref:
             return TupleRef((None, item))
         if name == "builtins.zip":
             return TupleRef(tuple(_iterated(visit, one) for one in node.args))
+        if name == "numpy.ndindex":
+            sizes = [visit.value(one) for one in node.args]
+            items = sizes[0].items if len(sizes) == 1 and isinstance(sizes[0], TupleRef) else sizes
+            return TupleRef((None,) * len(items))
     value = visit.value(node)
     if isinstance(value, ArrayRef):
         return elements.along(visit, node, value)

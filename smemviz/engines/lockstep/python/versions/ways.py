@@ -43,6 +43,7 @@ def versions_of(frame: Frame, arguments: Mapping[str, Value]) -> Versions:
 def _has_several(function: ast.FunctionDef) -> bool:
     """Whether a value of a function may have more than one type: it is assigned twice, or one of two."""
     names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    names += [function.args.vararg.arg] if function.args.vararg else []
     names += [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     returns = sum(isinstance(n, ast.Return) for n in ast.walk(function))
     choices = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(function))
